@@ -1,0 +1,93 @@
+"""The steps of CI one by one, and the tests on every supported combination.
+
+``nox`` runs what CI runs; ``nox -s tests`` the version matrix (interpreters that
+are not installed are skipped); ``nox -s messages`` regenerates the message classes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["lint", "types", "docs", "tests", "parity"]
+
+NEWEST = ""
+# Not the full product: each Python, each protobuf major, oldest and newest NumPy,
+# with old next to old and new next to new, and two crossings.
+MATRIX = [
+    # Python, protobuf, NumPy
+    ("3.11", "==5.29.*", "==2.0.*"),
+    ("3.11", "==7.*", NEWEST),
+    ("3.12", "==6.*", "==2.0.*"),
+    ("3.13", "==5.29.*", NEWEST),
+    ("3.13", "==7.*", NEWEST),
+]
+TYPED = ["tfrecord_lite", "tests", "benchmarks", "examples", "proto", "docs/conf.py", "noxfile.py"]
+
+
+@nox.session
+@nox.parametrize(("python", "protobuf", "numpy"), MATRIX)
+def tests(session: nox.Session, protobuf: str, numpy: str) -> None:
+    """Run the tests on one combination of versions."""
+    session.install("-e", ".[test,examples]", f"protobuf{protobuf}", f"numpy{numpy}")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def tests_pure_python_protobuf(session: nox.Session) -> None:
+    """Run the tests of the messages on protobuf's implementation in Python."""
+    session.install("-e", ".[test]")
+    session.run(
+        "pytest",
+        "tests/test_messages.py",
+        *session.posargs,
+        env={"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+    )
+
+
+@nox.session
+def long(session: nox.Session) -> None:
+    """Run the properties with 10,000 examples each."""
+    session.install("-e", ".[test,examples]")
+    session.run("pytest", *session.posargs, env={"HYPOTHESIS_PROFILE": "long"})
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, format and the direction of imports."""
+    session.install("-e", ".[lint]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("lint-imports")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types, strictly."""
+    session.install("-e", ".[test,lint]", "nox")
+    session.run("mypy", *(path for path in TYPED if Path(path).exists()))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation; a warning is an error."""
+    session.install("-e", ".[docs]")
+    session.run("sphinx-build", "-W", "--keep-going", "-E", "docs", "docs/_build/html")
+
+
+@nox.session
+def parity(session: nox.Session) -> None:
+    """Compare with TensorFlow itself."""
+    session.install("-e", ".[parity,test]")
+    session.run("python", "-c", "import tensorflow")
+    session.run("pytest", "tests/parity", *session.posargs)
+
+
+@nox.session
+def messages(session: nox.Session) -> None:
+    """Regenerate the message classes; with ``-- --check``, only compare them."""
+    session.install("grpcio-tools==1.71.2", "mypy-protobuf==3.6.0")
+    session.run("python", "proto/generate.py", *session.posargs)

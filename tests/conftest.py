@@ -1,0 +1,33 @@
+"""Set-up for all tests: Hypothesis profiles, and the sample corpus."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.corpus import ABSENT, corpus_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# No deadline: the first example of a test pays for imports and table building.
+# Slow machines are no failure either, so the health check on speed is off.
+_COMMON = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", _COMMON, max_examples=200)
+settings.register_profile("ci", _COMMON, max_examples=200)
+settings.register_profile("long", _COMMON, max_examples=10_000)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
+)
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Return the folder of the sample corpus; skip where there is none."""
+    folder = corpus_path()
+    if folder is None:
+        pytest.skip(ABSENT)
+    return folder

@@ -1,0 +1,461 @@
+"""The compressions a TFRecord file may have, as one table.
+
+A file is compressed as a whole: the record format knows nothing of it (rule
+C1). TensorFlow knows three types, ``""`` (none), ``"ZLIB"`` (RFC 1950) and
+``"GZIP"`` (RFC 1952). ``"ZSTD"`` (RFC 8878) and ``"BZ2"`` are additions of this
+package: **TensorFlow cannot read these**.
+
+:data:`CODECS` has a row for each: how its streams begin, whether one stream may
+follow another in a file, and what makes a compressor and a decompressor.
+:class:`Inflated` turns a compressed stream into its content piece by piece in
+constant memory, and is strict about how it ends:
+
+- a stream that stops before its trailer is an error, where TensorFlow takes the
+  end of the file for the end of the stream (rule C3);
+- what follows the last stream and is no further one is an error, where
+  TensorFlow ignores anything behind a zlib stream (rule C5).
+
+Both come after everything that could be inflated was handed over.
+
+ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib.
+Writing always uses zlib, so that a file's bytes never depend on what happens to
+be installed.
+"""
+
+from __future__ import annotations
+
+import bz2
+import sys
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "CODECS",
+    "Codec",
+    "Compressor",
+    "Decompressor",
+    "Inflated",
+    "RawInput",
+    "Settings",
+    "codec_named",
+    "detect",
+]
+
+_PIECE_BYTES = 64 * 1024
+_MAGIC_BYTES = 4
+
+
+class RawInput(Protocol):
+    """What :class:`Inflated` reads from."""
+
+    rewindable: bool
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, at most `n_bytes`, none at the end."""
+
+    def rewind(self) -> None:
+        """Go back to the first byte."""
+
+
+class Decompressor(Protocol):
+    """A running decompression of one stream, as :class:`bz2.BZ2Decompressor`."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream has ended."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing more comes out before more is put in."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was put in and lies behind the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Put `data` in, get at most `max_length` bytes out."""
+
+
+class Compressor(Protocol):
+    """A running compression of one stream."""
+
+    def compress(self, data: bytes | bytearray) -> bytes:
+        """Take in data; return what is ready of the stream, often nothing."""
+
+    def flush(self) -> bytes:
+        """Return what makes everything taken in so far readable (rule O6)."""
+
+    def finish(self) -> bytes:
+        """Return the end of the stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to compress; the defaults are TensorFlow's (rules O7, O8)."""
+
+    level: int | None = None
+    method: int = zlib.DEFLATED
+    window_bits: int | None = None
+    mem_level: int = zlib.DEF_MEM_LEVEL
+    strategy: int = zlib.Z_DEFAULT_STRATEGY
+    flush_mode: int = zlib.Z_PARTIAL_FLUSH
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """One row of the table."""
+
+    name: str
+    """What users call it."""
+    is_start: Callable[[bytes], bool]
+    """Whether bytes, at least 1 of them, can be the start of a stream."""
+    decompressor: Callable[[], Decompressor]
+    """Starts to read a stream."""
+    compressor: Callable[[Settings], Compressor]
+    """Starts to write a stream."""
+    errors: Callable[[], tuple[type[Exception], ...]]
+    """What its decompressor raises on corrupt data."""
+    joinable: bool
+    """Whether streams may follow each other in one file, and so be appended."""
+
+
+class _Zlib:
+    """A zlib or gzip decompressor with the interface of :class:`Decompressor`."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._inner: Any = _inflate_module().decompressobj(window_bits)
+        self._was_full = False  # the last call gave all it was allowed, so there may be more
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        return not (self._inner.unconsumed_tail or self._was_full)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._inner.unused_data)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        out = bytes(self._inner.decompress(self._inner.unconsumed_tail + data, max_length))
+        self._was_full = len(out) == max_length
+        return out
+
+
+def _inflate_module() -> Any:
+    try:
+        from isal import isal_zlib  # noqa: PLC0415 - optional, and only for who reads compressed files
+    except ImportError:
+        return zlib
+    return isal_zlib
+
+
+def _zlib_errors() -> tuple[type[Exception], ...]:
+    return (zlib.error, _inflate_module().error)
+
+
+class _ZlibCompressor:
+    def __init__(self, settings: Settings, window_bits: int) -> None:
+        self._flush_mode = settings.flush_mode
+        try:
+            self._inner = zlib.compressobj(
+                -1 if settings.level is None else settings.level,
+                settings.method,
+                window_bits if settings.window_bits is None else settings.window_bits,
+                settings.mem_level,
+                settings.strategy,
+            )
+        except ValueError as error:
+            detail = f"zlib refuses {settings}: {error}"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
+
+    def compress(self, data: bytes | bytearray) -> bytes:
+        return self._inner.compress(data)
+
+    def flush(self) -> bytes:
+        return self._inner.flush(self._flush_mode)
+
+    def finish(self) -> bytes:
+        return self._inner.flush(zlib.Z_FINISH)
+
+
+class _Bz2Compressor:
+    """bz2 cannot flush inside a stream, so a flush ends one and begins the next."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._level = 9 if settings.level is None else settings.level
+        self._inner = bz2.BZ2Compressor(self._level)
+        self._is_fresh = True
+
+    def compress(self, data: bytes | bytearray) -> bytes:
+        self._is_fresh = self._is_fresh and not data
+        return self._inner.compress(data)
+
+    def flush(self) -> bytes:
+        end = b"" if self._is_fresh else self._inner.flush()
+        if end:
+            self._inner, self._is_fresh = bz2.BZ2Compressor(self._level), True
+        return end
+
+    def finish(self) -> bytes:
+        return self._inner.flush()
+
+
+def _zstd_module() -> Any:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd  # noqa: PLC0415 - optional
+        else:
+            from backports import zstd  # noqa: PLC0415 - optional
+    except ImportError:
+        detail = "ZSTD needs an extra package: pip install 'tfrecord-numpy[zstd]'"
+        raise ImportError(detail) from None
+    return zstd
+
+
+class _ZstdCompressor:
+    def __init__(self, settings: Settings) -> None:
+        self._inner: Any = _zstd_module().ZstdCompressor(level=settings.level)
+
+    def compress(self, data: bytes | bytearray) -> bytes:
+        return bytes(self._inner.compress(data))
+
+    def flush(self) -> bytes:
+        return bytes(self._inner.flush(self._inner.FLUSH_BLOCK))
+
+    def finish(self) -> bytes:
+        return bytes(self._inner.flush(self._inner.FLUSH_FRAME))
+
+
+def _is_zlib_start(head: bytes) -> bool:
+    """Check RFC 1950's header: method 8, a window it allows, a multiple of 31."""
+    return head[0] & 0x8F == 0x08 and (len(head) < 2 or int.from_bytes(head[:2], "big") % 31 == 0)
+
+
+_GZIP_BITS = 16 + zlib.MAX_WBITS
+
+CODECS: dict[str, Codec] = {
+    codec.name: codec
+    for codec in [
+        Codec(
+            name="GZIP",
+            is_start=lambda head: head[:2] == b"\x1f\x8b"[: len(head)],
+            decompressor=lambda: _Zlib(_GZIP_BITS),
+            compressor=lambda settings: _ZlibCompressor(settings, _GZIP_BITS),
+            errors=_zlib_errors,
+            joinable=True,
+        ),
+        Codec(
+            name="ZLIB",
+            is_start=_is_zlib_start,
+            decompressor=lambda: _Zlib(zlib.MAX_WBITS),
+            compressor=lambda settings: _ZlibCompressor(settings, zlib.MAX_WBITS),
+            errors=_zlib_errors,
+            joinable=False,
+        ),
+        Codec(
+            name="ZSTD",
+            is_start=lambda head: head[:4] == b"\x28\xb5\x2f\xfd"[: len(head)],
+            decompressor=lambda: _zstd_module().ZstdDecompressor(),
+            compressor=_ZstdCompressor,
+            errors=lambda: (_zstd_module().ZstdError,),
+            joinable=True,
+        ),
+        Codec(
+            name="BZ2",
+            is_start=lambda head: head[:3] == b"BZh"[: len(head)],
+            decompressor=bz2.BZ2Decompressor,
+            compressor=_Bz2Compressor,
+            errors=lambda: (OSError, ValueError),
+            joinable=True,
+        ),
+    ]
+}
+"""Every compression but none, by the name users give."""
+
+
+def codec_named(name: str) -> Codec | None:
+    """Look a compression up.
+
+    Parameters
+    ----------
+    name : str
+        ``""`` for none, or a key of :data:`CODECS`.
+
+    Returns
+    -------
+    Codec or None
+        None for ``""``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for any other name (rule O2; a dataset of TensorFlow
+        reads the file as uncompressed then, rule C8).
+    """
+    if name == "":
+        return None
+    if name not in CODECS:
+        detail = f'compression {name!r} is none of "", ' + ", ".join(map(repr, CODECS))
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return CODECS[name]
+
+
+def detect(head: bytes) -> str:
+    r"""Tell a stream's compression by its first bytes.
+
+    Parameters
+    ----------
+    head : bytes
+        At least 4 of them, if the stream has so many.
+
+    Returns
+    -------
+    str
+        A key of :data:`CODECS`, or ``""`` if no compression starts like this.
+
+    Examples
+    --------
+    >>> detect(b"\x1f\x8b\x08\x00"), detect(b"\x78\x9c\x01\x02"), detect(b"")
+    ('GZIP', 'ZLIB', '')
+    """
+    if len(head) >= 2:
+        for codec in CODECS.values():
+            if codec.is_start(head):
+                return codec.name
+    return ""
+
+
+class Inflated:
+    """The content of a compressed stream, read piece by piece.
+
+    Parameters
+    ----------
+    raw : RawInput
+        The compressed bytes, at their first one. Not closed here.
+    codec : Codec
+        Their compression.
+    source : str, optional
+        Path or URL, for errors.
+
+    Notes
+    -----
+    Memory is constant whatever the ratio: no call inflates more than it was
+    asked for. A decompressor that meets corrupt data drops what it had inflated
+    in that call; if `raw` can be rewound, that stretch is done again a byte at
+    a time, so that all there is before the damage comes out.
+    """
+
+    def __init__(self, raw: RawInput, codec: Codec, source: str | None = None) -> None:
+        self._raw = raw
+        self._codec = codec
+        self._source = source
+        self._offset = 0  # bytes given out
+        self._error: DataLossError | None = None
+        self._careful_from: int | None = None  # raw offset from which to go byte by byte
+        self._begin()
+
+    def _begin(self) -> None:
+        self._decompressor = self._codec.decompressor()
+        self._piece = b""  # raw bytes not handed to the decompressor
+        self._is_fresh = True  # nothing was handed to this decompressor
+        self._raw_offset = 0  # behind _piece
+        self._skip = 0  # bytes to inflate and drop, given out before
+
+    def readinto(self, view: memoryview) -> int:
+        """Inflate the next bytes.
+
+        Parameters
+        ----------
+        view : memoryview
+            Where to put them; one byte at least.
+
+        Returns
+        -------
+        int
+            How many; 0 at the end of the stream. A stream that grows later can be
+            read on.
+
+        Raises
+        ------
+        DataLossError
+            ``COMPRESSION`` if the stream does not start as its codec says,
+            ``COMPRESSED_CORRUPT``, ``COMPRESSED_TRUNCATED``, ``TRAILING_DATA``.
+            `offset` is the number of inflated bytes before the damage.
+        """
+        while True:
+            if self._error is not None:
+                raise self._error
+            if not self._has_work():
+                return 0
+            try:
+                data = self._decompressor.decompress(self._piece, len(view))
+            except self._codec.errors() as error:
+                self._redo_or_fail(error)
+                continue
+            self._is_fresh = self._is_fresh and not self._piece
+            self._piece = b""
+            dropped = min(self._skip, len(data))
+            self._skip -= dropped
+            if len(data) > dropped:
+                n_bytes = len(data) - dropped
+                view[:n_bytes] = data[dropped:]
+                self._offset += n_bytes
+                return n_bytes
+
+    def _has_work(self) -> bool:
+        """Get the next piece if one is needed; say whether the stream goes on."""
+        decompressor = self._decompressor
+        if decompressor.eof:
+            self._piece = decompressor.unused_data
+            self._read_piece(_MAGIC_BYTES)
+            if not self._piece:
+                return False
+            if not (self._codec.joinable and self._codec.is_start(self._piece)):
+                detail = f"{len(self._piece)} bytes or more follow, and are no further stream"
+                raise self._loss(Reason.TRAILING_DATA, detail)
+            self._decompressor, self._is_fresh = self._codec.decompressor(), True
+            return True
+        if not decompressor.needs_input:
+            return True
+        self._read_piece(1 if self._offset or not self._is_fresh else _MAGIC_BYTES)
+        if not self._piece and not self._is_fresh:
+            detail = "the file ends before the stream does; what is before it was read"
+            raise self._loss(Reason.COMPRESSED_TRUNCATED, detail)
+        if self._is_fresh and self._piece and not self._codec.is_start(self._piece):
+            found = detect(self._piece) or "none, or no TFRecord file"
+            detail = f"not a {self._codec.name} stream; by its first bytes: {found}"
+            raise self._loss(Reason.COMPRESSION, detail)
+        return bool(self._piece)
+
+    def _read_piece(self, n_bytes: int) -> None:
+        """Add raw bytes to the piece until it has `n_bytes` or the raw stream ends."""
+        while len(self._piece) < n_bytes:
+            careful = self._careful_from is not None and self._raw_offset >= self._careful_from
+            more = self._raw.read(1 if careful else _PIECE_BYTES)
+            if not more:
+                return
+            self._piece += more
+            self._raw_offset += len(more)
+
+    def _redo_or_fail(self, error: Exception) -> None:
+        """Start again, to go byte by byte where the error was; the second time, fail."""
+        if self._careful_from is None and self._raw.rewindable:
+            careful_from = max(self._raw_offset - len(self._piece) - _PIECE_BYTES, 0)
+            given = self._offset
+            self._raw.rewind()
+            self._begin()
+            self._careful_from, self._skip = careful_from, given
+            return
+        self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))
+
+    def _loss(self, reason: Reason, detail: str) -> DataLossError:
+        return DataLossError(reason, self._offset, self._source, None, None, detail)

@@ -1,0 +1,310 @@
+"""Read TFRecord files: bytes a record, or blocks of thousands.
+
+::
+
+    paths, URLs, patterns ──expand──> files, one after the other
+    file ──> RecordStream ──> Block, or bytes a record
+
+:class:`TFRecordReader` is this package's own face; :func:`tf_record_iterator`
+is TensorFlow's.
+
+A damaged or cut file gives every record before the damage, then the error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
+from tfrecord_lite.files import expand, name_of
+from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.stream import RecordStream
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from tfrecord_lite.files import Source, Sources
+    from tfrecord_lite.options import CompressionType
+
+__all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
+
+
+class TFRecordReader:
+    """Read the records of one file or many.
+
+    Iterate for ``bytes``, one a record; call :meth:`blocks` for many at a time.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, binary file object, or an iterable of them
+        Paths and URLs may be patterns (``data-*.tfrecord``, ``train@10``), whose
+        matches are read in sorted order. URLs need the extra ``remote``. A file
+        object is read from where it stands, and is not closed.
+    compression : str or None, optional
+        ``""``, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"``; or anything else
+        :class:`TFRecordOptions` takes. None finds it out for each file from its
+        first bytes: an uncompressed file proves itself by its first length's CRC.
+    verify : bool, optional
+        Check the CRC of every record's data. The CRCs of lengths are always
+        checked.
+    max_record_bytes : int, optional
+        Refuse larger records. The default, 2 GiB, is the limit of a protobuf message.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a pattern matches nothing. A path without a pattern is opened, and
+        found missing, when iteration reaches it.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown compression.
+
+    Notes
+    -----
+    Every iteration opens the files anew and starts at the first record; for a
+    file object, it goes back to where that stood, if it can seek. Several
+    iterations may run at once, in threads too, except over one file object. A
+    reader of paths can be pickled; an iterator that is forked goes on in each
+    process on its own.
+
+    Records before a damaged one are given out first. The error that follows
+    names the file, and the record's number and offset in it.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "two.tfrecord")
+    >>> with TFRecordWriter(path) as writer:
+    ...     writer.write(b"one")
+    ...     writer.write(b"two")
+    >>> list(TFRecordReader(path))
+    [b'one', b'two']
+    """
+
+    def __init__(
+        self,
+        path: Sources,
+        compression: CompressionType = None,
+        *,
+        verify: bool = True,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        if compression is not None:
+            compression = TFRecordOptions.get_compression_type_string(compression)
+        if not 0 <= max_record_bytes < 2**64:
+            detail = f"max_record_bytes is {max_record_bytes}, expected 0 to 2**64 - 1"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        self._sources = expand(path)
+        self._compression: str | None = compression
+        self._verify = verify
+        self._max_record_bytes = max_record_bytes
+        self._is_closed = False
+        self._open_streams: set[RecordStream] = set()
+
+    @property
+    def sources(self) -> list[Source]:
+        """The files, in the order they are read: paths and URLs as str, or file objects."""
+        return list(self._sources)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the records of all files, each as ``bytes`` of its own."""
+        for stream in self._streams():
+            while (records := stream.next_records()) is not None:
+                yield from records
+
+    def blocks(self, n_records: int | None = None) -> Iterator[Block]:
+        """Yield the records of all files many at a time.
+
+        Parameters
+        ----------
+        n_records : int, optional
+            Exactly so many a block, also across files; the last may be short.
+            None for as many as a read brings (about a megabyte of them), and
+            never from two files.
+
+        Yields
+        ------
+        Block
+            Each with memory of its own, or shared with its neighbours; never
+            overwritten.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` if `n_records` is not positive.
+        DataLossError
+            As for iteration, after a block of all records before the damage.
+        """
+        if n_records is not None and n_records < 1:
+            detail = f"n_records is {n_records}, expected 1 or more"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        return self._blocks(n_records)
+
+    def _blocks(self, n_records: int | None) -> Iterator[Block]:
+        started = Block.from_records([])  # of the file before, too few to be a block yet
+        for stream in self._streams():
+            while True:
+                wanted = None if n_records is None else n_records - len(started)
+                try:
+                    block = stream.next_block(wanted)
+                except (DataLossError, OSError):
+                    if len(started):
+                        yield started
+                    raise
+                if block is None:
+                    break
+                started = Block.concat([started, block])
+                if n_records is None or len(started) == n_records:
+                    yield started
+                    started = Block.from_records([])
+        if len(started):
+            yield started
+
+    def _streams(self) -> Iterator[RecordStream]:
+        """Open one file after the other, and close each."""
+        for source in self._sources:
+            if self._is_closed:
+                raise FailedPreconditionError(Reason.CLOSED, source=name_of(source))
+            stream = RecordStream(
+                source,
+                self._compression,
+                verify=self._verify,
+                max_record_bytes=self._max_record_bytes,
+            )
+            self._open_streams.add(stream)
+            try:
+                yield stream
+            finally:
+                self._open_streams.discard(stream)
+                stream.close()
+
+    def close(self) -> None:
+        """Close the files of all iterations; no further one can start. Twice is fine."""
+        self._is_closed = True
+        for stream in list(self._open_streams):
+            stream.close()
+
+    def __enter__(self) -> Self:
+        """Return the reader itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy in another process needs; nothing that is open."""
+        for source in self._sources:
+            if hasattr(source, "read"):
+                detail = (
+                    f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
+                )
+                raise TypeError(detail)
+        return {**self.__dict__, "_open_streams": set()}
+
+    def __repr__(self) -> str:
+        """Name the files, at most two."""
+        names = ", ".join(name_of(source) for source in self._sources[:2])
+        more = f", ... ({len(self._sources)} files)" if len(self._sources) > 2 else ""
+        return f"TFRecordReader({names}{more})"
+
+
+class RecordIterator:
+    """An open file's records, one at a time: what :func:`tf_record_iterator` returns."""
+
+    def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
+        self._path = path
+        self._compression = compression
+        self._stream: RecordStream | None = RecordStream(path, compression)
+        self._ready: Iterator[bytes] = iter(())
+        self._n_taken = 0
+
+    def __iter__(self) -> Self:
+        """Return the iterator itself."""
+        return self
+
+    def __next__(self) -> bytes:
+        """Return the next record.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the file; a later call finds what was added since (rule R8).
+        DataLossError
+            A later call gives the same error again (rule R7), or the record, if
+            it was only cut and has been completed since.
+        """
+        for record in self._ready:
+            self._n_taken += 1
+            return record
+        if self._stream is None:
+            raise StopIteration
+        records = self._stream.next_records()
+        if records is None:
+            raise StopIteration
+        self._ready = iter(records)
+        return next(self)
+
+    def close(self) -> None:
+        """Close the file; the next record is then StopIteration. Twice is fine."""
+        if self._stream is not None:
+            self._stream.close()
+        self._stream = None
+        self._ready = iter(())
+
+    def reopen(self) -> None:
+        """Open the path again and go on behind the record returned last (rule R8)."""
+        self.close()
+        self._stream = RecordStream(self._path, self._compression)
+        left = self._n_taken
+        while left:
+            block = self._stream.next_block(left)
+            if block is None:
+                break
+            left -= len(block)
+
+
+def tf_record_iterator(
+    path: str | bytes | os.PathLike[str], options: CompressionType = None
+) -> RecordIterator:
+    """Iterate over the records of one file, as ``tf.compat.v1.io.tf_record_iterator``.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        One local path or URL; no pattern.
+    options : TFRecordOptions, str, int or None, optional
+        The compression; nothing is found out: None is none (rules C1, O9).
+
+    Returns
+    -------
+    RecordIterator
+        Yields ``bytes``; has ``close`` and ``reopen``.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        At once, not at the first record (rule R9).
+
+    See Also
+    --------
+    TFRecordReader : several files, compression found out, blocks.
+    """
+    if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
+        detail = f"path must be str, bytes or PathLike, not {type(path).__name__}"
+        raise TypeError(detail)
+    return RecordIterator(path, TFRecordOptions.get_compression_type_string(options))

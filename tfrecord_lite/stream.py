@@ -1,0 +1,248 @@
+"""One open file of records: the way in, and the way out.
+
+::
+
+    file ──> InputFile ──(Inflated)──> FrameDecoder ──> Block, or bytes a record
+    records ──frame──> frames ──(compressor)──> OutputFile ──> file
+
+:class:`RecordStream` reads; the compression is given or found from the first
+bytes. :class:`RecordSink` writes; it collects records and frames them many at a
+time, since framing one costs nearly as much as framing a thousand.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.compression import Inflated, codec_named, detect
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
+from tfrecord_lite.files import name_of, open_input
+from tfrecord_lite.framing import (
+    HEAD_BYTES,
+    MAX_RECORD_BYTES,
+    OVERHEAD_BYTES,
+    FrameDecoder,
+    frame,
+    is_head,
+)
+from tfrecord_lite.options import TFRecordOptions
+
+if TYPE_CHECKING:
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.files import InputFile, OutputFile, Source
+    from tfrecord_lite.options import CompressionType
+
+__all__ = ["BUFFER_BYTES", "RecordSink", "RecordStream"]
+
+BUFFER_BYTES = 1024 * 1024
+"""How many bytes of records a sink collects before it frames and writes them."""
+
+_LARGE_RECORD_BYTES = 32 * 1024
+"""From this size on a record is read straight into its own bytes object."""
+
+
+class RecordStream:
+    """One open file and the decoder of its frames.
+
+    Parameters
+    ----------
+    source : source
+        A path, a URL or a binary file object.
+    compression : str or None
+        ``""`` for none, a name as in :data:`tfrecord_lite.compression.CODECS`,
+        or None to find out from the first bytes.
+    verify : bool
+        Check the CRC of every record's data.
+    max_record_bytes : int
+        Refuse larger records.
+
+    Notes
+    -----
+    At the end of the file every method returns None, and can be called again:
+    if the file has grown, the new records come (rule R8).
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        compression: str | None = None,
+        *,
+        verify: bool = True,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        self.name = name_of(source)
+        self._file: InputFile = open_input(source)
+        try:
+            self.compression = _detect(self._file) if compression is None else compression
+            codec = codec_named(self.compression)
+            self._content = self._file if codec is None else Inflated(self._file, codec, self.name)
+        except BaseException:
+            self._file.close()
+            raise
+        self._decoder = FrameDecoder(
+            verify=verify, max_record_bytes=max_record_bytes, source=self.name
+        )
+
+    def next_block(self, n_records: int | None = None) -> Block | None:
+        """Return the next block, of so many records if the file has them; None at its end.
+
+        Raises
+        ------
+        DataLossError
+            For damage right behind the records given out so far; ``TRUNCATED``
+            for a file that ends inside a record (rules R2, R3).
+        """
+        decoder = self._decoder
+        while (block := decoder.next_block(n_records)) is None:
+            try:
+                goes_on = self._fill(n_records)
+            except (DataLossError, OSError):
+                # First what came before; the next call meets the error again.
+                if len(rest := decoder.rest()):
+                    return rest
+                raise
+            if not goes_on:
+                if len(rest := decoder.rest()):
+                    return rest
+                decoder.close()
+                return None
+        return block
+
+    def next_records(self) -> list[bytes] | None:
+        """Return some records, at least one, each as ``bytes``; None at the end of the file.
+
+        Raises
+        ------
+        DataLossError
+            As :meth:`next_block`.
+        """
+        decoder = self._decoder
+        while (records := decoder.next_records()) is None:
+            if self._is_large(decoder.next_length):
+                record = decoder.next_large(self._file.read)
+                if record is not None:
+                    return [record]
+            decoder.recycle()
+            if not self._fill(None):
+                decoder.close()
+                return None
+        return records
+
+    def _is_large(self, length: int) -> bool:
+        """Whether to read the next record directly; never on the word of its length alone."""
+        is_raw = self._content is self._file
+        return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
+
+    def _fill(self, n_records: int | None) -> bool:
+        """Read more of the file into the decoder; False at its end."""
+        decoder = self._decoder
+        try:
+            n_bytes = self._content.readinto(decoder.writable(n_records))
+        except DataLossError as error:
+            fields = (error.reason, error.offset, error.source, decoder.n_records)
+            raise DataLossError(*fields, None, error.detail) from None
+        decoder.advance(n_bytes)
+        return n_bytes > 0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _detect(file: InputFile) -> str:
+    """Find a file's compression. A raw one proves itself by the CRC of its first length."""
+    head = file.peek(HEAD_BYTES)
+    return "" if is_head(head) else detect(head)
+
+
+class RecordSink:
+    """Collects records and writes them to a file, framed, and compressed if asked.
+
+    Parameters
+    ----------
+    file : OutputFile
+        Where to write; closed by :meth:`finish` or :meth:`abandon`.
+    options : TFRecordOptions, str, int or None
+        The compression and its settings.
+    buffer_bytes : int
+        How much to collect at the most.
+
+    Notes
+    -----
+    A write that fails (a full disk) raises :class:`OSError` and loses nothing:
+    the records stay pending, the file is as it was before, and the next call
+    tries again. Not thread-safe.
+    """
+
+    def __init__(
+        self, file: OutputFile, options: CompressionType, buffer_bytes: int = BUFFER_BYTES
+    ) -> None:
+        self._file = file
+        self._buffer_bytes = buffer_bytes
+        codec = codec_named(TFRecordOptions.get_compression_type_string(options))
+        while isinstance(options, TFRecordOptions) and isinstance(
+            options.compression_type, TFRecordOptions
+        ):
+            options = options.compression_type
+        if not isinstance(options, TFRecordOptions):
+            options = TFRecordOptions(options)
+        self._compressor = None if codec is None else codec.compressor(options.settings())
+        self._records: list[bytes] = []
+        self._n_bytes = 0  # of the pending records, framed
+        self._unwritten: bytes | bytearray = b""  # of the file, behind what is written
+        self._process = os.getpid()
+
+    def add(self, record: bytes) -> None:
+        """Take one record in; write if there are enough."""
+        self._records.append(record)
+        self._n_bytes += len(record) + OVERHEAD_BYTES
+        if self._n_bytes >= self._buffer_bytes:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Frame, compress and write what is pending."""
+        if os.getpid() != self._process:
+            detail = "the writer was opened in another process, which has its pending records"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
+        self._write_out()
+        frames = frame(self._records)
+        self._records.clear()
+        self._n_bytes = 0
+        self._unwritten = frames if self._compressor is None else self._compressor.compress(frames)
+        self._write_out()
+
+    def _write_out(self) -> None:
+        if self._unwritten:
+            self._file.write(self._unwritten)
+            self._unwritten = b""
+
+    def flush(self) -> None:
+        """Make every record readable that was added so far (rule O6)."""
+        self._drain()
+        if self._compressor is not None:
+            self._unwritten = self._compressor.flush()
+            self._write_out()
+        self._file.flush()
+
+    def finish(self) -> None:
+        """Write what is pending and the end of the compressed stream, and close the file."""
+        self._drain()
+        if self._compressor is not None:
+            self._unwritten = self._compressor.finish()
+            self._compressor = None
+            self._write_out()
+        self._file.finish()
+
+    def commit(self, name: str | None = None) -> None:
+        """Put the finished file in its place, if it was written beside it."""
+        self._file.commit(name)
+
+    def abandon(self) -> None:
+        """Close the file without the pending records; remove it if it was beside its place."""
+        self._file.abandon()
+
+    @property
+    def belongs_here(self) -> bool:
+        """Whether this process opened it, and not one it was forked from."""
+        return os.getpid() == self._process

@@ -1,0 +1,415 @@
+"""Write TFRecord files: one, one to be added to, or many shards.
+
+:class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8), and adds
+appending, and replacing a file only when the new one is complete.
+:class:`ShardedTFRecordWriter` writes the shards of a data set, which appear
+complete or not at all.
+
+How large shards should be: for N hosts that read in parallel, 10 x N files,
+each of 100 MB or more (10 MB at the least), so that every host has several
+files to interleave and no file is too small to be read at full speed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from typing import TYPE_CHECKING, Literal
+
+from tfrecord_lite.compression import CODECS
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
+from tfrecord_lite.files import local_size, name_of, open_output, shard_names
+from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.stream import BUFFER_BYTES, RecordSink, RecordStream
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from tfrecord_lite.files import Source
+    from tfrecord_lite.options import CompressionType
+
+__all__ = ["ShardedTFRecordWriter", "TFRecordWriter"]
+
+_SHARD_BUFFERS_BYTES = 32 * 1024 * 1024
+_SMALLEST_BUFFER_BYTES = 64 * 1024
+
+
+def _as_bytes(record: object) -> bytes:
+    """Turn what `write` accepts into bytes that nobody can change meanwhile (rule O4)."""
+    if isinstance(record, str):
+        return record.encode()
+    if isinstance(record, (bytes, bytearray)):
+        return bytes(record)
+    detail = f"a record must be bytes, bytearray or str, not {type(record).__name__}"
+    raise TypeError(detail)
+
+
+class TFRecordWriter:
+    """Write records to one file.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike or binary file object
+        A local path or a URL (extra ``remote``); created or emptied at once. A
+        file object is written from where it stands, and is not closed.
+    options : TFRecordOptions, str, int or None, optional
+        The compression: ``"GZIP"``, ``"ZLIB"``, or all of :class:`TFRecordOptions`.
+        ``"ZSTD"`` and ``"BZ2"`` too, which TensorFlow cannot read.
+    mode : {"w", "a"}, optional
+        "a" adds to an existing local file, after reading it through: it must be
+        sound. A GZIP, ZSTD or BZ2 file gets a further stream; a ZLIB file cannot.
+    torn : {"raise", "cut"}, optional
+        What mode "a" does about a file whose end is missing, because its writer
+        was killed: raise, or cut what is left of the incomplete record. Of a
+        compressed file, the whole records are then written anew.
+    atomic : bool, optional
+        Write beside the path, and put the file there when it is closed: it
+        appears complete or not at all, also after a crash. Leaving the ``with``
+        block by an error leaves what was there before.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        At once, as Python's ``open`` (TensorFlow: NotFoundError, rule O3).
+    DataLossError
+        In mode "a", if the file is damaged, or torn and `torn` is "raise".
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for options zlib refuses, or a file of another
+        compression to append to; ``UNSUPPORTED`` for appending to a ZLIB file.
+
+    Notes
+    -----
+    Records are collected, about a megabyte of them, then framed and written
+    together; :meth:`flush` does it now. If a write fails (a full disk) the
+    :class:`OSError` names the file, what was not written stays pending and
+    can be tried again by :meth:`flush` or :meth:`close`, and the file ends where
+    the last whole write ended. Not thread-safe.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "some.tfrecord.gz")
+    >>> with TFRecordWriter(path, "GZIP") as writer:
+    ...     writer.write(b"payload")
+    >>> with TFRecordWriter(path, "GZIP", mode="a") as writer:
+    ...     writer.write("text is written as UTF-8")
+    """
+
+    def __init__(
+        self,
+        path: Source,
+        options: CompressionType = None,
+        *,
+        mode: Literal["w", "a"] = "w",
+        torn: Literal["raise", "cut"] = "raise",
+        atomic: bool = False,
+    ) -> None:
+        self._sink: RecordSink | None = None
+        self._atomic = atomic
+        self._name = name_of(path)
+        _check_choice("mode", mode, ("w", "a"))
+        _check_choice("torn", torn, ("raise", "cut"))
+        TFRecordOptions.get_compression_type_string(options)  # refuse it before the file is emptied
+        append_at = _whole_bytes(path, options, torn) if mode == "a" else None
+        file = open_output(path, atomic=atomic, append_at=append_at)
+        try:
+            self._sink = RecordSink(file, options)
+        except BaseException:
+            file.abandon()
+            raise
+        self._add = self._sink.add
+
+    def write(self, record: bytes | bytearray | str) -> None:
+        """Write one record.
+
+        Parameters
+        ----------
+        record : bytes, bytearray, numpy.bytes_ or str
+            Its data; str is written as UTF-8 (rule O4).
+
+        Raises
+        ------
+        TypeError
+            For anything else.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close` (rule O5).
+        OSError
+            If the records collected so far cannot be written.
+        """
+        if self._sink is None:
+            raise self._closed()
+        self._add(record if type(record) is bytes else _as_bytes(record))
+
+    def flush(self) -> None:
+        """Make everything written so far readable by others (rule O6)."""
+        if self._sink is None:
+            raise self._closed()
+        self._sink.flush()
+
+    def close(self) -> None:
+        """Write what is pending and close the file. Twice is fine (rule O5)."""
+        if self._sink is None:
+            return
+        self._sink.finish()
+        self._sink.commit()
+        self._sink = None
+
+    def _closed(self) -> FailedPreconditionError:
+        return FailedPreconditionError(
+            Reason.CLOSED, source=self._name, detail="the writer is closed; open another"
+        )
+
+    def __enter__(self) -> Self:
+        """Return the writer itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; after an error, an atomic writer leaves what was in its place before."""
+        if self._sink is not None and self._atomic and kind is not None:
+            self._sink.abandon()
+            self._sink = None
+        self.close()
+
+    def __del__(self) -> None:
+        """Close a writer that was forgotten, as TensorFlow does; an atomic one leaves no file."""
+        sink, self._sink = self._sink, None
+        if sink is None or not sink.belongs_here:
+            return
+        warnings.warn(f"the writer of {self._name} was not closed", ResourceWarning, 2, source=self)
+        if self._atomic:
+            sink.abandon()
+        else:
+            sink.finish()
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        detail = f"{name} is {value!r}, expected one of {choices}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+
+def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | None:
+    """Check a file that is to be appended to; return how many bytes of it to keep.
+
+    None if there is no file yet.
+    """
+    size = local_size(path)
+    if not size:
+        return size
+    compression = TFRecordOptions.get_compression_type_string(options)
+    if compression and not CODECS[compression].joinable:
+        detail = f"TensorFlow reads one {compression} stream of a file only; append to GZIP, or uncompressed"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
+    stream = RecordStream(path, compression)
+    try:
+        while stream.next_block() is not None:
+            pass
+    except DataLossError as error:
+        if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
+            raise
+        if torn == "raise":
+            detail = f"{error.detail}; to append all the same, cut the torn end off with torn='cut'"
+            raise DataLossError(
+                error.reason, error.offset, error.source, error.index, None, detail
+            ) from None
+        if compression:
+            return _rewrite_whole_records(path, options)
+        return error.offset
+    finally:
+        stream.close()
+    return size
+
+
+def _rewrite_whole_records(path: Source, options: CompressionType) -> int | None:
+    """Replace a torn compressed file by one of its whole records; return the new size."""
+    stream = RecordStream(path, TFRecordOptions.get_compression_type_string(options))
+    sink = RecordSink(open_output(path, atomic=True), options)
+    try:
+        with contextlib.suppress(DataLossError):  # the torn end, met before
+            while (records := stream.next_records()) is not None:
+                for record in records:
+                    sink.add(record)
+        sink.finish()
+    except BaseException:
+        sink.abandon()
+        raise
+    finally:
+        stream.close()
+    sink.commit()
+    return local_size(path)
+
+
+class ShardedTFRecordWriter:
+    """Write records to many files, which appear complete or not at all.
+
+    Parameters
+    ----------
+    pattern : str or PathLike
+        ``"train@10"`` or ``"train@10.tfrecord"`` for ``train-00000-of-00010`` and
+        so on; or any name with ``{shard}`` and, if wanted, ``{num_shards}``, as in
+        ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``. A path or a URL.
+    num_shards : int, optional
+        How many files; records go to them in turn (round robin). Not with ``@``.
+    options : TFRecordOptions, str, int or None, optional
+        As :class:`TFRecordWriter`.
+    bytes_per_shard : int, optional
+        Instead of `num_shards`: fill one file after the other, and begin the next
+        when one holds so many bytes, frames included, before compression. At
+        least one file is written.
+
+    Attributes
+    ----------
+    paths : list of str
+        The files; known after :meth:`close`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if the pattern does not say where the shard's number goes,
+        or not exactly one of `num_shards`, ``@`` and `bytes_per_shard` is given.
+
+    Notes
+    -----
+    All files are written beside their places, with hidden names, and renamed by
+    :meth:`close` when every one is on the disk. Leaving the ``with`` block by an
+    error removes them. How large shards should be: see the head of this module.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> directory = tempfile.mkdtemp()
+    >>> with ShardedTFRecordWriter(os.path.join(directory, "train@2.tfrecord")) as writer:
+    ...     for i in range(5):
+    ...         writer.write(b"record %d" % i)
+    >>> sorted(os.listdir(directory))
+    ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
+    """
+
+    def __init__(
+        self,
+        pattern: str | os.PathLike[str],
+        num_shards: int | None = None,
+        options: CompressionType = None,
+        *,
+        bytes_per_shard: int | None = None,
+    ) -> None:
+        self.paths: list[str] = []
+        self._is_open = False
+        self._pattern = os.fspath(pattern)
+        self._options = options
+        self._bytes_per_shard = bytes_per_shard
+        self._sinks: list[RecordSink] = []
+        self._n_bytes = 0  # in the last shard
+        self._next = 0
+        TFRecordOptions.get_compression_type_string(options)
+        names = self._check_pattern(num_shards)
+        self._buffer_bytes = _SHARD_BUFFERS_BYTES // max(len(names), 1)
+        self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
+        self._is_open = True
+        try:
+            for name in names:
+                self._open_shard(name)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _check_pattern(self, num_shards: int | None) -> list[str]:
+        """Return the names of the shards to open now: all of them, or the first."""
+        by_bytes = self._bytes_per_shard is not None
+        has_field = "{shard" in self._pattern
+        if by_bytes == (num_shards is not None or not has_field) or (
+            num_shards is not None and not has_field
+        ):
+            detail = (
+                f"the pattern {self._pattern!r} with num_shards={num_shards} and "
+                f"bytes_per_shard={self._bytes_per_shard} does not say how many shards there are; "
+                "expected 'name@10', or '{shard}' in the name with one of the two arguments"
+            )
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        for argument, value in (
+            ("num_shards", num_shards),
+            ("bytes_per_shard", self._bytes_per_shard),
+        ):
+            if value is not None and value < 1:
+                detail = f"{argument} is {value}, expected 1 or more"
+                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        names = shard_names(self._pattern, 1 if by_bytes else num_shards)
+        if not names:
+            detail = (
+                f"the pattern {self._pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
+            )
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        return names
+
+    def _open_shard(self, name: str) -> None:
+        file = open_output(name, atomic=True)
+        self._sinks.append(RecordSink(file, self._options, self._buffer_bytes))
+
+    def write(self, record: bytes | bytearray | str) -> None:
+        """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
+        if not self._is_open:
+            raise FailedPreconditionError(Reason.CLOSED, source=self._pattern)
+        data = record if type(record) is bytes else _as_bytes(record)
+        if self._bytes_per_shard is None:
+            self._sinks[self._next].add(data)
+            self._next = (self._next + 1) % len(self._sinks)
+            return
+        if self._n_bytes >= self._bytes_per_shard:
+            self._sinks[-1].finish()
+            self._open_shard((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
+            self._n_bytes = 0
+        self._sinks[-1].add(data)
+        self._n_bytes += len(data) + OVERHEAD_BYTES
+
+    def close(self) -> None:
+        """Finish all files, then put each in its place. Twice is fine."""
+        if not self._is_open:
+            return
+        for sink in self._sinks:
+            sink.finish()
+        self.paths = shard_names(self._pattern, len(self._sinks)) or []
+        for sink, name in zip(self._sinks, self.paths, strict=True):
+            sink.commit(name)
+        self._is_open = False
+
+    def abandon(self) -> None:
+        """Remove what was written; nothing appears."""
+        self._is_open = False
+        for sink in self._sinks:
+            sink.abandon()
+
+    def __enter__(self) -> Self:
+        """Return the writer itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; after an error, remove what was written."""
+        if kind is not None and self._is_open:
+            self.abandon()
+        self.close()
+
+    def __del__(self) -> None:
+        """Remove the files of a writer that was forgotten."""
+        if self._is_open and all(sink.belongs_here for sink in self._sinks):
+            warnings.warn(
+                f"the shards of {self._pattern} were not closed", ResourceWarning, 2, source=self
+            )
+            self.abandon()
