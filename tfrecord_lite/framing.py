@@ -146,6 +146,7 @@ class FrameDecoder:
         self._base = 0  # offset in the stream of the buffer's first byte
         self._n_given = 0
         self._mean_bytes = 0  # a record of the last block, frame included
+        self._n_skipped = 0  # bytes passed over in search of the next head
         self._error: DataLossError | None = None  # what is wrong with the record at _next
 
     @property
@@ -342,6 +343,42 @@ class FrameDecoder:
         if is_head(pending):
             length = _read_length(pending)[0]
             self._next_length = length if length <= self.max_record_bytes else None
+
+    def skip(self) -> int | None:
+        """Go on behind the record whose damage was raised last.
+
+        A record with wrong data is passed over. Behind a wrong length the next
+        head is looked for, at every byte.
+
+        Returns
+        -------
+        int or None
+            How many bytes were passed over. None when there is no head in what
+            came in: call again when more has.
+        """
+        if self._error is None:
+            return 0
+        start = self._next
+        if self._error.reason is Reason.DATA_CRC:
+            self._next += _read_length(self._view, start)[0] + OVERHEAD_BYTES
+            is_found = True
+        else:
+            places = np.arange(start + 1, max(self._stop - HEAD_BYTES + 1, start + 1))
+            lengths = _rows(self._buffer, _HEAD)["length"][start + 1 : start + 1 + places.size]
+            places = places[lengths <= self.max_record_bytes]
+            rows = _rows(self._buffer, _HEAD)[places]
+            places = places[crc32c.length_crcs(rows["length"]) == rows["crc"]]
+            is_found = places.size > 0
+            last = max(self._stop - HEAD_BYTES, start)  # a head may begin in the last bytes
+            self._next = int(places[0]) if is_found else last
+        self._start = self._next
+        if not is_found:
+            self._n_skipped += self._next - start
+            return None
+        n_skipped, self._n_skipped = self._n_skipped + self._next - start, 0
+        self._error, self._next_length = None, None
+        self._n_given += 1
+        return n_skipped
 
     def rest(self) -> Block:
         """Give out all whole records that came in, maybe none.

@@ -82,6 +82,7 @@ class TFRecordReader:
     Examples
     --------
     >>> import tempfile, os
+    >>> from tfrecord_lite.writer import TFRecordWriter
     >>> path = os.path.join(tempfile.mkdtemp(), "two.tfrecord")
     >>> with TFRecordWriter(path) as writer:
     ...     writer.write(b"one")

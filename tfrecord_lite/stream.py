@@ -129,6 +129,25 @@ class RecordStream:
                 return None
         return records
 
+    def skip_damage(self) -> int:
+        """Go on behind the damage that was raised last, where a record can start again.
+
+        Returns
+        -------
+        int
+            How many bytes were passed over.
+
+        Raises
+        ------
+        DataLossError
+            The damage once more, if no record follows it in the file, or if it is
+            in the compressed stream itself.
+        """
+        while (n_bytes := self._decoder.skip()) is None:
+            if not self._fill(None):
+                self._decoder.close()
+        return n_bytes
+
     def _is_large(self, length: int) -> bool:
         """Whether to read the next record directly; never on the word of its length alone."""
         is_raw = self._content is self._file
