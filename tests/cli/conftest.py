@@ -1,0 +1,36 @@
+"""Running the command line inside the tests' process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tfrecord_lite.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Done(NamedTuple):
+    """What a run left behind."""
+
+    status: int
+    out: list[str]
+    err: list[str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """Return a function that runs the command line with its arguments."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run_main(*arguments: object) -> Done:
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else -1
+        out, err = capsys.readouterr()
+        return Done(int(status), out.splitlines(), err.splitlines())
+
+    return run_main

@@ -1,0 +1,121 @@
+"""Records and files that the tests of the command line, and its documentation, look at."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite import TFRecordWriter
+from tfrecord_lite.messages import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+JPEG = bytes.fromhex("ffd8ffe000104a46494600010101") + bytes(range(200)) * 8
+
+
+def feature(*values: Any) -> Feature:
+    """Make a feature of the kind that the first value has."""
+    if isinstance(values[0], bytes):
+        return Feature(bytes_list=BytesList(value=values))
+    if isinstance(values[0], float):
+        return Feature(float_list=FloatList(value=values))
+    return Feature(int64_list=Int64List(value=values))
+
+
+def features(**named: Feature) -> Features:
+    return Features(feature=named)
+
+
+def flower(number: int) -> bytes:
+    """Return an Example with features of every kind."""
+    example = Example(
+        features=features(
+            image=feature(JPEG),
+            label=feature(number % 3),
+            name=feature((b"daisy", b"rose", "Löwenzahn".encode())[number % 3]),
+            petals=feature(*(0.5 + number + i / 10 for i in range(20))),
+        )
+    )
+    return example.SerializeToString(deterministic=True)
+
+
+def sequence(n_steps: int) -> bytes:
+    """Return a SequenceExample with steps of one value, and of a growing number of them."""
+    return SequenceExample(
+        context=features(id=feature(7)),
+        feature_lists=FeatureLists(
+            feature_list={
+                "word": FeatureList(feature=[feature(b"w%d" % i) for i in range(n_steps)]),
+                "ragged": FeatureList(
+                    feature=[feature(*([1.5] * (i + 1))) for i in range(n_steps)]
+                ),
+            }
+        ),
+    ).SerializeToString(deterministic=True)
+
+
+def ranking(n_examples: int) -> bytes:
+    """Return an ExampleListWithContext, put together by hand."""
+    context = Example(features=features(query=feature(b"tulip"))).SerializeToString()
+    out = b""
+    for i in range(n_examples):
+        example = Example(features=features(relevance=feature(i))).SerializeToString()
+        out += bytes([0x0A, len(example)]) + example
+    return out + bytes([0x12, len(context)]) + context
+
+
+def event(step: int) -> bytes:
+    """Return the start of a TensorBoard event: its wall time and step."""
+    return b"\x09" + struct.pack("<d", 1.6e9 + step) + b"\x10" + bytes([step])
+
+
+def write(path: Path, records: Iterable[bytes], compression: str = "") -> Path:
+    with TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+def damage(path: Path, *offsets: int) -> Path:
+    """Flip a bit at each of these places."""
+    data = bytearray(path.read_bytes())
+    for offset in offsets:
+        data[offset] ^= 0x10
+    path.write_bytes(data)
+    return path
+
+
+def write_documented(folder: Path) -> None:
+    """Write the files that docs/cli.md shows."""
+    write(folder / "train-00000-of-00002.tfrecord", map(flower, range(40)))
+    write(folder / "train-00001-of-00002.tfrecord", map(flower, range(40, 60)))
+    write(folder / "train.tfrecord.gz", map(flower, range(60)), "GZIP")
+    write(folder / "notes.tfrecord", [b"plain text\nof two lines", bytes(range(40))])
+    write(folder / "odd.tfrecord", [odd()])
+    size = len(flower(0)) + 16
+    damage(write(folder / "damaged.tfrecord", [flower(0)] * 9), size + 100, 5 * size + 2)
+
+
+def odd() -> bytes:
+    """Return an Example with what JSON has no words for."""
+    example = Example(
+        features=features(
+            key=feature(b"\x00\xff", b"text"),
+            none=Feature(),
+            ratio=feature(0.1, float("nan"), 3.0),
+            zero=Feature(int64_list=Int64List()),
+        )
+    )
+    return example.SerializeToString(deterministic=True)

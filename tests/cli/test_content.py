@@ -1,0 +1,182 @@
+"""Telling what a record holds."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli.samples import JPEG, event, feature, features, flower, odd, ranking, sequence
+from tfrecord_lite.cli.content import ExampleList, Kind, guess, tell, text_of
+from tfrecord_lite.cli.jsonlines import json_line, json_of
+from tfrecord_lite.messages import (
+    BytesList,
+    Example,
+    Feature,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
+
+names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=6)
+int64s = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=4)
+floats = st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=4)
+some_features = st.one_of(
+    st.lists(st.binary(max_size=8), min_size=1, max_size=4).map(
+        lambda values: Feature(bytes_list=BytesList(value=values))
+    ),
+    floats.map(lambda values: Feature(float_list=FloatList(value=values))),
+    int64s.map(lambda values: Feature(int64_list=Int64List(value=values))),
+)
+examples = st.dictionaries(names, some_features, min_size=1, max_size=4).map(
+    lambda named: Example(features=features(**named))
+)
+
+
+class TestTell:
+    @pytest.mark.parametrize(
+        ("record", "kind"),
+        [
+            (flower(0), Kind.EXAMPLE),
+            (odd(), Kind.EXAMPLE),
+            (sequence(3), Kind.SEQUENCE_EXAMPLE),
+            (ranking(2), Kind.EXAMPLE_LIST),
+            (ranking(0), Kind.EXAMPLE_LIST),
+            (event(3), Kind.EVENT),
+            (event(3) + b"\x1a\x0dbrain.Event:2", Kind.EVENT),
+            (b"\x08\x96\x01\x12\x03\x00\x01\x02", Kind.PROTOBUF),
+            (b"\x0a\x20" + b"x" * 32, Kind.PROTOBUF),
+            (b"plain words\tand\nlines\r\n", Kind.TEXT),
+            ("Grüße, 世界\u3000!".encode(), Kind.TEXT),
+            (b"abcdefghi", Kind.TEXT),
+            (b"", Kind.EMPTY),
+            (JPEG, Kind.UNKNOWN),
+            (b"bell \x07", Kind.UNKNOWN),
+            (b"\xff" * 30, Kind.UNKNOWN),
+        ],
+    )
+    def test_a_record_is_told_by_its_bytes(self, record: bytes, kind: Kind) -> None:
+        assert tell(record).kind is kind
+
+    @given(examples)
+    def test_every_example_with_values_and_names_of_text_is_told(self, example: Example) -> None:
+        content = tell(example.SerializeToString())
+
+        assert content.kind is Kind.EXAMPLE
+        assert content.message == example
+
+    @given(st.binary(max_size=200), st.sampled_from([None, *Kind]))
+    def test_any_bytes_are_told_as_something(self, record: bytes, likely: Kind | None) -> None:
+        content = tell(record, likely)
+
+        assert content.record == record
+        assert json.loads(json_line(json_of(content), is_ascii=True)) == json_of(content)
+
+    def test_what_is_likely_decides_where_the_bytes_do_not(self) -> None:
+        no_kinds = Example(features=features(a=Feature())).SerializeToString()
+        context_only = SequenceExample(context=features(a=feature(1))).SerializeToString()
+
+        assert tell(b"", Kind.EXAMPLE).message == Example()
+        assert tell(no_kinds).kind is not Kind.EXAMPLE
+        assert tell(no_kinds, Kind.EXAMPLE).kind is Kind.EXAMPLE
+        assert tell(context_only).kind is Kind.EXAMPLE
+        assert tell(context_only, Kind.SEQUENCE_EXAMPLE).kind is Kind.SEQUENCE_EXAMPLE
+        assert tell(sequence(2), Kind.EXAMPLE).kind is Kind.SEQUENCE_EXAMPLE
+        assert tell(JPEG, Kind.EXAMPLE).kind is Kind.UNKNOWN
+
+    def test_a_ranking_list_has_its_context_and_examples_in_order(self) -> None:
+        message = tell(ranking(3)).message
+
+        assert isinstance(message, ExampleList)
+        assert message.context.features.feature["query"] == feature(b"tulip")
+        assert [e.features.feature["relevance"] for e in message.examples] == [
+            feature(0),
+            feature(1),
+            feature(2),
+        ]
+
+    def test_lists_need_not_be_packed(self) -> None:
+        packed = Example(features=features(a=feature(5, 6))).SerializeToString()
+        unpacked = bytes.fromhex("0a0f 0a0d 0a0161 1208 1a06 0805 0806 0807")
+
+        assert json_of(tell(packed)) == {"a": [5, 6]}
+        assert json_of(tell(unpacked)) == {"a": [5, 6, 7]}
+
+    def test_a_guess_names_each_kind_once_the_most_frequent_first(self) -> None:
+        assert guess([]) == []
+        assert guess([b"", b""]) == [Kind.EMPTY]
+        assert guess([flower(0), b"", b"", b""]) == [Kind.EXAMPLE]
+        assert guess([b"text", flower(0), flower(1)]) == [Kind.EXAMPLE, Kind.TEXT]
+        assert guess([sequence(1), flower(0)]) == [Kind.SEQUENCE_EXAMPLE]
+
+
+@given(st.binary(max_size=20))
+def test_text_gives_its_bytes_back(data: bytes) -> None:
+    text = text_of(data)
+
+    assert text is None or text.encode() == data
+
+
+def value_of(value: Any) -> Any:
+    """Read a value back from JSON, as the documentation says to."""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, dict):
+        return base64.b64decode(value["base64"]) if "base64" in value else float(value["float"])
+    return value
+
+
+class TestJson:
+    @given(examples)
+    def test_an_example_can_be_made_again_from_its_line(self, example: Example) -> None:
+        record = example.SerializeToString()
+        line = json_line(json_of(tell(record, Kind.EXAMPLE)), is_ascii=False)
+
+        again = {name: feature(*map(value_of, values)) for name, values in json.loads(line).items()}
+
+        assert "\n" not in line
+        assert Example(features=features(**again)) == example
+
+    @given(st.integers(0, 2**32 - 1))
+    def test_a_float_keeps_its_bits(self, bits: int) -> None:
+        value = np.uint32(bits).view(np.float32)
+        record = Example(features=features(a=feature(float(value)))).SerializeToString()
+
+        (shown,) = json_of(tell(record))["a"]
+
+        if np.isnan(value):
+            assert shown == {"float": "NaN"}
+        else:
+            assert np.float32(value_of(shown)).view(np.uint32) == bits
+
+    def test_what_json_has_no_words_for(self) -> None:
+        assert json_of(tell(odd())) == {
+            "key": [{"base64": "AP8="}, "text"],
+            "none": None,
+            "ratio": [0.1, {"float": "NaN"}, 3.0],
+            "zero": [],
+        }
+
+    def test_the_other_messages(self) -> None:
+        assert json_of(tell(sequence(2))) == {
+            "context": {"id": [7]},
+            "feature_lists": {"ragged": [[1.5], [1.5, 1.5]], "word": [["w0"], ["w1"]]},
+        }
+        assert json_of(tell(ranking(2))) == {
+            "context": {"query": ["tulip"]},
+            "examples": [{"relevance": [0]}, {"relevance": [1]}],
+        }
+
+    def test_other_records(self) -> None:
+        assert json_of(tell(b"plain")) == {"text": "plain"}
+        assert json_of(tell(b"\x00\xff")) == {"base64": "AP8="}
+        assert json_of(tell(b"")) == {"text": ""}
+
+    def test_a_line_can_be_kept_to_ascii(self) -> None:
+        assert json_line({"a": "ü"}, is_ascii=True) == '{"a": "\\u00fc"}'
+        assert json_line({"a": "ü"}, is_ascii=False) == '{"a": "ü"}'

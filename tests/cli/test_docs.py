@@ -1,0 +1,53 @@
+"""The examples of docs/cli.md, run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.samples import write_documented
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Done
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples() -> list[tuple[str, list[str]]]:
+    """Return each command on the page that is ours alone, with what it prints there."""
+    found = []
+    for block in _BLOCK.findall(PAGE.read_text("utf-8")):
+        for part in block.split("$ ")[1:]:
+            command, *lines = part.splitlines()
+            if command.startswith("tfrecord ") and not set("|>&") & set(command):
+                found.append((command, lines))
+    return found
+
+
+@pytest.mark.parametrize(("command", "lines"), examples(), ids=[c for c, _ in examples()])
+def test_what_the_page_shows_is_what_is_printed(
+    run: Callable[..., Done],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    lines: list[str],
+) -> None:
+    write_documented(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    done = run(*shlex.split(command)[1:])
+
+    assert done.out == lines
+
+
+def test_the_page_has_an_example_of_every_verb() -> None:
+    verbs = {command.split()[1] for command, _ in examples()}
+
+    assert verbs >= {"info", "head", "cat", "verify"}

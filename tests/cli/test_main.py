@@ -1,0 +1,302 @@
+"""What all verbs share: inputs, errors, exit statuses, pipes, help."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.samples import flower, write
+from tfrecord_lite.cli import main, progress
+from tfrecord_lite.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+VERBS = ["info", "head", "cat", "verify"]
+each_verb = pytest.mark.parametrize("verb", VERBS)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tfrecord(*arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-W", "error", "-m", "tfrecord_lite", *map(str, arguments)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    return subprocess.run(command, check=False, capture_output=True, env=env, **options)
+
+
+class TestInputs:
+    @each_verb
+    def test_patterns_and_shards_are_expanded(self, run: Run, tmp_path: Path, verb: str) -> None:
+        names = [f"train-{i:05d}-of-00002" for i in range(2)]
+        paths = [write(tmp_path / name, [b"x"]) for name in names]
+
+        given = run(verb, *paths)
+
+        assert given.status == 0
+        assert given.out == run(verb, tmp_path / "train-*").out
+        assert given.out == run(verb, tmp_path / "train@2").out
+
+    @each_verb
+    def test_what_cannot_be_read_is_named_and_the_rest_is_read(
+        self, run: Run, tmp_path: Path, verb: str
+    ) -> None:
+        path = write(tmp_path / "a", [b"text"])
+        missing, pattern = tmp_path / "missing", tmp_path / "*.none"
+
+        done = run(verb, "--json", missing, pattern, tmp_path, "unknown://x/y", path)
+
+        assert done.status == 2
+        assert len(done.out) == 1
+        assert len(done.err) == 4
+        assert all(line.startswith("tfrecord: ") for line in done.err)
+        assert f"tfrecord: {missing}: No such file or directory" in done.err
+        assert f"tfrecord: {tmp_path}: Is a directory" in done.err
+
+    @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+    def test_a_file_without_permission(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"text"])
+        path.chmod(0)
+
+        assert run("info", path).err == [f"tfrecord: {path}: Permission denied"]
+
+    @each_verb
+    def test_the_worst_file_decides_the_status(self, run: Run, tmp_path: Path, verb: str) -> None:
+        good, bad = write(tmp_path / "a", [b"one"]), tmp_path / "b"
+        bad.write_bytes(bytes(frame([b"one"]))[:-1])
+
+        assert run(verb, good).status == 0
+        assert run(verb, bad, good).status == 1
+        assert run(verb, bad, tmp_path / "missing", good).status == 2
+
+    @each_verb
+    @pytest.mark.parametrize("name", ["gzip", "GZIP", "auto"])
+    def test_the_compression_can_be_named(
+        self, run: Run, tmp_path: Path, verb: str, name: str
+    ) -> None:
+        path = write(tmp_path / "a", [b"one"], "GZIP")
+
+        assert run(verb, "--compression", name, path).status == 0
+
+    def test_none_is_a_compression_too(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"one"], "GZIP")
+
+        assert run("cat", "--compression", "none", path).status == 1
+
+    @pytest.mark.parametrize("size", ["", "x", "-1", "1X", "99999999T"])
+    def test_a_size_is_a_number_with_a_unit(self, run: Run, size: str) -> None:
+        assert run("info", f"--max-record-bytes={size}", "a").status == 2
+
+    @each_verb
+    def test_standard_input(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
+    ) -> None:
+        path = write(tmp_path / "a", map(flower, range(5)), "ZLIB")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+
+        piped = run(verb, "-").out
+
+        assert [line.replace("<stdin>", str(path)) for line in piped][-1] == run(verb, path).out[-1]
+
+    @each_verb
+    def test_urls(self, run: Run, tmp_path: Path, verb: str) -> None:
+        pytest.importorskip("fsspec")
+        path = write(tmp_path / "a", [b"one"], "GZIP")
+
+        assert run(verb, f"file://{path}").status == 0
+        assert run(verb, f"file://{path}.missing").status == 2
+
+    def test_a_name_with_control_characters_stays_on_one_line(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        done = run("info", tmp_path / "a\nb")
+
+        assert len(done.err) == 1
+        assert "a\\nb" in done.err[0]
+
+
+class TestArguments:
+    @pytest.mark.parametrize("arguments", [[], ["info"], ["nonsense"], ["cat", "--nonsense", "a"]])
+    def test_wrong_ones_are_one_line(self, run: Run, arguments: list[str]) -> None:
+        done = run(*arguments)
+
+        assert done.status == 2
+        assert len(done.err) == 1
+        assert done.err[0].startswith("tfrecord: ")
+        assert "--help" in done.err[0]
+
+    @pytest.mark.parametrize("verb", ["", *VERBS])
+    def test_the_help_has_examples_and_exit_statuses(self, run: Run, verb: str) -> None:
+        done = run(*verb.split(), "--help")
+
+        assert done.status == 0
+        assert done.err == []
+        assert "examples:" in done.out
+        assert any(line.startswith("exit status:") for line in done.out)
+        assert any(line.startswith(f"  tfrecord {verb}") for line in done.out)
+        assert max(map(len, done.out)) <= 100
+
+    def test_the_help_says_how_to_get_a_progress_bar(self, run: Run) -> None:
+        assert "pip install 'tfrecord-numpy[cli]'" in " ".join(run("--help").out)
+
+    def test_the_version(self, run: Run) -> None:
+        (line,) = run("--version").out
+
+        assert line.startswith("tfrecord-numpy ")
+
+
+class TestProcess:
+    def test_reads_a_pipe_that_cannot_seek(self, tmp_path: Path) -> None:
+        data = write(tmp_path / "a", [b"%d" % i for i in range(30_000)], "GZIP").read_bytes()
+
+        done = tfrecord("cat", "--json", "-", input=data)
+
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.count(b"\n") == 30_000
+
+    def test_statuses_reach_the_shell(self, tmp_path: Path) -> None:
+        data = bytes(frame([b"one", b"two"]))
+
+        assert tfrecord("verify", "-", input=data).returncode == 0
+        assert tfrecord("verify", "-", input=data[:-1]).returncode == 1
+        assert tfrecord("verify", tmp_path / "missing").returncode == 2
+        assert tfrecord("nonsense").returncode == 2
+
+    def test_damage_in_a_pipe_of_gzip_comes_after_the_records(self) -> None:
+        data = gzip.compress(bytes(frame([b"one", b"two"])))
+
+        done = tfrecord("cat", "-", input=data[:-4])
+
+        assert done.returncode == 1
+        assert done.stdout.count(b"record") == 2
+        assert done.stderr.count(b"\n") == 1
+
+    @pytest.mark.skipif(os.name == "nt", reason="needs a shell with pipes")
+    def test_a_reader_that_has_enough_ends_it_quietly(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", map(flower, range(2000)))
+        command = f'"{sys.executable}" -m tfrecord_lite cat "{path}"; echo "status $?" >&2'
+
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"({command}) | head -n 1"],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+        assert done.stdout.startswith(b"record 0: tf.train.Example")
+        assert done.stderr == b"status 141\n"
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_a_full_disk_behind_standard_output_is_said(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"one"])
+
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "tfrecord_lite", "cat", str(path)],
+                check=False,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )
+
+        assert done.returncode == 2
+        assert done.stderr == b"tfrecord: standard output: No space left on device\n"
+
+    @pytest.mark.skipif(os.name == "nt", reason="signals differ")
+    def test_an_interrupt_ends_it_without_a_traceback(self) -> None:
+        with subprocess.Popen(
+            [sys.executable, "-m", "tfrecord_lite", "cat", "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdin.write(bytes(frame([b"one"])))
+            process.stdin.flush()
+            assert process.stdout.readline() == b"record 0: text, 3 bytes\n"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+            assert process.stderr.read() == b""
+
+    def test_a_terminal_that_knows_ascii_only_gets_escapes(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [flower(2)])
+        env = {"PYTHONIOENCODING": "ascii"}
+
+        assert b"'L\\xf6wenzahn'" in tfrecord("cat", path, env=env).stdout
+        assert b'["L\\u00f6wenzahn"]' in tfrecord("cat", "--json", path, env=env).stdout
+
+    def test_checking_loads_neither_protobuf_nor_tqdm(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"one"])
+        code = (
+            "import sys; from tfrecord_lite.cli import main; "
+            f"main(['verify', {str(path)!r}]); "
+            "print([name for name in ('google.protobuf', 'tqdm', 'fsspec') if name in sys.modules])"
+        )
+
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+        assert done.stdout.splitlines()[-1] == b"[]"
+
+
+class Terminal(io.StringIO):
+    """A standard error that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class TestProgress:
+    @pytest.mark.parametrize("verb", ["info", "verify"])
+    def test_there_is_a_bar_on_a_terminal_when_it_takes_long(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
+    ) -> None:
+        pytest.importorskip("tqdm")
+        path = write(tmp_path / "some.tfrecord", map(flower, range(3000)))
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+
+        assert main([verb, str(path)]) == 0
+        assert "some.tfrecord" not in terminal.getvalue()
+
+        monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
+
+        assert main([verb, str(path)]) == 0
+        assert "some.tfrecord" in terminal.getvalue()
+
+    def test_without_tqdm_there_is_none(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        path = write(tmp_path / "a", [b"one"])
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+        monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
+
+        assert main(["verify", str(path)]) == 0
+        assert terminal.getvalue() == ""
+
+    def test_no_terminal_no_bar(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
+
+        assert run("verify", write(tmp_path / "a", [b"one"])).err == []

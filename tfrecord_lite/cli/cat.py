@@ -1,0 +1,49 @@
+"""``tfrecord cat``: all records of each file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.cli import inputs, show
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.stream import RecordStream
+
+__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "print all records"
+DESCRIPTION = """\
+Print all records of each file, as head does the first ones. Records before a damaged one
+are printed; then the next file's."""
+EPILOG = f"""\
+examples:
+  tfrecord cat train.tfrecord | less
+  tfrecord cat --json 'train-*.tfrecord' > train.jsonl
+  zcat train.tfrecord.gz | tfrecord cat -
+
+{show.JSON_HELP}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    show.add_arguments(parser)
+    inputs.add_arguments(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Print them."""
+    sources = inputs.find(args, console)
+    printer = show.Printer(console, args, with_names=len(sources) > 1)
+
+    def work(stream: RecordStream) -> None:
+        printer.next_file()
+        index = 0
+        while (records := stream.next_records()) is not None:
+            for record in records:
+                printer.print(record, index, stream.name)
+                index += 1
+
+    inputs.for_each(sources, args, console, work)

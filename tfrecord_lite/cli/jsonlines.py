@@ -1,0 +1,82 @@
+"""Records for programs: one JSON object a line.
+
+======================  ==============================================================
+Example                 ``{"name": [value, ...], ...}``; null if no kind is set
+SequenceExample         ``{"context": {...}, "feature_lists": {"name": [[...], ...]}}``
+ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
+any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
+======================  ==============================================================
+
+A value is a number; or a string, for bytes that are text; or ``{"base64": "..."}``
+for those that are not; or ``{"float": "NaN"}`` (``Infinity``, ``-Infinity``) for a
+float that JSON has no number for. A float always has a point or an exponent, an
+int64 never, and reading it as float32 gives the value stored. So nothing is lost
+but the kind of a list without values, and a NaN's payload.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.cli.content import ExampleList, is_sequence, text_of
+from tfrecord_lite.cli.features import float_texts, kind_of, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfrecord_lite.cli.content import Content
+    from tfrecord_lite.messages import Feature
+
+__all__ = ["json_line", "json_of"]
+
+_NO_NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def json_line(value: object, *, is_ascii: bool) -> str:
+    """Write a value as one line, with ``\\u`` escapes if only ASCII is safe."""  # noqa: D301
+    return json.dumps(value, ensure_ascii=is_ascii, allow_nan=False)
+
+
+def json_of(content: Content) -> dict[str, Any]:
+    """Return what the line of a record says."""
+    message = content.message
+    if message is None:
+        value = _bytes(content.record)
+        return value if isinstance(value, dict) else {"text": value}
+    if isinstance(message, ExampleList):
+        examples = [_features(example.features.feature) for example in message.examples]
+        return {"context": _features(message.context.features.feature), "examples": examples}
+    if is_sequence(message):
+        lists = message.feature_lists.feature_list
+        return {
+            "context": _features(message.context.feature),
+            "feature_lists": {
+                name: [_feature(step) for step in lists[name].feature] for name in sorted(lists)
+            },
+        }
+    return _features(message.features.feature)
+
+
+def _features(features: Mapping[str, Feature]) -> dict[str, Any]:
+    return {name: _feature(features[name]) for name in sorted(features)}
+
+
+def _feature(feature: Feature) -> list[Any] | None:
+    kind = kind_of(feature)
+    if kind == "unset":
+        return None
+    if kind == "bytes":
+        return [_bytes(value) for value in feature.bytes_list.value]
+    if kind == "float":
+        texts = float_texts(feature.float_list.value)
+        return [
+            {"float": _NO_NUMBERS[text]} if text in _NO_NUMBERS else float(text) for text in texts
+        ]
+    return list(values_of(feature))
+
+
+def _bytes(data: bytes) -> str | dict[str, str]:
+    text = text_of(data)
+    return {"base64": base64.b64encode(data).decode()} if text is None else text
