@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks.records``. See README.md in this folder."""

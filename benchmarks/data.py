@@ -1,0 +1,149 @@
+"""The data sets that the benchmarks read, made once and kept in a cache folder.
+
+The names and shapes are those by which TFRecord libraries can be compared:
+
+==========  ==================  ============================================================
+name        records at scale 1  a record
+==========  ==================  ============================================================
+tabular     1,000,000           297 bytes on average: 10 float, 5 int64, 2 short strings
+images      5,000               100 KB of image bytes, height, width, label
+embeddings  100,000             float32[512] and an id, 2 KB
+tokens      50,000              int64[256..1024], each value below 50,000
+tabular_gz  1,000,000           tabular, in one GZIP stream
+==========  ==================  ============================================================
+
+All are ``tf.train.Example`` messages. The same scale gives the same bytes on
+every machine, as far as NumPy's random numbers stay the same. Neither
+TensorFlow nor anything it installs is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite import TFRecordReader, TFRecordWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from tfrecord_lite import Feature
+
+__all__ = ["DATA_SETS", "data_set"]
+
+_SEED = 20_240
+_BATCH = 1_000
+"""Random numbers are drawn for so many records at a time."""
+_IMAGE_BYTES = 100_000
+
+
+def _feature(*, floats: object = None, ints: object = None, data: bytes | None = None) -> Feature:
+    from tfrecord_lite import BytesList, Feature, FloatList, Int64List
+
+    if data is not None:
+        return Feature(bytes_list=BytesList(value=[data]))
+    if floats is not None:
+        return Feature(float_list=FloatList(value=floats))  # type: ignore[arg-type]
+    return Feature(int64_list=Int64List(value=ints))  # type: ignore[arg-type]
+
+
+def _example(features: dict[str, Feature]) -> bytes:
+    from tfrecord_lite import Example, Features
+
+    # Deterministic, because the order of a map's entries is otherwise left open (rule P6).
+    return Example(features=Features(feature=features)).SerializeToString(deterministic=True)
+
+
+def _batches(n_records: int) -> Iterator[tuple[np.random.Generator, int]]:
+    """Yield a generator of its own for each batch, and how many records the batch has."""
+    for start in range(0, n_records, _BATCH):
+        yield np.random.default_rng([_SEED, start]), min(_BATCH, n_records - start)
+
+
+def _tabular(n_records: int) -> Iterator[bytes]:
+    for random, n in _batches(n_records):
+        floats = random.standard_normal((n, 10), np.float32).tolist()
+        ints = random.integers(0, 2**31, (n, 5)).tolist()
+        sizes = random.integers(7, 20, (n, 2)).tolist()
+        letters = random.integers(ord("a"), ord("z") + 1, (n, 2, 19), np.uint8)
+        for i in range(n):
+            features = {f"f{k}": _feature(floats=[value]) for k, value in enumerate(floats[i])}
+            features |= {f"i{k}": _feature(ints=[value]) for k, value in enumerate(ints[i])}
+            for k, size in enumerate(sizes[i]):
+                features[f"s{k}"] = _feature(data=letters[i, k, :size].tobytes())
+            yield _example(features)
+
+
+def _images(n_records: int) -> Iterator[bytes]:
+    for random, n in _batches(n_records):
+        for label in random.integers(0, 1_000, n).tolist():
+            yield _example(
+                {
+                    "image": _feature(data=random.bytes(_IMAGE_BYTES)),
+                    "height": _feature(ints=[480]),
+                    "width": _feature(ints=[640]),
+                    "label": _feature(ints=[label]),
+                }
+            )
+
+
+def _embeddings(n_records: int) -> Iterator[bytes]:
+    for random, n in _batches(n_records):
+        vectors = random.standard_normal((n, 512), np.float32)
+        ids = random.integers(0, 2**31, n).tolist()
+        for vector, number in zip(vectors, ids, strict=True):
+            yield _example(
+                {"embedding": _feature(floats=vector.tolist()), "id": _feature(ints=[number])}
+            )
+
+
+def _tokens(n_records: int) -> Iterator[bytes]:
+    for random, n in _batches(n_records):
+        for size in random.integers(256, 1_025, n).tolist():
+            yield _example({"tokens": _feature(ints=random.integers(0, 50_000, size).tolist())})
+
+
+_SOURCES: dict[str, tuple[int, Callable[[int], Iterator[bytes]]]] = {
+    "tabular": (1_000_000, _tabular),
+    "images": (5_000, _images),
+    "embeddings": (100_000, _embeddings),
+    "tokens": (50_000, _tokens),
+}
+
+DATA_SETS = (*_SOURCES, "tabular_gz")
+"""Every data set there is."""
+
+
+def data_set(name: str, cache: Path, scale: float = 1.0) -> Path:
+    """Return the file of one data set, making it first if it is not there.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`DATA_SETS`.
+    cache : Path
+        An existing folder; at scale 1 all data sets together take 1.2 GB of it.
+    scale : float, optional
+        What to multiply the number of records by.
+
+    Returns
+    -------
+    Path
+        A file that is complete: it was written beside its place and renamed.
+    """
+    is_gzip = name == "tabular_gz"
+    base = "tabular" if is_gzip else name
+    full, source = _SOURCES[base]
+    n_records = max(int(full * scale), 1)
+    path = cache / f"{base}-{n_records}.tfrecord{'.gz' * is_gzip}"
+    if path.exists():
+        return path
+    records: Iterable[bytes] = source(n_records)
+    if is_gzip:
+        records = TFRecordReader(data_set(base, cache, scale))
+    with TFRecordWriter(path, "GZIP" if is_gzip else None, atomic=True) as writer:
+        for record in records:
+            writer.write(record)
+    return path
