@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPARE_BYTES", "Block", "Place", "Span"]
 
-SPARE_BYTES = 64
+SPARE_BYTES = 512
 """Bytes that follow the last record of every block; their content means nothing."""
 
 

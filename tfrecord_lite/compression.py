@@ -25,6 +25,7 @@ be installed.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import sys
 import zlib
 from dataclasses import dataclass
@@ -33,10 +34,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "CODECS",
+    "MEM_LEVEL",
     "Codec",
     "Compressor",
     "Decompressor",
@@ -49,6 +51,9 @@ __all__ = [
 
 _PIECE_BYTES = 64 * 1024
 _MAGIC_BYTES = 4
+
+MEM_LEVEL = 9
+"""TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
 
 
 class RawInput(Protocol):
@@ -102,7 +107,7 @@ class Settings:
     level: int | None = None
     method: int = zlib.DEFLATED
     window_bits: int | None = None
-    mem_level: int = zlib.DEF_MEM_LEVEL
+    mem_level: int = MEM_LEVEL
     strategy: int = zlib.Z_DEFAULT_STRATEGY
     flush_mode: int = zlib.Z_PARTIAL_FLUSH
 
@@ -129,22 +134,29 @@ class _Zlib:
     """A zlib or gzip decompressor with the interface of :class:`Decompressor`."""
 
     def __init__(self, window_bits: int) -> None:
-        self._inner: Any = _inflate_module().decompressobj(window_bits)
+        self._window_bits = window_bits
+        self._inner: Any = None
         self._was_full = False  # the last call gave all it was allowed, so there may be more
 
     @property
     def eof(self) -> bool:
-        return bool(self._inner.eof)
+        return self._inner is not None and bool(self._inner.eof)
 
     @property
     def needs_input(self) -> bool:
-        return not (self._inner.unconsumed_tail or self._was_full)
+        return self._inner is None or not (self._inner.unconsumed_tail or self._was_full)
 
     @property
     def unused_data(self) -> bytes:
-        return bytes(self._inner.unused_data)
+        return b"" if self._inner is None else bytes(self._inner.unused_data)
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._inner is None:
+            # ISA-L misreads a gzip header that comes in pieces and has optional parts,
+            # but for a name alone (flags, the fourth byte: 8).
+            is_plain = self._window_bits < _GZIP_BITS or data[3:4] in (b"\0", b"\x08")
+            module = _inflate_module() if is_plain else zlib
+            self._inner = module.decompressobj(self._window_bits)
         out = bytes(self._inner.decompress(self._inner.unconsumed_tail + data, max_length))
         self._was_full = len(out) == max_length
         return out
@@ -162,10 +174,20 @@ def _zlib_errors() -> tuple[type[Exception], ...]:
     return (zlib.error, _inflate_module().error)
 
 
+@contextlib.contextmanager
+def _checking(settings: Settings) -> Iterator[None]:
+    """Turn what a library says about settings out of range into an error of ours."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
+        detail = f"the compressor refuses {settings}: {error}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
+
+
 class _ZlibCompressor:
     def __init__(self, settings: Settings, window_bits: int) -> None:
         self._flush_mode = settings.flush_mode
-        try:
+        with _checking(settings):
             self._inner = zlib.compressobj(
                 -1 if settings.level is None else settings.level,
                 settings.method,
@@ -173,9 +195,6 @@ class _ZlibCompressor:
                 settings.mem_level,
                 settings.strategy,
             )
-        except ValueError as error:
-            detail = f"zlib refuses {settings}: {error}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
 
     def compress(self, data: bytes | bytearray) -> bytes:
         return self._inner.compress(data)
@@ -192,7 +211,8 @@ class _Bz2Compressor:
 
     def __init__(self, settings: Settings) -> None:
         self._level = 9 if settings.level is None else settings.level
-        self._inner = bz2.BZ2Compressor(self._level)
+        with _checking(settings):
+            self._inner = bz2.BZ2Compressor(self._level)
         self._is_fresh = True
 
     def compress(self, data: bytes | bytearray) -> bytes:
@@ -223,7 +243,8 @@ def _zstd_module() -> Any:
 
 class _ZstdCompressor:
     def __init__(self, settings: Settings) -> None:
-        self._inner: Any = _zstd_module().ZstdCompressor(level=settings.level)
+        with _checking(settings):
+            self._inner: Any = _zstd_module().ZstdCompressor(level=settings.level)
 
     def compress(self, data: bytes | bytearray) -> bytes:
         return bytes(self._inner.compress(data))
@@ -421,7 +442,8 @@ class Inflated:
                 return False
             if not (self._codec.joinable and self._codec.is_start(self._piece)):
                 detail = f"{len(self._piece)} bytes or more follow, and are no further stream"
-                raise self._loss(Reason.TRAILING_DATA, detail)
+                self._error = self._loss(Reason.TRAILING_DATA, detail)
+                raise self._error
             self._decompressor, self._is_fresh = self._codec.decompressor(), True
             return True
         if not decompressor.needs_input:

@@ -38,10 +38,13 @@ __all__ = [
     "Source",
     "Sources",
     "expand",
+    "is_file_object",
     "local_size",
     "name_of",
     "open_input",
     "open_output",
+    "position_of",
+    "seek_to",
     "shard_names",
 ]
 
@@ -93,6 +96,34 @@ def name_of(source: Source) -> str:
     return name if isinstance(name, str) else f"<{type(source).__name__}>"
 
 
+def is_file_object(source: Sources) -> bool:
+    """Whether a source is an open file object, and no path or URL."""
+    return hasattr(source, "read") and not isinstance(source, (str, bytes, os.PathLike))
+
+
+def position_of(source: Source) -> int | None:
+    """Return where a file object stands; None if it cannot seek, or for a path or URL."""
+    try:
+        file = cast("IO[bytes]", source)
+        return file.tell() if file.seekable() else None
+    except (AttributeError, OSError):
+        return None
+
+
+def seek_to(source: Source, position: int | None) -> None:
+    """Put a file object where it stood before.
+
+    Raises
+    ------
+    FailedPreconditionError
+        ``NOT_SEEKABLE`` if `position` is None.
+    """
+    if position is None:
+        detail = "the file object cannot seek, so it can be read once only"
+        raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name_of(source), detail=detail)
+    cast("IO[bytes]", source).seek(position)
+
+
 def expand(sources: Sources) -> list[Source]:
     """List every file that paths, patterns and lists of them name.
 
@@ -114,7 +145,7 @@ def expand(sources: Sources) -> list[Source]:
     TypeError
         For anything that is no path, URL or binary file object.
     """
-    if isinstance(sources, (str, bytes, os.PathLike)) or hasattr(sources, "read"):
+    if isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources):
         return _matches(cast("Source", sources))
     try:
         items = list(sources)
@@ -132,7 +163,7 @@ def _not_a_source(value: object) -> str:
 
 def _matches(source: Source) -> list[Source]:
     if not isinstance(source, (str, bytes, os.PathLike)):
-        if not hasattr(source, "read"):
+        if not is_file_object(source):
             raise TypeError(_not_a_source(source))
         return [source]
     path = os.fsdecode(source)
@@ -238,10 +269,7 @@ class _ObjectInput:
         self._file = file
         self._owned = owned
         self._ahead = b""  # peeked at and not taken
-        try:
-            self._start: int | None = file.tell() if file.seekable() else None
-        except (AttributeError, OSError):
-            self._start = None
+        self._start = position_of(file)
         self.rewindable = self._start is not None
 
     def readinto(self, view: memoryview) -> int:
@@ -273,11 +301,8 @@ class _ObjectInput:
         return 0
 
     def rewind(self) -> None:
-        if self._start is None:
-            detail = "the file object cannot seek, so it can be read once only"
-            raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=self.name, detail=detail)
         self._ahead = b""
-        self._file.seek(self._start)
+        seek_to(self._file, self._start)
 
     def close(self) -> None:
         if self._owned:
@@ -346,27 +371,40 @@ class OutputFile:
         self._owned = owned
         self._commit = commit
         self._discard = discard
+        # Where the next write goes in a local file; None where that is not for us to say.
+        self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
 
-    def write(self, data: bytes | bytearray) -> None:
-        """Write all of `data`; on failure take back what was written of it, if possible.
+    def write(self, data: bytes | bytearray) -> int:
+        """Write `data`; on failure take back what was written of it, if possible.
+
+        Returns
+        -------
+        int
+            How many bytes were written: all of them, but before a failure in what
+            cannot be taken back (a pipe), which the next call meets.
 
         Raises
         ------
         OSError
             With the file's name. A local file is as long as it was before.
         """
-        start = self._file.tell() if isinstance(self._file, io.FileIO) else None
         left = memoryview(data)
         try:
+            if self._offset is not None:  # an interrupted write is written over
+                self._file.seek(self._offset)
             while left:
                 n_bytes = self._file.write(left)
                 left = left[len(left) if n_bytes is None else n_bytes :]
         except OSError as error:
-            if start is not None:
-                with contextlib.suppress(OSError):  # a pipe or a device cannot be cut
-                    self._file.seek(start)
-                    self._file.truncate()
+            if self._offset is not None:
+                with contextlib.suppress(OSError):  # a device cannot be cut
+                    self._file.truncate(self._offset)
+            elif len(left) < len(data):
+                return len(data) - len(left)
             raise self._named(error) from None
+        if self._offset is not None:
+            self._offset += len(data)
+        return len(data)
 
     def _named(self, error: OSError) -> OSError:
         if error.errno is None or error.filename is not None:
@@ -376,14 +414,20 @@ class OutputFile:
     def flush(self) -> None:
         """Hand everything to the operating system or the remote store's client."""
         try:
-            self._file.flush()
+            if hasattr(self._file, "flush"):
+                self._file.flush()
         except OSError as error:
             raise self._named(error) from None
 
     def finish(self) -> None:
-        """Close the file; one written beside its place is on the disk now, but not in its place."""
+        """Close the file; one written beside its place is on the disk now, but not in its place.
+
+        Twice is fine.
+        """
+        if self._owned and self._file.closed:
+            return
+        self.flush()
         try:
-            self._file.flush()
             if self._commit is not None and isinstance(self._file, io.FileIO):
                 os.fsync(self._file.fileno())
             if self._owned:
@@ -419,7 +463,8 @@ def open_output(
         Write beside the place and rename when the file is closed, so that it
         appears complete or not at all.
     append_at : int, optional
-        Keep the first so many bytes of an existing local file and write behind them.
+        Keep the first so many bytes of a local file and write behind them; with 0, the
+        file need not exist.
 
     Returns
     -------
@@ -447,7 +492,7 @@ def open_output(
         return OutputFile(name, cast("IO[bytes]", target), owned=False)
     if is_url:
         return _remote_output(name, atomic=atomic)
-    if append_at is not None:
+    if append_at:
         file = io.FileIO(name, "r+b")
         file.truncate(append_at)
         file.seek(append_at)
@@ -460,8 +505,12 @@ def open_output(
 def _beside(name: str) -> OutputFile:
     """Open a new local file that takes the place of `name` when it is committed."""
     place = os.path.realpath(name)
-    if os.path.isdir(place):
+    mode = os.stat(place).st_mode if os.path.exists(place) else None
+    if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if mode is not None and not stat.S_ISREG(mode):
+        detail = "a device or pipe cannot be replaced; write in place, without atomic"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
     # The leading dot keeps it out of patterns such as "train-*".
     directory, base = os.path.split(place)
     temporary = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
@@ -478,6 +527,9 @@ def _beside(name: str) -> OutputFile:
         file = cast("IO[bytes]", io.FileIO(temporary, "xb"))
     except OSError as error:
         raise OSError(error.errno, error.strerror, name) from None
+    if mode is not None:  # as if the old file had been written to
+        with contextlib.suppress(OSError):
+            os.chmod(temporary, stat.S_IMODE(mode))
     return OutputFile(name, file, commit=commit, discard=discard)
 
 

@@ -66,6 +66,9 @@ CHUNK_BYTES = 1024 * 1024
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
 
+_LEAST_ROOM_BYTES = 64 * 1024
+"""A buffer with less room than this is full, and a new one takes its place."""
+
 _MOST_AHEAD_BYTES = 64 * 1024 * 1024
 """How much room is made at the most for records that are wanted but not there yet."""
 
@@ -192,7 +195,7 @@ class FrameDecoder:
             missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
             wanted = max(wanted, min(missing, self.pending_bytes))
         room = self._buffer.size - SPARE_BYTES - self._stop
-        if room < wanted:
+        if room < _LEAST_ROOM_BYTES:
             self._move_to(np.empty(self.pending_bytes + wanted + SPARE_BYTES, np.uint8))
         return self._view[self._stop : self._buffer.size - SPARE_BYTES]
 
@@ -315,17 +318,17 @@ class FrameDecoder:
         if came:
             data = self._view[self._stop - came : self._stop].tobytes() + data
         behind = read(OVERHEAD_BYTES) if len(data) == length else b""
-        if len(behind) < FOOT_BYTES:  # the source was cut meanwhile: no record, but keep the bytes
-            self._restart(
-                self._view[self._next : self._next + HEAD_BYTES].tobytes() + data + behind
-            )
+        is_whole = len(behind) >= FOOT_BYTES
+        stored = int.from_bytes(behind[:FOOT_BYTES], "little")
+        if not is_whole or (self.verify and stored != crc32c.masked_crc32c(data)):
+            # The source was cut meanwhile, or the data is damaged: keep all bytes, as if
+            # they had come in the usual way.
+            head = self._view[self._next : self._next + HEAD_BYTES].tobytes()
+            self._base += self._start
+            self._restart(head + data + behind)
+            if is_whole:
+                self.next_block(1)  # raises
             return None
-        if self.verify:
-            stored = int.from_bytes(behind[:FOOT_BYTES], "little")
-            computed = crc32c.masked_crc32c(data)
-            if stored != computed:
-                self._error = self._loss(Reason.DATA_CRC, _crc_detail(stored, computed))
-                raise self._error
         self._base += self._start + length + OVERHEAD_BYTES
         self._n_given += 1
         self._restart(behind[FOOT_BYTES:])

@@ -5,11 +5,12 @@ No I/O. What the options mean for a compressor is said in :mod:`tfrecord_lite.co
 
 from __future__ import annotations
 
+import contextlib
 import zlib
 from enum import IntEnum
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from tfrecord_lite.compression import CODECS, Settings
+from tfrecord_lite.compression import CODECS, MEM_LEVEL, Settings
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 __all__ = ["CompressionType", "TFRecordCompressionType", "TFRecordOptions"]
@@ -112,8 +113,9 @@ class TFRecordOptions:
             return ""
         if isinstance(options, str) and options in CODECS:
             return options
-        if isinstance(options, int) and options in (1, 2):
-            return TFRecordCompressionType(options).name
+        with contextlib.suppress(ValueError):
+            number = cast("int", options)  # of any type that equals one
+            return TFRecordCompressionType(number).name
         detail = f"not a valid compression_type: {options!r}; expected '', " + ", ".join(
             map(repr, CODECS)
         )
@@ -126,7 +128,7 @@ class TFRecordOptions:
             level=self.compression_level,
             method=zlib.DEFLATED if self.compression_method is None else self.compression_method,
             window_bits=self.window_bits,
-            mem_level=zlib.DEF_MEM_LEVEL if self.mem_level is None else self.mem_level,
+            mem_level=MEM_LEVEL if self.mem_level is None else self.mem_level,
             strategy=self.compression_strategy or zlib.Z_DEFAULT_STRATEGY,
             flush_mode=self.flush_mode if self.flush_mode in flushes else zlib.Z_PARTIAL_FLUSH,
         )

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
-    DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files import expand, name_of
+from tfrecord_lite.files import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.framing import MAX_RECORD_BYTES
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.stream import RecordStream
@@ -108,6 +107,9 @@ class TFRecordReader:
         self._compression: str | None = compression
         self._verify = verify
         self._max_record_bytes = max_record_bytes
+        # Where file objects stand; an iteration begins there, and one that cannot seek only once.
+        self._starts = [position_of(source) for source in self._sources]
+        self._begun: set[int] = set()
         self._is_closed = False
         self._open_streams: set[RecordStream] = set()
 
@@ -121,6 +123,7 @@ class TFRecordReader:
         for stream in self._streams():
             while (records := stream.next_records()) is not None:
                 yield from records
+                del records  # before the next ones are made, so that these leave their memory
 
     def blocks(self, n_records: int | None = None) -> Iterator[Block]:
         """Yield the records of all files many at a time.
@@ -151,30 +154,35 @@ class TFRecordReader:
         return self._blocks(n_records)
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
-        started = Block.from_records([])  # of the file before, too few to be a block yet
-        for stream in self._streams():
-            while True:
-                wanted = None if n_records is None else n_records - len(started)
-                try:
+        empty = Block.from_records([])
+        started = empty  # too few records to be a block yet
+        try:
+            for stream in self._streams():
+                while True:
+                    wanted = None if n_records is None else n_records - len(started)
                     block = stream.next_block(wanted)
-                except (DataLossError, OSError):
-                    if len(started):
-                        yield started
-                    raise
-                if block is None:
-                    break
-                started = Block.concat([started, block])
-                if n_records is None or len(started) == n_records:
-                    yield started
-                    started = Block.from_records([])
+                    if block is None:
+                        break
+                    started = Block.concat([started, block])
+                    if n_records is None or len(started) == n_records:
+                        whole, started = started, empty
+                        yield whole
+        except Exception:
+            if len(started):
+                yield started
+            raise
         if len(started):
             yield started
 
     def _streams(self) -> Iterator[RecordStream]:
         """Open one file after the other, and close each."""
-        for source in self._sources:
+        for number, source in enumerate(self._sources):
             if self._is_closed:
                 raise FailedPreconditionError(Reason.CLOSED, source=name_of(source))
+            if is_file_object(source):
+                if self._starts[number] is not None or number in self._begun:
+                    seek_to(source, self._starts[number])
+                self._begun.add(number)
             stream = RecordStream(
                 source,
                 self._compression,
@@ -210,7 +218,7 @@ class TFRecordReader:
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy in another process needs; nothing that is open."""
         for source in self._sources:
-            if hasattr(source, "read"):
+            if is_file_object(source):
                 detail = (
                     f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
                 )
@@ -228,9 +236,10 @@ class RecordIterator:
     """An open file's records, one at a time: what :func:`tf_record_iterator` returns."""
 
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
+        self._stream: RecordStream | None = None
         self._path = path
         self._compression = compression
-        self._stream: RecordStream | None = RecordStream(path, compression)
+        self._stream = RecordStream(path, compression)
         self._ready: Iterator[bytes] = iter(())
         self._n_taken = 0
 
@@ -267,9 +276,24 @@ class RecordIterator:
         self._stream = None
         self._ready = iter(())
 
+    def __del__(self) -> None:
+        """Close the file: a loop that runs to its end does not."""
+        if self._stream is not None:
+            self._stream.close()
+
     def reopen(self) -> None:
-        """Open the path again and go on behind the record returned last (rule R8)."""
-        self.close()
+        """Open the path again, after close, and go on behind the record returned last (R8).
+
+        Raises
+        ------
+        FailedPreconditionError
+            If the iterator is not closed.
+        """
+        if self._stream is not None:
+            detail = "the iterator is open; close it first"
+            raise FailedPreconditionError(
+                Reason.UNSUPPORTED, source=self._stream.name, detail=detail
+            )
         self._stream = RecordStream(self._path, self._compression)
         left = self._n_taken
         while left:

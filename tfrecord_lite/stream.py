@@ -80,6 +80,7 @@ class RecordStream:
         except BaseException:
             self._file.close()
             raise
+        self._is_closed = False
         self._decoder = FrameDecoder(
             verify=verify, max_record_bytes=max_record_bytes, source=self.name
         )
@@ -150,11 +151,13 @@ class RecordStream:
 
     def _is_large(self, length: int) -> bool:
         """Whether to read the next record directly; never on the word of its length alone."""
-        is_raw = self._content is self._file
+        is_raw = self._content is self._file and not self._is_closed
         return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
 
     def _fill(self, n_records: int | None) -> bool:
         """Read more of the file into the decoder; False at its end."""
+        if self._is_closed:
+            raise FailedPreconditionError(Reason.CLOSED, source=self.name)
         decoder = self._decoder
         try:
             n_bytes = self._content.readinto(decoder.writable(n_records))
@@ -165,7 +168,8 @@ class RecordStream:
         return n_bytes > 0
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what came in already can still be had."""
+        self._is_closed = True
         self._file.close()
 
 
@@ -200,10 +204,6 @@ class RecordSink:
         self._file = file
         self._buffer_bytes = buffer_bytes
         codec = codec_named(TFRecordOptions.get_compression_type_string(options))
-        while isinstance(options, TFRecordOptions) and isinstance(
-            options.compression_type, TFRecordOptions
-        ):
-            options = options.compression_type
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         self._compressor = None if codec is None else codec.compressor(options.settings())
@@ -226,15 +226,15 @@ class RecordSink:
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
         self._write_out()
         frames = frame(self._records)
-        self._records.clear()
-        self._n_bytes = 0
-        self._unwritten = frames if self._compressor is None else self._compressor.compress(frames)
+        data = frames if self._compressor is None else self._compressor.compress(frames)
+        # In one statement, so that an interrupt finds the records here or there.
+        self._unwritten, self._records, self._n_bytes = data, [], 0
         self._write_out()
 
     def _write_out(self) -> None:
-        if self._unwritten:
-            self._file.write(self._unwritten)
-            self._unwritten = b""
+        while self._unwritten:
+            n_bytes = self._file.write(self._unwritten)
+            self._unwritten = self._unwritten[n_bytes:]
 
     def flush(self) -> None:
         """Make every record readable that was added so far (rule O6)."""
@@ -258,8 +258,12 @@ class RecordSink:
         self._file.commit(name)
 
     def abandon(self) -> None:
-        """Close the file without the pending records; remove it if it was beside its place."""
-        self._file.abandon()
+        """Close the file without the pending records; remove it if it was beside its place.
+
+        Nothing happens in a process that was forked from the one that opened it.
+        """
+        if self.belongs_here:
+            self._file.abandon()
 
     @property
     def belongs_here(self) -> bool:

@@ -72,8 +72,9 @@ class TFRecordWriter:
         compressed file, the whole records are then written anew.
     atomic : bool, optional
         Write beside the path, and put the file there when it is closed: it
-        appears complete or not at all, also after a crash. Leaving the ``with``
-        block by an error leaves what was there before.
+        appears complete or not at all, also after a crash, and with the permissions
+        of the file it replaces. Leaving the ``with`` block by an error leaves what
+        was there before.
 
     Raises
     ------
@@ -82,8 +83,9 @@ class TFRecordWriter:
     DataLossError
         In mode "a", if the file is damaged, or torn and `torn` is "raise".
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for options zlib refuses, or a file of another
-        compression to append to; ``UNSUPPORTED`` for appending to a ZLIB file.
+        ``BAD_ARGUMENT`` for options the compressor refuses, or a file of another
+        compression to append to; ``UNSUPPORTED`` for appending to a ZLIB file, a
+        URL or a file object, and for `atomic` with mode "a" or what is no file.
 
     Notes
     -----
@@ -91,7 +93,8 @@ class TFRecordWriter:
     together; :meth:`flush` does it now. If a write fails (a full disk) the
     :class:`OSError` names the file, what was not written stays pending and
     can be tried again by :meth:`flush` or :meth:`close`, and the file ends where
-    the last whole write ended. Not thread-safe.
+    the last whole write ended. The end of a ``with`` block tries once. Not
+    thread-safe.
 
     Examples
     --------
@@ -181,7 +184,14 @@ class TFRecordWriter:
         if self._sink is not None and self._atomic and kind is not None:
             self._sink.abandon()
             self._sink = None
-        self.close()
+        try:
+            self.close()
+        except BaseException:
+            # Nobody is left to try again.
+            if self._sink is not None:
+                self._sink.abandon()
+            self._sink = None
+            raise
 
     def __del__(self) -> None:
         """Close a writer that was forgotten, as TensorFlow does; an atomic one leaves no file."""
@@ -201,14 +211,11 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
 
-def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | None:
-    """Check a file that is to be appended to; return how many bytes of it to keep.
-
-    None if there is no file yet.
-    """
+def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int:
+    """Check a file that is to be appended to; return how many bytes of it to keep."""
     size = local_size(path)
     if not size:
-        return size
+        return 0
     compression = TFRecordOptions.get_compression_type_string(options)
     if compression and not CODECS[compression].joinable:
         detail = f"TensorFlow reads one {compression} stream of a file only; append to GZIP, or uncompressed"
@@ -219,6 +226,7 @@ def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | Non
             pass
     except DataLossError as error:
         if error.reason not in (Reason.TRUNCATED, Reason.COMPRESSED_TRUNCATED):
+            _check_compression(path, compression)
             raise
         if torn == "raise":
             detail = f"{error.detail}; to append all the same, cut the torn end off with torn='cut'"
@@ -227,13 +235,23 @@ def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | Non
             ) from None
         if compression:
             return _rewrite_whole_records(path, options)
-        return error.offset
+        return error.offset or 0
     finally:
         stream.close()
     return size
 
 
-def _rewrite_whole_records(path: Source, options: CompressionType) -> int | None:
+def _check_compression(path: Source, compression: str) -> None:
+    """Say so if a file that cannot be read is of another compression."""
+    stream = RecordStream(path)
+    stream.close()
+    if stream.compression != compression:
+        found, asked = stream.compression or "none", compression or "none"
+        detail = f"by its first bytes the file's compression is {found}, the options say {asked}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=stream.name, detail=detail) from None
+
+
+def _rewrite_whole_records(path: Source, options: CompressionType) -> int:
     """Replace a torn compressed file by one of its whole records; return the new size."""
     stream = RecordStream(path, TFRecordOptions.get_compression_type_string(options))
     sink = RecordSink(open_output(path, atomic=True), options)
@@ -249,7 +267,7 @@ def _rewrite_whole_records(path: Source, options: CompressionType) -> int | None
     finally:
         stream.close()
     sink.commit()
-    return local_size(path)
+    return local_size(path) or 0
 
 
 class ShardedTFRecordWriter:
@@ -346,8 +364,11 @@ class ShardedTFRecordWriter:
             if value is not None and value < 1:
                 detail = f"{argument} is {value}, expected 1 or more"
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        names = shard_names(self._pattern, 1 if by_bytes else num_shards)
-        if not names:
+        try:
+            names = shard_names(self._pattern, 1 if by_bytes else num_shards)
+        except (AttributeError, LookupError, ValueError):  # of str.format
+            names = None
+        if not names or len(set(names)) < len(names):
             detail = (
                 f"the pattern {self._pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
             )
@@ -404,7 +425,11 @@ class ShardedTFRecordWriter:
         """Close; after an error, remove what was written."""
         if kind is not None and self._is_open:
             self.abandon()
-        self.close()
+        try:
+            self.close()
+        except BaseException:
+            self.abandon()
+            raise
 
     def __del__(self) -> None:
         """Remove the files of a writer that was forgotten."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.test_messages import EXAMPLE, SEQUENCE, examples, sequences
+from tests.parity.asking import ask, assert_same
+from tests.parity.rules import rule
+from tests.test_messages import EXAMPLE, IN_C, SEQUENCE, examples, sequences
+from tfrecord_lite import messages
 from tfrecord_lite.messages import Example, SequenceExample
 
 OURS = "from tfrecord_lite.messages import Example as Ours"
@@ -102,3 +107,126 @@ def test_descriptors_agree_field_by_field(tf: Any, ours: Any) -> None:
 
     theirs = getattr(tf.train, ours.__name__)
     assert walk(ours.DESCRIPTOR, {}) == walk(theirs.DESCRIPTOR, {})
+
+
+def wire_of(module: Any, kind: str, values: Any) -> bytes:
+    """Build a list and return its bytes."""
+    return bytes(getattr(module, kind)(value=values).SerializeToString(deterministic=True))
+
+
+def assert_built_alike(tf: Any, kind: str, values: Any) -> None:
+    assert_same(ask(wire_of, tf.train, kind, values), ask(wire_of, messages, kind, values))
+
+
+@rule("P1")
+def test_which_values_an_int64_list_takes(tf: Any) -> None:
+    for value in (
+        *(0, 1, -1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 2**70, True, False),
+        *(np.int8(-1), np.int64(-5), np.uint64(7), np.uint64(2**63), np.True_, np.False_),
+        *(1.0, 1.5, np.float32(1), np.float64(1), "1", b"1", None, 1j, [1]),
+    ):
+        assert_built_alike(tf, "Int64List", [value])
+
+
+@rule("P2")
+def test_which_values_a_float_list_takes_and_how_it_rounds(tf: Any) -> None:
+    for value in (
+        *(0, 1, -0.0, 0.1, 16777217, 1e-46, 3.4028234663852886e38, 3.4028235677973365e38),
+        *(3.4028235677973366e38, 1e39, -1e39, float("inf"), float("nan"), 10**300, 10**400),
+        *(True, np.True_, np.float16(1.5), np.float32(0.1), np.float64(0.1), np.int64(3)),
+        *("1", b"1", 1j, None, [1.0]),
+    ):
+        assert_built_alike(tf, "FloatList", [value])
+
+
+@rule("P3")
+def test_the_bits_of_nans(tf: Any) -> None:
+    for bits in (0x7FC00000, 0x7FE12345, 0xFFC00001, 0x7FA12345, 0xFF800001):
+        wire = struct.pack("<BBI", 0x0A, 4, bits)
+        value = np.uint32(bits).view(np.float32)
+        assert_built_alike(tf, "FloatList", [value])
+        for module in (tf.train, messages):
+            assert module.FloatList.FromString(wire).SerializeToString() == wire
+
+
+@rule("P4")
+def test_which_values_a_bytes_list_takes(tf: Any) -> None:
+    for value in (
+        *(b"", b"\xff\0", np.bytes_(b"numpy"), "text", "", bytearray(b"b"), memoryview(b"m")),
+        *(1, None, 1.0, [b"list"], np.array(b"array"), tf.constant(b"tensor")),
+    ):
+        assert_built_alike(tf, "BytesList", [value])
+    assert_built_alike(tf, "BytesList", b"not a list")
+
+
+@rule("P5")
+def test_numbers_are_packed_and_an_empty_list_keeps_its_kind(tf: Any) -> None:
+    for kind in ("Int64List", "FloatList"):
+        for values in ([], [0], [1, 2, 300], list(range(1000))):
+            assert_built_alike(tf, kind, values)
+    assert wire_of(messages, "Int64List", [1, 300]) == b"\x0a\x03\x01\xac\x02"
+    for module in (tf.train, messages):
+        feature = module.Feature(int64_list=module.Int64List())
+        assert feature.SerializeToString() == b"\x1a\x00"
+        assert module.Feature().SerializeToString() == b""
+        assert module.Feature.FromString(b"\x1a\x00").WhichOneof("kind") == "int64_list"
+        assert module.Feature.FromString(b"").WhichOneof("kind") is None
+
+
+@rule("P6")
+def test_deterministic_bytes_have_one_order(tf: Any) -> None:
+    names = [f"{number * 7919 % 101}" for number in range(101)]
+
+    def wire(module: Any, order: list[str]) -> bytes:
+        features = {name: module.Feature() for name in order}
+        example = module.Example(features=module.Features(feature=features))
+        return bytes(example.SerializeToString(deterministic=True))
+
+    ours = wire(messages, names)
+    assert ours == wire(messages, names[::-1]) == wire(tf.train, names)
+    # In the C core a name comes behind the longer names that begin with it.
+    behind = b"\xff" if IN_C else b""
+    in_order = sorted((name.encode() for name in names), key=lambda name: name + behind)
+    places = [ours.index(b"\x0a" + bytes([len(name)]) + name) for name in in_order]
+    assert places == sorted(places)
+
+
+def entry(key: bytes, feature: bytes | None) -> bytes:
+    """Return one entry of a Features message, of less than 128 bytes."""
+    content = b"\x0a" + bytes([len(key)]) + key
+    if feature is not None:
+        content += b"\x12" + bytes([len(feature)]) + feature
+    return b"\x0a" + bytes([len(content)]) + content
+
+
+def features(*entries: bytes) -> bytes:
+    """Return an Example of these entries."""
+    content = b"".join(entries)
+    return b"\x0a" + bytes([len(content)]) + content
+
+
+INTS = b"\x1a\x03\x0a\x01"  # and one byte, the value
+WIRES = {
+    "same name twice": features(entry(b"a", INTS + b"\1"), entry(b"a", INTS + b"\2")),
+    "features twice": features(entry(b"a", INTS + b"\1")) + features(entry(b"b", INTS + b"\2")),
+    "same kind twice": features(entry(b"a", INTS + b"\1" + INTS + b"\2")),
+    "two kinds": features(entry(b"a", INTS + b"\1" + b"\x0a\x03\x0a\x01x")),
+    "unknown field": features(entry(b"a", INTS + b"\1")) + b"\x7a\x01x",
+    "unknown group": features(entry(b"a", INTS + b"\1")) + b"\x7b\x08\x01\x7c",
+    "unpacked": features(entry(b"a", b"\x1a\x04\x08\x01\x08\x02")),
+    "no UTF-8": features(entry(b"\xff", INTS + b"\1")),
+    "no value": features(entry(b"a", None)),
+    "no message": b"bogus",
+    "cut": features(entry(b"a", INTS + b"\1"))[:-1],
+    "nothing": b"",
+}
+
+
+@rule("P7")
+@pytest.mark.parametrize("wire", WIRES.values(), ids=list(WIRES))
+def test_odd_wires_are_parsed_alike(tf: Any, wire: bytes) -> None:
+    def parsed(module: Any) -> bytes:
+        message = module.Example.FromString(wire)
+        return bytes(message.SerializeToString(deterministic=True))
+
+    assert_same(ask(parsed, tf.train), ask(parsed, messages))

@@ -1,0 +1,67 @@
+"""File objects that behave as badly as they are allowed to."""
+
+from __future__ import annotations
+
+import errno
+import io
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class Pipe(io.RawIOBase):
+    """Bytes that come once, in order, at most `most` at a time."""
+
+    def __init__(self, data: bytes, most: int = 2**20) -> None:
+        self._data = io.BytesIO(data)
+        self._most = most
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        raise AssertionError("a pipe was asked to seek")
+
+    def tell(self) -> int:
+        raise io.UnsupportedOperation("tell")
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer)
+        data = self._data.read(min(len(view), self._most))
+        view[: len(data)] = data
+        return len(data)
+
+
+class Bare:
+    """The least that is a binary file to read from: ``read``, and nothing else."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = io.BytesIO(data)
+
+    def read(self, n_bytes: int) -> bytes:
+        return self._data.read(n_bytes)
+
+
+class Device(io.RawIOBase):
+    """A device that has room for so many bytes; None for any number."""
+
+    def __init__(self, room: int | None = None) -> None:
+        self.written = bytearray()
+        self.room = room
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer) -> int:
+        taken = memoryview(data).cast("B")
+        if self.room is not None:
+            if taken and not self.room:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            taken = taken[: self.room]
+            self.room -= len(taken)
+        self.written += taken
+        return len(taken)

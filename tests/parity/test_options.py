@@ -1,0 +1,406 @@
+"""Writing and its options: rules O1 to O9, asked of both."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfrecord_lite
+from tests.parity.asking import Answer, ask, assert_same, assert_same_error, read_ours
+from tests.parity.rules import deviation, rule
+from tests.parity.test_records import FILE, RECORDS, compressed, framed
+from tfrecord_lite import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordCompressionType,
+    TFRecordOptions,
+    TFRecordWriter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.parity.asking import Both
+
+COMPRESSIONS = ["", "GZIP", "ZLIB"]
+COMPRESSED = ["GZIP", "ZLIB"]
+MIXED = [bytes([number % 7]) * 300 + b"%d" % (number**5) * 20 for number in range(500)]
+
+# zlib-ng, which some builds of Python come with, makes other streams of the same content.
+zlib_itself = pytest.mark.skipif(
+    "ng" in zlib.ZLIB_RUNTIME_VERSION, reason="this Python does not compress with zlib itself"
+)
+
+
+@rule("O1")
+def test_compression_types_are_numbers(both: Both) -> None:
+    theirs = (
+        both.tf.io.TFRecordCompressionType
+        if hasattr(both.tf.io, "TFRecordCompressionType")
+        else both.tf.compat.v1.io.TFRecordCompressionType
+    )
+    for name in ("NONE", "ZLIB", "GZIP"):
+        assert getattr(TFRecordCompressionType, name) == getattr(theirs, name)
+    assert [int(member) for member in TFRecordCompressionType] == [0, 1, 2]
+
+
+@rule("O1")
+def test_options_have_the_same_parameters_and_keep_them(both: Both) -> None:
+    theirs, ours = both.tf.io.TFRecordOptions, TFRecordOptions
+    parameters = list(inspect.signature(theirs).parameters.values())
+    same = inspect.signature(ours).parameters.values()
+    assert [(p.name, p.default) for p in same] == [(p.name, p.default) for p in parameters]
+    for values in ([None] * 9, [2, 3, 1000, 2000, 15, 9, 8, 7, 1], ["ZLIB", *range(8)]):
+        keeps = [vars(options(*values)) for options in (theirs, ours)]
+        assert keeps[1] == keeps[0]
+
+
+@rule("O2")
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, "", 0, False, b"", [], 0.0),
+        *(1, 2, True, 1.0, 2.0, np.int64(1), np.uint8(2)),
+        *("ZLIB", "GZIP", np.str_("GZIP"), TFRecordCompressionType.ZLIB),
+        *("gzip", "NONE", "SNAPPY", "GZIP ", b"GZIP", 3, 5, -1, 1.5, (1,)),
+    ],
+    ids=repr,
+)
+def test_what_stands_for_a_compression(both: Both, value: Any) -> None:
+    their_class, our_class = both.tf.io.TFRecordOptions, TFRecordOptions
+    name_theirs = ask(their_class.get_compression_type_string, value)
+    name_ours = ask(our_class.get_compression_type_string, value)
+    assert_same(name_theirs, name_ours)
+    made_theirs, made_ours = ask(their_class, value), ask(our_class, value)
+    assert_same_error(made_theirs, made_ours)
+    if made_ours.error is None:
+        nested_theirs = their_class(their_class(made_theirs.value))
+        nested_ours = our_class(our_class(made_ours.value))
+        assert our_class.get_compression_type_string(
+            nested_ours
+        ) == their_class.get_compression_type_string(nested_theirs)
+    else:
+        assert isinstance(made_ours.error, InvalidArgumentError)
+        assert made_ours.error.reason is Reason.BAD_ARGUMENT
+
+
+@deviation("O2")
+@pytest.mark.parametrize("name", ["ZSTD", "BZ2"])
+def test_two_more_compressions_are_known_here(both: Both, name: str) -> None:
+    assert isinstance(ask(both.tf.io.TFRecordOptions, name).error, ValueError)
+    assert isinstance(ask(both.tf.io.TFRecordWriter, both.path(), name).error, ValueError)
+    assert TFRecordOptions.get_compression_type_string(TFRecordOptions(name)) == name
+
+
+@deviation("O2")
+def test_tensorflow_cannot_read_the_two_more(both: Both) -> None:
+    path = both.path(name="more")
+    with TFRecordWriter(path, "BZ2") as writer:
+        writer.write(b"record")
+
+    assert read_ours(path, "BZ2") == Answer([b"record"])
+    for name in COMPRESSIONS:
+        theirs = both.read_theirs(path, name)
+        assert theirs.value == []
+        assert_same(theirs, read_ours(path, name))
+
+
+@rule("O3")
+@pytest.mark.parametrize("give", [str, str.encode], ids=["str", "bytes"])
+def test_the_file_is_emptied_at_once(both: Both, give: Callable[[str], Any]) -> None:
+    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
+        path = both.path(FILE)
+        writer = writer_class(give(path))
+        assert Path(path).read_bytes() == b""
+        writer.close()
+        assert Path(path).read_bytes() == b""
+
+
+@rule("O3")
+def test_options_may_be_an_object_a_name_or_a_number(both: Both) -> None:
+    def written(module: Any, options: Any) -> bytes:
+        path = both.path(name="chosen")
+        with module.TFRecordWriter(path, options) as writer:
+            writer.write(b"record")
+        return Path(path).read_bytes()
+
+    options: Any
+    for options in (None, "", 0, "ZLIB", 1, "GZIP", 2, TFRecordCompressionType.GZIP):
+        assert written(tfrecord_lite, options) == written(both.tf.io, options)
+    for name in COMPRESSIONS:
+        data = written(both.tf.io, both.tf.io.TFRecordOptions(name))
+        assert written(tfrecord_lite, TFRecordOptions(name)) == data
+        assert written(tfrecord_lite, TFRecordOptions(TFRecordOptions(name))) == data
+    for options in (3, "gzip", b"GZIP", 1.5):
+        theirs, ours = (ask(written, module, options) for module in (both.tf.io, tfrecord_lite))
+        assert_same(theirs, ours)
+
+
+@rule("O3")
+def test_a_place_where_no_file_can_be_is_an_error_at_once(both: Both) -> None:
+    for path in (str(both.folder / "none" / "file"), "", str(both.folder), None, 3):
+        theirs, ours = ask(both.tf.io.TFRecordWriter, path), ask(TFRecordWriter, path)
+        assert theirs.error is not None
+        assert_same(theirs, ours)
+
+
+@rule("O3")
+def test_wrong_options_leave_the_file_as_it_is(both: Both) -> None:
+    path = both.path(FILE)
+    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
+        assert isinstance(ask(writer_class, path, "SNAPPY").error, ValueError)
+        assert Path(path).read_bytes() == FILE
+
+
+@deviation("O3")
+def test_a_path_object_will_do_here(both: Both) -> None:
+    path = Path(both.path(name="object"))
+    assert isinstance(ask(both.tf.io.TFRecordWriter, path).error, TypeError)
+    with TFRecordWriter(path) as writer:
+        writer.write(b"record")
+    assert path.read_bytes() == framed(b"record")
+
+
+ACCEPTED: list[Any] = [
+    *(b"bytes", b"", bytearray(b"bytearray"), np.bytes_(b"numpy"), np.bytes_(b"")),
+    *("text", "", "\u00e9\u4e16\U0001f600\0", np.str_("numpy")),
+]
+REFUSED: list[Any] = [
+    *(None, 3, 1.5, True, [b"list"], (b"tuple",), memoryview(b"view"), object()),
+    *(np.zeros(3, np.uint8), np.array(b"array"), np.array("o", object), np.int64(3)),
+]
+
+
+@rule("O4")
+def test_write_takes_bytes_and_text(both: Both) -> None:
+    data = both.write_same(ACCEPTED)
+    expected = [bytes(r) if not isinstance(r, str) else r.encode() for r in ACCEPTED]
+    assert both.read_same(data) == Answer(expected)
+
+
+@rule("O4")
+@pytest.mark.parametrize("value", REFUSED, ids=lambda value: type(value).__name__)
+def test_write_refuses_the_rest_and_goes_on(both: Both, value: Any) -> None:
+    files = []
+    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
+        path = both.path(name="refusing")
+        with writer_class(path) as writer:
+            writer.write(b"before")
+            assert isinstance(ask(writer.write, value).error, TypeError)
+            writer.write(b"behind")
+        files.append(Path(path).read_bytes())
+    assert files[1] == files[0] == framed(b"before", b"behind")
+
+
+@deviation("O4")
+def test_text_that_is_not_unicode_is_python_s_own_error_here(both: Both) -> None:
+    path = both.path(name="surrogate")
+    with both.tf.io.TFRecordWriter(path) as theirs:
+        assert isinstance(ask(theirs.write, "\ud800").error, TypeError)
+    with TFRecordWriter(path) as ours:
+        assert isinstance(ask(ours.write, "\ud800").error, UnicodeEncodeError)
+
+
+@rule("O5")
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_after_close_only_close_is_allowed(both: Both, compression: str) -> None:
+    answers: list[list[Answer]] = []
+    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
+        path = both.path(name="closed")
+        with writer_class(path, compression) as writer:
+            assert writer.write(b"record") is None
+        answers.append(
+            [ask(writer.write, b"more"), ask(writer.flush), ask(writer.close), ask(writer.close)]
+        )
+        assert both.read_same(Path(path).read_bytes(), compression) == Answer([b"record"])
+    for theirs, ours in zip(*answers, strict=True):
+        assert_same(theirs, ours)
+    assert isinstance(answers[1][0].error, FailedPreconditionError)
+    assert isinstance(answers[1][1].error, FailedPreconditionError)
+
+
+@rule("O5")
+def test_leaving_by_an_error_closes(both: Both) -> None:
+    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
+        path = both.path(name="left")
+        with pytest.raises(KeyError), writer_class(path, "GZIP") as writer:  # noqa: PT012
+            writer.write(b"record")
+            raise KeyError
+        assert isinstance(ask(writer.write, b"more").error, Exception)
+        assert both.read_same(Path(path).read_bytes(), "GZIP") == Answer([b"record"])
+
+
+@rule("O6")
+def test_flush_makes_what_was_written_readable(both: Both) -> None:
+    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
+        path = both.path(name="flushed")
+        with writer_class(path) as writer:
+            for number in range(1, 4):
+                writer.write(b"record")
+                assert Path(path).read_bytes() == framed(*[b"record"] * (number - 1))
+                writer.flush()
+                assert both.read_same(Path(path).read_bytes()) == Answer([b"record"] * number)
+
+
+@rule("O6")
+@deviation("O6", "C3")
+@pytest.mark.parametrize("compression", COMPRESSED)
+def test_a_flushed_stream_is_readable_but_not_at_its_end(both: Both, compression: str) -> None:
+    flushed = []
+    for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
+        path = both.path(name="flushed")
+        with writer_class(path, compression) as writer:
+            writer.write(b"one")
+            writer.write(b"two")
+            writer.flush()
+            flushed.append(Path(path).read_bytes())
+    assert flushed[1] == flushed[0]
+
+    theirs, ours = both.read(flushed[0], compression)
+
+    assert theirs == Answer([b"one", b"two"])
+    assert ours.value == [b"one", b"two"]
+    assert ours.reason is Reason.COMPRESSED_TRUNCATED
+
+
+@zlib_itself
+@rule("O7")
+@pytest.mark.parametrize("flush_after", [(), (0,), (3, 4, 400), range(500)])
+@pytest.mark.parametrize("records", [[], [b""], RECORDS, MIXED], ids=["0", "1", "4", "500"])
+@pytest.mark.parametrize("compression", COMPRESSED)
+def test_the_same_records_are_the_same_file(
+    both: Both, compression: str, records: list[bytes], flush_after: list[int]
+) -> None:
+    data = both.write_same(records, compression, flush_after)
+
+    assert both.read_same(data, compression) == Answer(records)
+    if not flush_after:
+        compressor = zlib.compressobj(6, wbits=15 if compression == "ZLIB" else 31, memLevel=9)
+        assert data == compressor.compress(framed(*records)) + compressor.flush()
+
+
+@zlib_itself
+@rule("O7")
+def test_headers_and_empty_streams(both: Both) -> None:
+    assert both.write_same(RECORDS, "GZIP")[:10].hex() == "1f8b0800000000000003"
+    assert both.write_same(RECORDS, "ZLIB")[:2].hex() == "789c"
+    empty = both.write_same([], "GZIP")
+    assert len(empty) == 20
+    assert gzip.decompress(empty) == b""
+    assert zlib.decompress(both.write_same([], "ZLIB")) == b""
+
+
+@zlib_itself
+@rule("O8")
+@pytest.mark.parametrize("compression", COMPRESSED)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"compression_level": level} for level in range(-1, 10) if level),
+        *({"window_bits": bits} for bits in (9, 12, 15, 25, 31, -15, -9)),
+        *({"mem_level": level} for level in (1, 5, 8, 9)),
+        *({"compression_strategy": strategy} for strategy in range(5)),
+        *({"input_buffer_size": size} for size in (100, 2**20)),
+        *({"output_buffer_size": size} for size in (100, 2**20)),
+        {"compression_method": zlib.DEFLATED},
+    ],
+    ids=lambda options: " ".join(f"{name}={value}" for name, value in options.items()),
+)
+def test_options_go_to_zlib_as_they_are(
+    both: Both, compression: str, options: dict[str, int]
+) -> None:
+    both.write_same(MIXED, {"compression_type": compression, **options}, [10, 400])
+
+
+@rule("O8")
+@pytest.mark.parametrize("compression", COMPRESSED)
+@pytest.mark.parametrize(
+    "options", [{"compression_level": 0}, *({"flush_mode": mode} for mode in range(4))]
+)
+def test_some_options_change_the_bytes_but_not_what_they_say(
+    both: Both, compression: str, options: dict[str, int]
+) -> None:
+    files = both.write(MIXED, {"compression_type": compression, **options}, [10, 400])
+
+    for data in files:
+        assert both.read_same(data, compression) == Answer(MIXED)
+
+
+@rule("O8")
+def test_buffer_sizes_and_flush_mode_mean_nothing_without_compression(both: Both) -> None:
+    options = {"flush_mode": 3, "input_buffer_size": 9, "output_buffer_size": 9, "mem_level": 0}
+    assert both.write_same(RECORDS, options, [1]) == FILE
+
+
+@deviation("O8")
+@pytest.mark.parametrize(
+    "options",
+    [{"compression_level": 10}, {"mem_level": 0}, {"mem_level": 10}, {"window_bits": 40}],
+    ids=str,
+)
+def test_what_zlib_refuses_ends_tensorflow_s_process_and_is_an_error_here(
+    both: Both, died: Callable[[str], bool], options: dict[str, Any]
+) -> None:
+    path = both.path(name="refused")
+    assert died(f"tf.io.TFRecordWriter({path!r}, tf.io.TFRecordOptions('ZLIB', **{options}))")
+
+    ours = ask(TFRecordWriter, path, TFRecordOptions("ZLIB", **options))
+
+    assert isinstance(ours.error, InvalidArgumentError)
+    assert ours.error.reason is Reason.BAD_ARGUMENT
+
+
+@deviation("O8")
+def test_a_buffer_of_one_byte_ends_tensorflow_s_process_and_does_not_matter_here(
+    both: Both, died: Callable[[str], bool]
+) -> None:
+    path = both.path(name="tiny")
+    assert died(
+        f"w = tf.io.TFRecordWriter({path!r}, tf.io.TFRecordOptions('ZLIB', output_buffer_size=1))\n"
+        "w.write(b'record'); w.close()"
+    )
+
+    with TFRecordWriter(path, TFRecordOptions("ZLIB", output_buffer_size=1)) as writer:
+        writer.write(b"record")
+
+    assert both.read_same(Path(path).read_bytes(), "ZLIB") == Answer([b"record"])
+
+
+@rule("O9")
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window_bits": -15, "compression_level": 99, "mem_level": 0},
+        {"window_bits": 9},
+        {"input_buffer_size": 1, "output_buffer_size": 1, "flush_mode": 77},
+    ],
+)
+def test_readers_use_the_compression_only(
+    both: Both, compression: str, options: dict[str, int]
+) -> None:
+    path = both.path(compressed(FILE, compression))
+
+    theirs = both.read_theirs(path, both.tf.io.TFRecordOptions(compression, **options))
+    ours = read_ours(path, TFRecordOptions(compression, **options))
+
+    assert_same(theirs, ours)
+    assert ours == Answer(RECORDS)
+
+
+@rule("O9")
+def test_a_reader_does_not_follow_the_writer_s_window(both: Both) -> None:
+    for window, compression in ((31, "ZLIB"), (15, "GZIP"), (-15, "ZLIB")):
+        options = {"compression_type": compression, "window_bits": window}
+        for data in both.write(RECORDS, options):
+            path = both.path(data)
+            theirs = both.read_theirs(path, both.tf.io.TFRecordOptions(**options))
+            assert theirs.error is not None
+            assert_same(theirs, read_ours(path, TFRecordOptions(**options)))  # type: ignore[arg-type]

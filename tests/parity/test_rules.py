@@ -1,0 +1,47 @@
+"""The rules as docs/semantics.md has them, and the tests of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+# These hold all marks; importing them fills DEVIATIONS, whichever tests are selected.
+from tests.parity import test_messages, test_options, test_records, test_streams
+from tests.parity.rules import DEVIATIONS, RULES, deviation, rule, summary
+
+TESTED = (test_messages, test_options, test_records, test_streams)
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
+FAMILIES = {name[0] for name in RULES}
+
+
+def test_every_deviation_is_in_a_table_of_the_docs_and_the_reverse() -> None:
+    assert all(TESTED)
+    rows = re.findall(r"^\| (\[.*?\) )\|", DOCS.read_text("utf-8"), re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"\[(\w+)\]\(#", row)}
+
+    assert {name for name in listed if name[0] in FAMILIES} == DEVIATIONS
+
+
+def test_every_rule_is_in_the_docs() -> None:
+    text = DOCS.read_text("utf-8")
+    headings = re.findall(r"^#### (\w+)$", text, re.MULTILINE)
+    targets = re.findall(r"^\((\w+)\)=$", text, re.MULTILINE)
+
+    assert [name for name in headings if name[0] in FAMILIES] == list(RULES)
+    assert [name.lower() for name in headings] == targets
+
+
+def test_marks_name_rules_there_are() -> None:
+    for mark in (rule, deviation):
+        for names in ((), ("R99",), ("R1", "r2")):
+            with pytest.raises(ValueError, match="names of rules"):
+                mark(*names)
+    assert "R99" not in DEVIATIONS
+
+
+def test_the_summary_names_what_is_missing() -> None:
+    families = "F1-F4 R1-R9 C1-C8 O1-O9 P1-P7"
+    assert summary(set(RULES)) == f"parity: {len(RULES)} rules covered, 0 missing of {families}"
+    assert summary(set(RULES) - {"R8", "O1"}).endswith(f"2 missing of {families}: R8, O1")

@@ -1,0 +1,167 @@
+"""Block: records in one buffer, and where they came from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import reference
+from tests.strategies import records, some_records
+from tfrecord_lite import Block, InvalidArgumentError, Reason
+from tfrecord_lite.block import SPARE_BYTES, Place
+from tfrecord_lite.framing import FrameDecoder
+
+
+def from_stream(items: list[bytes], source: str) -> Block:
+    return FrameDecoder(source=source).feed(reference.encode(items))
+
+
+def offsets_of(items: list[bytes]) -> list[int]:
+    return [len(reference.encode(items[:i])) for i in range(len(items))]
+
+
+@given(records)
+def test_a_block_holds_what_was_put_in(items: list[bytes]) -> None:
+    block = Block.from_records(items)
+
+    assert len(block) == len(items)
+    assert list(block) == block.to_list() == items
+    assert [bytes(view) for view in block.views()] == items
+    assert [block[i] for i in range(len(items))] == items
+    assert [block[i - len(items)] for i in range(len(items))] == items
+    assert block.n_bytes == sum(map(len, items))
+
+
+@given(records)
+def test_spare_bytes_follow_the_last_record(items: list[bytes]) -> None:
+    for block in (Block.from_records(items), from_stream(items, "a")):
+        ends = block.offsets + block.lengths
+
+        assert block.data.dtype == np.uint8
+        assert ends.max(initial=0) + SPARE_BYTES <= block.data.size
+
+
+def test_any_buffer_may_be_a_record() -> None:
+    block = Block.from_records([b"ab", bytearray(b"cd"), memoryview(b"ef")])
+
+    assert list(block) == [b"ab", b"cd", b"ef"]
+
+
+def test_an_object_array_of_bytes_may_be_the_records() -> None:
+    items = np.array([b"ab", b"c"], object)
+
+    assert list(Block.from_records(items)) == [b"ab", b"c"]  # type: ignore[arg-type]
+
+
+@given(records, st.slices(8))
+def test_a_slice_is_the_slice_of_the_list_on_the_same_memory(
+    items: list[bytes], part: slice
+) -> None:
+    block = Block.from_records(items)
+
+    assert list(block[part]) == items[part]
+    assert block[part].data is block.data
+
+
+def test_an_index_out_of_range_is_an_index_error() -> None:
+    block = Block.from_records([b"a"])
+
+    with pytest.raises(IndexError):
+        block[1]
+    with pytest.raises(IndexError):
+        block[-2]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "lengths"),
+    [
+        ([0], [11]),
+        ([11], [0]),
+        ([-1], [1]),
+        ([0], [-1]),
+        ([5, 0], [6, 1]),
+        ([2**63 - 1], [2**63 - 1]),
+        ([1], [2**63 - 1]),
+        ([0, 0], [1]),
+    ],
+)
+def test_extents_that_leave_the_buffer_are_refused(offsets: list[int], lengths: list[int]) -> None:
+    data = np.zeros(10 + SPARE_BYTES, np.uint8)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        Block(data, np.array(offsets, np.int64), np.array(lengths, np.int64))
+
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+def test_arrays_of_two_dimensions_are_refused() -> None:
+    zeros = np.zeros((1, 1), np.int64)
+
+    with pytest.raises(InvalidArgumentError):
+        Block(np.zeros(80, np.uint8), zeros, zeros)
+
+
+def test_extents_may_reach_the_last_byte_before_the_spare_ones() -> None:
+    data = np.arange(10 + SPARE_BYTES, dtype=np.uint8)
+
+    block = Block(data, np.array([9, 10]), np.array([1, 0]))
+
+    assert list(block) == [b"\x09", b""]
+
+
+def test_records_from_memory_know_their_number_only() -> None:
+    block = Block.from_records([b"a", b"b"])
+
+    assert block.place(1) == Place(None, 1, None)
+
+
+@given(some_records)
+def test_records_of_a_stream_know_their_place_in_it(items: list[bytes]) -> None:
+    block = from_stream(items, "a")
+
+    places = [block.place(i) for i in range(len(items))]
+
+    assert places == [Place("a", i, offset) for i, offset in enumerate(offsets_of(items))]
+
+
+@given(st.lists(records, max_size=4), st.data())
+def test_concat_keeps_records_and_places(lists: list[list[bytes]], data: st.DataObject) -> None:
+    # Given blocks of several streams and of memory, each cut down to a part
+    blocks, expected = [], []
+    for number, items in enumerate(lists):
+        part = slice(*sorted(data.draw(st.tuples(st.integers(0, 8), st.integers(0, 8)))))
+        source = data.draw(st.sampled_from(["stream", "memory"]))
+        block = from_stream(items, str(number)) if source == "stream" else Block.from_records(items)
+        blocks.append(block[part])
+        offsets = offsets_of(items)
+        expected += [
+            (items[i], (str(number), i, offsets[i]) if source == "stream" else None)
+            for i in range(len(items))[part]
+        ]
+
+    joined = Block.concat(blocks)
+
+    assert list(joined) == [item for item, _ in expected]
+    for i, (_, place) in enumerate(expected):
+        found = joined.place(i)
+        assert (found.source, found.offset) == (place[0] if place else None, place and place[2])
+        if place is not None:
+            assert found.index == place[1]
+    assert (joined.offsets + joined.lengths).max(initial=0) + SPARE_BYTES <= joined.data.size
+
+
+def test_concat_of_nothing_is_an_empty_block() -> None:
+    assert list(Block.concat([])) == []
+    assert list(Block.concat([Block.from_records([])])) == []
+
+
+def test_concat_copies() -> None:
+    data = np.zeros(10 + SPARE_BYTES, np.uint8)
+    block = Block(data, np.array([0]), np.array([3]))
+    joined = Block.concat([block, block])
+
+    data[:] = 1
+
+    assert list(joined) == [bytes(3), bytes(3)]

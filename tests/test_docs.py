@@ -1,0 +1,68 @@
+"""What the documentation shows works: every block of Python, every example of a docstring."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+import tfrecord_lite
+from tests.corpus import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+MODULES = [
+    importlib.import_module(info.name)
+    for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
+    if not info.name.endswith(("__main__", "_pb2"))
+]
+EXAMPLES = [
+    example
+    for module in [tfrecord_lite, *MODULES]
+    for example in doctest.DocTestFinder().find(module)
+    if example.examples
+]
+
+
+def test_there_is_something_to_run() -> None:
+    assert len(PAGES) > 3
+    assert len(EXAMPLES) > 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The blocks of a page are one programme, run in an empty folder.
+    sybil = Sybil(
+        parsers=[PythonCodeBlockParser(), SkipParser()],
+        path=str(page.parent),
+        filenames=[page.name],
+    )
+    monkeypatch.chdir(tmp_path)
+
+    for example in sybil.parse(page).examples():
+        example.evaluate()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_the_examples_of_a_docstring_hold(
+    example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in tfrecord_lite.__all__:
+        example.globs.setdefault(name, getattr(tfrecord_lite, name))
+    report: list[str] = []
+
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(example, out=report.append, clear_globs=False)
+
+    assert runner.failures == 0, "".join(report)

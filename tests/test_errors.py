@@ -1,0 +1,98 @@
+"""The exceptions: their family, their text, and that they survive a change of process."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tfrecord_lite
+from tfrecord_lite import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordError,
+    errors,
+)
+
+CLASSES = [DataLossError, FailedPreconditionError, InvalidArgumentError]
+every_class = pytest.mark.parametrize("cls", CLASSES)
+
+numbers = st.none() | st.integers(0, 2**64)
+texts = st.none() | st.text(max_size=10)
+
+
+@every_class
+def test_each_is_one_of_ours_and_a_value_error(cls: type[TFRecordError]) -> None:
+    assert issubclass(cls, TFRecordError)
+    assert issubclass(cls, ValueError)
+    assert cls.__mro__[1] is TFRecordError
+
+
+def test_there_are_no_others() -> None:
+    defined = {
+        value
+        for value in vars(errors).values()
+        if inspect.isclass(value) and issubclass(value, Exception)
+    }
+
+    assert defined == {TFRecordError, *CLASSES}
+    assert {getattr(tfrecord_lite, cls.__name__) for cls in defined} == defined
+
+
+@every_class
+@given(data=st.tuples(st.sampled_from(Reason), numbers, texts, numbers, texts, texts))
+def test_errors_survive_pickling_and_copying(
+    cls: type[TFRecordError],
+    data: tuple[Reason, int | None, str | None, int | None, str | None, str | None],
+) -> None:
+    error = cls(*data)
+
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        for again in (pickle.loads(pickle.dumps(error, protocol)), copy.copy(error)):
+            assert type(again) is cls
+            fields = (again.reason, again.offset, again.source)
+            assert (*fields, again.index, again.key, again.detail) == data
+            assert again.reason is data[0]
+            assert str(again) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (DataLossError(Reason.TRUNCATED), "truncated"),
+        (DataLossError(Reason.TRUNCATED, 7), "truncated at byte 7"),
+        (DataLossError(Reason.TRUNCATED, 0, "a.tfrecord"), "truncated at byte 0 of a.tfrecord"),
+        (
+            DataLossError(Reason.DATA_CRC, 7, "a.tfrecord", 2, None, "stored 1, computed 2"),
+            "data CRC mismatch at record 2, byte 7 of a.tfrecord: stored 1, computed 2",
+        ),
+        (
+            InvalidArgumentError(Reason.BAD_ARGUMENT, key="label", detail="expected int64"),
+            "argument out of range at feature 'label': expected int64",
+        ),
+        (
+            FailedPreconditionError(Reason.CLOSED, source="a.tfrecord"),
+            "closed of a.tfrecord",
+        ),
+    ],
+)
+def test_the_text_says_what_where_and_the_detail(error: TFRecordError, text: str) -> None:
+    assert str(error) == text
+
+
+@given(st.tuples(st.sampled_from(Reason), numbers, texts, numbers))
+def test_the_text_is_one_line(fields: tuple[Reason, int | None, str | None, int | None]) -> None:
+    error = DataLossError(fields[0], fields[1], None, fields[3])
+
+    assert "\n" not in str(error)
+
+
+def test_reasons_are_told_apart_by_their_text() -> None:
+    assert len({reason.value for reason in Reason}) == len(Reason)
+    assert all(str(reason) == reason.value for reason in Reason)

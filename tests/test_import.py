@@ -1,0 +1,120 @@
+"""What is public, and what importing the package costs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+
+import pytest
+
+import tfrecord_lite
+from tests.fresh import run_fresh
+
+MODULES = sorted(
+    info.name
+    for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
+    if not info.name.endswith(("__main__", "_pb2"))
+)
+
+# Names that any module has, and that are no part of what it offers.
+PLUMBING = {"annotations", "TYPE_CHECKING", "Any"}
+
+HEAVY = {
+    "absl", "aiohttp", "asyncio", "backports.zstd", "concurrent.futures.process", "fsspec",
+    "google", "google.protobuf", "isal", "multiprocessing", "pandas", "PIL", "polars", "pyarrow",
+    "ray", "requests", "tensorflow", "torch", "tqdm", "urllib.request",
+}  # fmt: skip
+
+
+def test_import_loads_numpy_and_crc32c_and_nothing_else_heavy() -> None:
+    modules = set(json.loads(run_fresh(
+        "import json, sys, tfrecord_lite; print(json.dumps(list(sys.modules)))"
+    )))  # fmt: skip
+
+    assert {"numpy", "crc32c"} <= modules
+    assert modules & HEAVY == set()
+
+
+def test_reading_and_writing_raw_files_needs_no_protobuf_runtime() -> None:
+    out = run_fresh(
+        "import os, sys, tempfile\n"
+        "from tfrecord_lite import TFRecordReader, TFRecordWriter\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    path = os.path.join(folder, 'a')\n"
+        "    with TFRecordWriter(path) as writer:\n"
+        "        writer.write(b'one')\n"
+        "    print(list(TFRecordReader(path)))\n"
+        "print('google.protobuf' in sys.modules, 'fsspec' in sys.modules, 'isal' in sys.modules)"
+    )
+
+    assert out == "[b'one']\nFalse False False\n"
+
+
+def test_messages_load_when_they_are_asked_for() -> None:
+    out = run_fresh(
+        "import sys, tfrecord_lite\n"
+        "before = 'google.protobuf' in sys.modules\n"
+        "print(before, tfrecord_lite.Example.DESCRIPTOR.full_name)\n"
+        "from tfrecord_lite import messages\n"
+        "print(tfrecord_lite.Example is messages.Example)"
+    )
+
+    assert out == "False tensorflow.Example\nTrue\n"
+
+
+def test_all_is_what_is_public() -> None:
+    names = {
+        name
+        for name in dir(tfrecord_lite)
+        if not name.startswith("_")
+        and not inspect.ismodule(getattr(tfrecord_lite, name))
+        and name not in PLUMBING
+    }
+
+    assert sorted(names) == sorted(tfrecord_lite.__all__)
+
+
+def test_all_is_sorted_and_everything_in_it_is_there() -> None:
+    assert tfrecord_lite.__all__ == sorted(set(tfrecord_lite.__all__))
+    for name in tfrecord_lite.__all__:
+        assert getattr(tfrecord_lite, name) is not None
+        assert name in dir(tfrecord_lite)
+
+
+def test_a_star_import_gives_everything() -> None:
+    out = run_fresh(
+        "import tfrecord_lite\n"
+        "from tfrecord_lite import *\n"
+        "print(all(name in globals() for name in tfrecord_lite.__all__))"
+    )
+
+    assert out == "True\n"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Exampel"):
+        tfrecord_lite.Exampel  # noqa: B018
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_what_it_offers_and_has_it(name: str) -> None:
+    module = importlib.import_module(name)
+
+    offered = getattr(module, "__all__", [])
+    own = {
+        key
+        for key, value in vars(module).items()
+        if getattr(value, "__module__", None) == name and not key.startswith("_")
+    }
+
+    assert module.__doc__
+    assert all(hasattr(module, public) for public in offered)
+    if name.count(".") == 1:  # what is inside a package is its own affair
+        assert own <= set(offered)
+
+
+@pytest.mark.parametrize("name", tfrecord_lite.__all__)
+def test_everything_public_is_documented(name: str) -> None:
+    assert inspect.getdoc(getattr(tfrecord_lite, name))

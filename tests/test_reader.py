@@ -1,0 +1,689 @@
+"""TFRecordReader and tf_record_iterator: many files, many iterations, many processes."""
+
+from __future__ import annotations
+
+import gc
+import io
+import multiprocessing
+import os
+import pickle
+import random
+import threading
+import tracemalloc
+import warnings
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import reference
+from tests.fresh import run_fresh
+from tests.outcome import outcome_of
+from tests.strategies import damaged_streams
+from tests.strategies import records as lists_of_records
+from tfrecord_lite import (
+    Block,
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordReader,
+    TFRecordWriter,
+    tf_record_iterator,
+)
+from tfrecord_lite.block import Place
+from tfrecord_lite.framing import frame
+from tfrecord_lite.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+RANDOM = random.Random(11)
+# Small ones, some as large as are read past the buffer, some larger than the buffer.
+SIZES = [0, 10, 40_000, 5, 32_768, 32_767, 1_048_576, 1, 3_000_000, 100_000, 7] + [300] * 5000
+ITEMS = [RANDOM.randbytes(size) for size in SIZES]
+STREAM = bytes(frame(ITEMS))
+STARTS = [len(frame(ITEMS[:i])) for i in range(12)]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a file of ITEMS."""
+    path = tmp_path_factory.mktemp("reader") / "items.tfrecord"
+    path.write_bytes(STREAM)
+    return str(path)
+
+
+def written(path: Path, items: list[bytes]) -> str:
+    path.write_bytes(bytes(frame(items)))
+    return str(path)
+
+
+def by_iteration(path: Any, **options: Any) -> Iterator[bytes]:
+    return iter(TFRecordReader(path, **options))
+
+
+def by_blocks(path: Any, **options: Any) -> Iterator[bytes]:
+    return (item for block in TFRecordReader(path, **options).blocks() for item in block)
+
+
+def by_blocks_of_three(path: Any, **options: Any) -> Iterator[bytes]:
+    return (item for block in TFRecordReader(path, **options).blocks(3) for item in block)
+
+
+def by_iterator(path: Any) -> Iterator[bytes]:
+    with closing(tf_record_iterator(path)) as iterator:
+        yield from iterator
+
+
+every_way = pytest.mark.parametrize(
+    "read", [by_iteration, by_blocks, by_blocks_of_three, by_iterator]
+)
+Read: TypeAlias = "Callable[..., Iterator[bytes]]"
+
+
+class TestRecords:
+    @every_way
+    def test_all_come_out_whatever_their_sizes(self, read: Read, path: str) -> None:
+        assert list(read(path)) == ITEMS
+
+    @pytest.mark.parametrize("read", [by_iteration, by_blocks, by_blocks_of_three])
+    @given(stream=damaged_streams())
+    def test_any_bytes_decode_or_raise_as_the_reference(self, read: Read, stream: bytes) -> None:
+        expected = reference.decode(stream)
+
+        assert outcome_of(read(io.BytesIO(stream), compression="")) == expected
+        assert outcome_of(read(io.BytesIO(stream), compression="", verify=False)) == (
+            reference.decode(stream, verify=False)
+        )
+
+    @pytest.mark.parametrize("read", [by_iteration, by_blocks])
+    def test_a_limit_on_records_can_be_given(self, read: Read, path: str) -> None:
+        out, loss = outcome_of(read(path, max_record_bytes=2_999_999))
+
+        assert out == ITEMS[:8]
+        assert loss == (Reason.RECORD_TOO_LARGE, STARTS[8], 8)
+        assert list(read(path, max_record_bytes=3_000_000)) == ITEMS
+
+    @pytest.mark.parametrize("limit", [-1, 2**64])
+    def test_a_limit_that_is_none_is_refused(self, limit: int) -> None:
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordReader(io.BytesIO(), max_record_bytes=limit)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+
+    def test_records_never_change_later(self, path: str) -> None:
+        first = list(TFRecordReader(path))
+        copies = [bytes(bytearray(item)) for item in first]
+        second = list(TFRecordReader(path))
+
+        assert all(type(item) is bytes for item in first)
+        assert first == copies == second
+
+    def test_blocks_never_change_later(self, path: str) -> None:
+        for n_records in (None, 1, 100):
+            blocks, copies = [], []
+            for block in TFRecordReader(path).blocks(n_records):
+                blocks.append(block)
+                copies.append(block.to_list())
+
+            assert [block.to_list() for block in blocks] == copies
+            assert list(chain(*copies)) == ITEMS
+
+    @pytest.mark.parametrize("read", [by_iteration, by_blocks, by_blocks_of_three])
+    def test_memory_does_not_grow_with_the_file(self, read: Read, tmp_path: Path) -> None:
+        path = tmp_path / "long"
+        with path.open("wb") as file:
+            for _ in range(20):
+                file.write(frame([bytes(1000)] * 1000))
+
+        tracemalloc.start()
+        try:
+            n_records = sum(1 for _ in read(path))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert n_records == 20_000
+        assert peak < 8 * 2**20
+
+    def test_an_empty_file_holds_nothing(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "empty", [])
+
+        assert list(TFRecordReader(path)) == []
+        assert list(TFRecordReader(path).blocks()) == []
+        assert list(TFRecordReader(path).blocks(3)) == []
+
+
+class TestLargeRecords:
+    """Records of 32 KiB and more are read past the buffer; what they do must not differ."""
+
+    @every_way
+    @pytest.mark.parametrize("index", [2, 4, 6, 8, 9])
+    def test_a_flipped_bit_is_reported_with_its_record(
+        self, read: Read, tmp_path: Path, index: int
+    ) -> None:
+        path = tmp_path / "flipped"
+        for at, reason in [
+            (5, Reason.LENGTH_CRC),
+            (12, Reason.DATA_CRC),
+            (SIZES[index] // 2, Reason.DATA_CRC),
+            (SIZES[index] + 11, Reason.DATA_CRC),
+            (SIZES[index] + 15, Reason.DATA_CRC),
+        ]:
+            stream = bytearray(STREAM)
+            stream[STARTS[index] + at] ^= 4
+            path.write_bytes(stream)
+
+            expected = (ITEMS[:index], (reason, STARTS[index], index))
+            assert outcome_of(read(path)) == expected
+
+    @every_way
+    @pytest.mark.parametrize("index", [2, 4, 6, 8, 9])
+    def test_a_cut_is_reported_with_its_record(
+        self, read: Read, tmp_path: Path, index: int
+    ) -> None:
+        path = tmp_path / "cut"
+        for n_bytes in (1, 11, 12, 13, SIZES[index], SIZES[index] + 12, SIZES[index] + 15):
+            path.write_bytes(STREAM[: STARTS[index] + n_bytes])
+
+            expected = (ITEMS[:index], (Reason.TRUNCATED, STARTS[index], index))
+            assert outcome_of(read(path)) == expected
+
+    def test_a_file_cut_while_it_is_read(self, tmp_path: Path) -> None:
+        # The size of the file was looked at before: half of the third record was there then.
+        items = [b"before", bytes(40_000), bytes(2_000_000), bytes(3_000_000)]
+        starts = [len(frame(items[:i])) for i in range(4)]
+        for keep in (starts[2] + 12, starts[2] + 1_500_000, starts[3] - 1, starts[3] + 12):
+            path = tmp_path / f"cut at {keep}"
+            records = iter(TFRecordReader(written(path, items)))
+            out = [next(records), next(records)]
+            os.truncate(path, keep)
+
+            rest, loss = outcome_of(records)
+
+            index = 2 if keep < starts[3] else 3
+            assert out + rest == items[:index]
+            assert loss == (Reason.TRUNCATED, starts[index], index)
+
+    def test_a_growing_file_of_large_records(self, tmp_path: Path) -> None:
+        path = tmp_path / "growing"
+        items = [bytes([i]) * size for i, size in enumerate((100, 50_000, 2_000_000, 32_768, 3))]
+        stream = bytes(frame(items))
+        path.write_bytes(b"")
+        iterator = tf_record_iterator(str(path))
+        out = []
+        for start in range(0, len(stream), 700_000):
+            with path.open("ab") as file:
+                file.write(stream[start : start + 700_000])
+            part, _ = outcome_of(iterator)
+            out += part
+
+        assert out == items
+        iterator.close()
+
+    def test_without_verifying_damaged_data_comes_out(self, tmp_path: Path) -> None:
+        stream = bytearray(STREAM)
+        stream[STARTS[2] + 12] ^= 1
+        (tmp_path / "damaged").write_bytes(stream)
+
+        out = list(TFRecordReader(tmp_path / "damaged", verify=False))
+
+        assert out[2][0] == ITEMS[2][0] ^ 1
+        assert out[2][1:] == ITEMS[2][1:]
+        assert out[:2] + out[3:] == ITEMS[:2] + ITEMS[3:]
+
+    @pytest.mark.parametrize("index", [2, 6, 8])
+    @pytest.mark.parametrize("at", [0, 12, -1])
+    def test_a_stream_goes_on_behind_damage(self, tmp_path: Path, index: int, at: int) -> None:
+        stream = bytearray(STREAM)
+        stream[STARTS[index] + at % (SIZES[index] + 16)] ^= 1
+        (tmp_path / "damaged").write_bytes(stream)
+
+        for method in ("next_records", "next_block"):
+            opened = RecordStream(tmp_path / "damaged", "")
+            out: list[bytes] = []
+            n_skipped = []
+            while True:
+                try:
+                    some = getattr(opened, method)()
+                except DataLossError:
+                    n_skipped.append(opened.skip_damage())
+                    continue
+                if some is None:
+                    break
+                out += some
+            opened.close()
+
+            assert n_skipped == [SIZES[index] + 16]
+            assert out == ITEMS[:index] + ITEMS[index + 1 :]
+
+    def test_a_length_that_is_not_there_takes_no_memory(self, tmp_path: Path) -> None:
+        path = tmp_path / "promise"
+        for length in (2**31 - 1, 2**31, 2**40, 2**62, 2**63, 2**64 - 1):
+            path.write_bytes(reference.encode([b"one"]) + reference.encode_head(length) + bytes(99))
+
+            tracemalloc.start()
+            try:
+                out, loss = outcome_of(by_iteration(path, max_record_bytes=2**64 - 1))
+                peak = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+            assert (out, loss) == ([b"one"], (Reason.TRUNCATED, 19, 1))
+            assert peak < 4 * 2**20
+
+
+class TestIterations:
+    def test_a_reader_can_be_read_again(self, path: str) -> None:
+        reader = TFRecordReader(path)
+
+        assert list(reader) == list(reader) == ITEMS
+
+    def test_iterations_do_not_disturb_each_other(self, path: str) -> None:
+        reader = TFRecordReader(path)
+        first, second, blocks = iter(reader), iter(reader), reader.blocks(7)
+
+        mixed = [(next(first), next(second), list(next(blocks))) for _ in range(20)]
+
+        assert [item for item, _, _ in mixed] == [item for _, item, _ in mixed] == ITEMS[:20]
+        assert list(chain(*(block for _, _, block in mixed))) == ITEMS[:140]
+        assert list(first) == list(second) == ITEMS[20:]
+
+    def test_threads_may_read_at_once(self, path: str) -> None:
+        reader = TFRecordReader([path, path])
+
+        with ThreadPoolExecutor(4) as pool:
+            for items in pool.map(lambda _: list(reader), range(8)):
+                assert items == ITEMS * 2
+
+    def test_an_iteration_that_is_given_up_leaves_no_file_open(self, path: str) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ResourceWarning)
+            for start in (iter, TFRecordReader.blocks):
+                next(start(TFRecordReader(path)))
+            next(tf_record_iterator(path))
+            for _ in tf_record_iterator(path):
+                pass
+            gc.collect()
+
+    def test_the_file_is_read_as_it_is_at_the_iteration(self, tmp_path: Path) -> None:
+        path = tmp_path / "later"
+        reader = TFRecordReader(path)
+        with pytest.raises(FileNotFoundError):
+            list(reader)
+
+        for items in ([b"one"], [b"two", b"three"]):
+            written(path, items)
+            assert list(reader) == items
+
+
+class TestBlocks:
+    def test_blocks_of_a_number_cross_files(self, tmp_path: Path) -> None:
+        sizes = [3, 0, 1, 10, 2]
+        items = [b"%d of %d" % (i, size) for size in sizes for i in range(size)]
+        paths = [
+            written(tmp_path / str(n), [b"%d of %d" % (i, size) for i in range(size)])
+            for n, size in enumerate(sizes)
+        ]
+
+        for n_records in range(1, 20):
+            blocks = list(TFRecordReader(paths).blocks(n_records))
+
+            assert [len(block) for block in blocks[:-1]] == [n_records] * (len(blocks) - 1)
+            assert 1 <= len(blocks[-1]) <= n_records
+            assert [item for block in blocks for item in block] == items
+
+    def test_records_of_a_block_know_their_file_and_place(self, tmp_path: Path) -> None:
+        a = written(tmp_path / "a", [b"1", b"22"])
+        b = written(tmp_path / "b", [b"333", b"4444"])
+        expected = [Place(a, 0, 0), Place(a, 1, 17), Place(b, 0, 0), Place(b, 1, 19)]
+
+        for n_records in (None, 1, 2, 3, 4, 5):
+            blocks = TFRecordReader([a, b]).blocks(n_records)
+            assert [block.place(i) for block in blocks for i in range(len(block))] == expected
+
+    def test_blocks_without_a_number_are_of_one_file_and_about_a_megabyte(
+        self, tmp_path: Path
+    ) -> None:
+        path = written(tmp_path / "a", [bytes(1000)] * 10_000)
+
+        blocks = list(TFRecordReader([path, path]).blocks())
+
+        assert sum(map(len, blocks)) == 20_000
+        assert max(block.n_bytes for block in blocks) <= 2**20
+        assert min(block.n_bytes for block in blocks[:5]) >= 2**19
+        assert all(len({block.place(0).source, block.place(len(block) - 1).source}) == 1
+                   for block in blocks)  # fmt: skip
+
+    @pytest.mark.parametrize("n_records", [0, -1])
+    def test_no_records_are_no_block(self, n_records: int) -> None:
+        # At once, not at the first block.
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordReader(io.BytesIO()).blocks(n_records)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+
+    @given(st.lists(lists_of_records, min_size=1, max_size=3), st.integers(1, 10))
+    def test_blocks_of_any_number_hold_all_records(
+        self, lists: list[list[bytes]], n_records: int
+    ) -> None:
+        sources = [io.BytesIO(reference.encode(items)) for items in lists]
+        items = list(chain(*lists))
+
+        blocks = list(TFRecordReader(sources, "").blocks(n_records))
+
+        assert [list(block) for block in blocks] == [
+            items[i : i + n_records] for i in range(0, len(items), n_records)
+        ]
+
+
+class TestErrors:
+    @pytest.mark.parametrize("n_records", [None, 1, 2, 3, 4, 100])
+    def test_records_are_counted_in_each_file(self, tmp_path: Path, n_records: int | None) -> None:
+        first = written(tmp_path / "first", [b"1", b"2"])
+        second = tmp_path / "second"
+        second.write_bytes(reference.encode([b"3", b"4"])[:-1])
+        third = written(tmp_path / "third", [b"5"])
+
+        for records in (
+            iter(TFRecordReader([first, second, third])),
+            (item for block in TFRecordReader([first, second, third]).blocks(n_records)
+             for item in block),
+        ):  # fmt: skip
+            assert [next(records) for _ in range(3)] == [b"1", b"2", b"3"]
+            with pytest.raises(DataLossError) as caught:
+                next(records)
+            error = caught.value
+            assert (error.reason, error.offset, error.index) == (Reason.TRUNCATED, 17, 1)
+            assert error.source == str(second)
+
+    @pytest.mark.parametrize("n_records", [None, 1, 2, 5])
+    def test_a_missing_file_is_found_after_all_records_before_it(
+        self, tmp_path: Path, n_records: int | None
+    ) -> None:
+        first = written(tmp_path / "first", [b"1", b"2", b"3"])
+        blocks = TFRecordReader([first, tmp_path / "missing"]).blocks(n_records)
+        out: list[bytes] = []
+
+        with pytest.raises(FileNotFoundError):
+            out.extend(record for block in blocks for record in block)
+
+        assert out == [b"1", b"2", b"3"]
+
+    def test_the_next_iteration_begins_anew_after_an_error(self, tmp_path: Path) -> None:
+        path = tmp_path / "cut"
+        path.write_bytes(reference.encode([b"1", b"2"])[:-1])
+        reader = TFRecordReader(path)
+
+        assert outcome_of(iter(reader)) == outcome_of(iter(reader))
+
+        written(path, [b"1", b"2"])
+
+        assert list(reader) == [b"1", b"2"]
+
+    def test_errors_survive_pickling(self, tmp_path: Path) -> None:
+        path = tmp_path / "cut"
+        path.write_bytes(reference.encode([b"1"])[:-1])
+        with pytest.raises(DataLossError) as caught:
+            list(TFRecordReader(path))
+
+        again = pickle.loads(pickle.dumps(caught.value))
+
+        assert (again.reason, again.offset, again.index) == (Reason.TRUNCATED, 0, 0)
+        assert again.source == str(path)
+
+
+class TestClosing:
+    def test_a_closed_reader_begins_no_iteration(self, path: str) -> None:
+        with TFRecordReader(path) as reader:
+            assert next(iter(reader)) == ITEMS[0]
+        reader.close()
+
+        for records in (iter(reader), reader.blocks()):
+            with pytest.raises(FailedPreconditionError) as caught:
+                next(records)
+            assert caught.value.reason is Reason.CLOSED
+            assert caught.value.source == path
+
+    @pytest.mark.parametrize("start", [iter, TFRecordReader.blocks])
+    def test_an_iteration_ends_with_the_error_when_its_reader_is_closed(
+        self, path: str, start: Callable[[TFRecordReader], Iterator[bytes | Block]]
+    ) -> None:
+        reader = TFRecordReader(path)
+        records = start(reader)
+        next(records)
+        reader.close()
+
+        with pytest.raises(FailedPreconditionError) as caught:
+            list(records)
+
+        assert caught.value.reason is Reason.CLOSED
+
+    def test_a_file_object_of_the_user_stays_open(self) -> None:
+        file = io.BytesIO(STREAM)
+        with TFRecordReader(file) as reader:
+            next(iter(reader))
+
+        assert not file.closed
+
+
+class TestProcesses:
+    def test_a_pickled_reader_reads_the_same(self, path: str) -> None:
+        reader = TFRecordReader([path], "", verify=False, max_record_bytes=3_000_000)
+        records = iter(reader)
+        next(records)
+
+        again = pickle.loads(pickle.dumps(reader))
+
+        assert list(again) == ITEMS
+        assert again.sources == reader.sources
+        assert repr(again) == repr(reader)
+        records.close()  # type: ignore[attr-defined]
+
+    def test_options_are_pickled_along(self, path: str) -> None:
+        reader = TFRecordReader(path, "", max_record_bytes=5)
+
+        again = pickle.loads(pickle.dumps(reader))
+
+        assert outcome_of(iter(again)) == ([b""], (Reason.RECORD_TOO_LARGE, 16, 1))
+
+    def test_a_reader_of_a_file_object_cannot_be_pickled(self, path: str) -> None:
+        with open(path, "rb") as file:  # noqa: PTH123
+            sources: Any
+            for sources in (file, [path, file]):
+                with pytest.raises(TypeError, match="give a path"):
+                    pickle.dumps(TFRecordReader(sources))
+
+    def test_a_spawned_worker_reads_what_it_is_given(self, path: str) -> None:
+        spawn = multiprocessing.get_context("spawn")
+
+        with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+            items = pool.submit(list, TFRecordReader(path)).result()
+            failing = pool.submit(list, TFRecordReader(path, "GZIP"))
+
+            with pytest.raises(DataLossError) as caught:
+                failing.result()
+
+        assert items == ITEMS
+        assert (caught.value.reason, caught.value.source) == (Reason.COMPRESSION, path)
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    @pytest.mark.parametrize("start", ["iter(reader)", "tf_record_iterator(path)"])
+    @pytest.mark.parametrize("compression", ["", "GZIP"])
+    def test_forked_iterations_go_on_each_by_itself(
+        self, tmp_path: Path, start: str, compression: str
+    ) -> None:
+        path = tmp_path / "numbered"
+        with TFRecordWriter(path, compression) as writer:
+            for i in range(30_000):
+                writer.write(b"%0100d" % i)
+        code = f"""
+import os, sys
+from tfrecord_lite import TFRecordReader, tf_record_iterator
+path = sys.argv[1]
+reader = TFRecordReader(path, {compression!r})
+records = {start.replace("path", f"path, {compression!r}")}
+before = [next(records) for _ in range(10)]
+children = []
+for _ in range(3):
+    child = os.fork()
+    if not child:
+        rest = [int(record) for record in records]
+        os._exit(0 if rest == list(range(10, 30_000)) else 1)
+    children.append(child)
+rest = [int(record) for record in records]
+print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
+print(rest == list(range(10, 30_000)))
+"""
+        assert run_fresh(code, path) == "[0, 0, 0]\nTrue\n"
+
+
+class TestIterator:
+    def test_r1_it_ends(self, path: str) -> None:
+        iterator = tf_record_iterator(path)
+
+        assert list(iterator) == ITEMS
+        for _ in range(2):
+            with pytest.raises(StopIteration):
+                next(iterator)
+
+    @pytest.mark.parametrize("compression", ["", "GZIP", "BZ2"])
+    def test_r8_it_goes_on_when_the_file_has_grown(self, tmp_path: Path, compression: str) -> None:
+        path = tmp_path / "growing"
+        iterator, out = None, []
+        for i in range(4):
+            mode = "a" if i else "w"
+            with TFRecordWriter(path, compression, mode=mode) as writer:  # type: ignore[arg-type]
+                writer.write(b"%d" % i)
+            iterator = iterator or tf_record_iterator(str(path), compression)
+            out += list(iterator)
+
+        assert out == [b"0", b"1", b"2", b"3"]
+
+    def test_r8_it_returns_a_cut_record_once_it_is_complete(self, tmp_path: Path) -> None:
+        stream = reference.encode([b"one", b"two"])
+        path = tmp_path / "growing"
+        path.write_bytes(b"")
+        iterator = tf_record_iterator(str(path))
+
+        out = []
+        for i in range(len(stream)):
+            at_edge = i in (0, 19)
+            with pytest.raises(StopIteration if at_edge else DataLossError):
+                next(iterator)
+            with path.open("ab") as file:
+                file.write(stream[i : i + 1])
+            if i + 1 in (19, 38):
+                out.append(next(iterator))
+
+        assert out == [b"one", b"two"]
+
+    def test_r8_a_flushed_zlib_file_can_be_followed(self, tmp_path: Path) -> None:
+        path = tmp_path / "growing"
+        with TFRecordWriter(path, "ZLIB") as writer:
+            iterator, out = None, []
+            for i in range(5):
+                writer.write(b"%d" % i)
+                writer.flush()
+                iterator = iterator or tf_record_iterator(str(path), "ZLIB")
+                part, loss = outcome_of(iterator)
+                assert loss is not None
+                assert loss.reason is Reason.COMPRESSED_TRUNCATED
+                out += part
+        assert iterator is not None
+        out += list(iterator)
+
+        assert out == [b"0", b"1", b"2", b"3", b"4"]
+
+    @pytest.mark.parametrize("at", [0, 12])
+    def test_r7_an_error_is_repeated(self, tmp_path: Path, at: int) -> None:
+        stream = bytearray(reference.encode([b"one", b"two", b"three"]))
+        stream[19 + at] ^= 1
+        path = tmp_path / "damaged"
+        path.write_bytes(stream)
+        iterator = tf_record_iterator(str(path))
+
+        assert next(iterator) == b"one"
+        for _ in range(3):
+            with pytest.raises(DataLossError) as caught:
+                next(iterator)
+            assert (caught.value.offset, caught.value.index) == (19, 1)
+
+    def test_r8_after_close_it_ends_at_once(self, path: str) -> None:
+        iterator = tf_record_iterator(path)
+        next(iterator)
+
+        iterator.close()
+        iterator.close()
+
+        with pytest.raises(StopIteration):
+            next(iterator)
+
+    @pytest.mark.parametrize("n_taken", [0, 1, 7, 2000, len(ITEMS)])
+    def test_r8_reopened_it_goes_on_where_it_was(self, path: str, n_taken: int) -> None:
+        iterator = tf_record_iterator(path)
+        out = [next(iterator) for _ in range(n_taken)]
+        iterator.close()
+
+        iterator.reopen()
+
+        assert out + list(iterator) == ITEMS
+
+    def test_r8_only_a_closed_one_can_be_reopened(self, path: str) -> None:
+        iterator = tf_record_iterator(path)
+
+        with pytest.raises(FailedPreconditionError):
+            iterator.reopen()
+
+        assert list(iterator) == ITEMS
+
+    def test_c1_nothing_is_found_out(self, tmp_path: Path) -> None:
+        path = tmp_path / "compressed"
+        with TFRecordWriter(path, "GZIP") as writer:
+            writer.write(b"one")
+
+        with pytest.raises(DataLossError) as caught:
+            next(tf_record_iterator(str(path)))
+        assert (caught.value.reason, caught.value.offset) == (Reason.LENGTH_CRC, 0)
+        assert list(tf_record_iterator(str(path), "GZIP")) == [b"one"]
+        assert list(tf_record_iterator(str(path), 2)) == [b"one"]
+
+    def test_it_does_not_expand_patterns(self, tmp_path: Path) -> None:
+        written(tmp_path / "a", [b"a"])
+
+        with pytest.raises(FileNotFoundError):
+            tf_record_iterator(str(tmp_path / "*"))
+
+    def test_threads_may_follow_a_file_that_is_written(self, tmp_path: Path) -> None:
+        path = tmp_path / "live"
+        n_records, done = 3000, threading.Event()
+
+        def write() -> None:
+            with TFRecordWriter(path) as writer:
+                started.set()
+                for i in range(n_records):
+                    writer.write(b"%d" % i)
+                    writer.flush()
+            done.set()
+
+        started = threading.Event()
+        thread = threading.Thread(target=write)
+        thread.start()
+        started.wait()
+        iterator, out = tf_record_iterator(str(path)), []
+        while True:
+            at_end = done.is_set()
+            part, loss = outcome_of(iterator)
+            assert loss is None or loss.reason is Reason.TRUNCATED
+            out += part
+            if at_end:
+                break
+        thread.join()
+
+        assert out == [b"%d" % i for i in range(n_records)]

@@ -1,0 +1,990 @@
+"""TFRecordWriter and ShardedTFRecordWriter: what is in the files, and when."""
+
+from __future__ import annotations
+
+import bz2
+import gc
+import gzip
+import io
+import os
+import random
+import stat
+import tempfile
+import zlib
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import reference
+from tests.fakes import Device
+from tests.fresh import run_fresh
+from tests.outcome import outcome_of
+from tests.strategies import records
+from tfrecord_lite import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    ShardedTFRecordWriter,
+    TFRecordCompressionType,
+    TFRecordOptions,
+    TFRecordReader,
+    TFRecordWriter,
+    tf_record_iterator,
+)
+from tfrecord_lite.compression import MEM_LEVEL
+from tfrecord_lite.files import OutputFile
+from tfrecord_lite.framing import frame
+from tfrecord_lite.stream import RecordSink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ITEMS = [b"one", b"", b"three", bytes(1000)]
+FRAMES = reference.encode(ITEMS)
+RANDOM = random.Random(5)
+# More than a writer collects before it writes.
+LARGE_ITEMS = [RANDOM.randbytes(RANDOM.randrange(2000)) for _ in range(2000)]
+
+every_compression = pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
+appendable = pytest.mark.parametrize("compression", ["", "GZIP", "ZSTD", "BZ2"])
+
+
+@pytest.fixture(autouse=True)
+def _needs_zstd(request: pytest.FixtureRequest) -> None:
+    """Skip what needs ZSTD where that is not installed."""
+    parameters = getattr(request.node, "callspec", None)
+    if parameters is not None and parameters.params.get("compression") == "ZSTD":
+        pytest.importorskip("backports.zstd")
+
+
+def write(path: Any, items: list[bytes], options: Any = None, **keywords: Any) -> None:
+    with TFRecordWriter(path, options, **keywords) as writer:
+        for item in items:
+            writer.write(item)
+
+
+def break_off(writer: Any, items: list[bytes]) -> None:
+    """Write records, then leave the block by a KeyError."""
+    with writer:
+        for item in items:
+            writer.write(item)
+        raise KeyError
+
+
+def forget(open_writer: Callable[[], Any]) -> None:
+    """Write a record and do not close the writer."""
+    open_writer().write(b"one")
+    gc.collect()
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+class TestOptions:
+    def test_o1_types_have_tensorflows_numbers(self) -> None:
+        assert {kind.name: kind.value for kind in TFRecordCompressionType} == {
+            "NONE": 0,
+            "ZLIB": 1,
+            "GZIP": 2,
+        }
+
+    def test_o1_options_keep_what_was_passed(self) -> None:
+        options = TFRecordOptions(2, 3, 4, 5, 6, 7, 8, 9, 1)
+
+        assert vars(options) == {
+            "compression_type": 2,
+            "flush_mode": 3,
+            "input_buffer_size": 4,
+            "output_buffer_size": 5,
+            "window_bits": 6,
+            "compression_level": 7,
+            "compression_method": 8,
+            "mem_level": 9,
+            "compression_strategy": 1,
+        }
+        assert set(vars(TFRecordOptions()).values()) == {None}
+
+    @pytest.mark.parametrize(
+        ("given", "name"),
+        [
+            (None, ""),
+            ("", ""),
+            (0, ""),
+            (TFRecordCompressionType.NONE, ""),
+            (1, "ZLIB"),
+            ("ZLIB", "ZLIB"),
+            (TFRecordCompressionType.ZLIB, "ZLIB"),
+            (2, "GZIP"),
+            ("GZIP", "GZIP"),
+            (TFRecordOptions(), ""),
+            (TFRecordOptions("GZIP"), "GZIP"),
+            (TFRecordOptions(TFRecordOptions(TFRecordOptions(1))), "ZLIB"),
+            ("ZSTD", "ZSTD"),
+            ("BZ2", "BZ2"),
+        ],
+    )
+    def test_o2_what_stands_for_a_compression(self, given: Any, name: str) -> None:
+        assert TFRecordOptions.get_compression_type_string(given) == name
+        assert TFRecordOptions(given).compression_type is given
+
+    @pytest.mark.parametrize("given", ["gzip", "NONE", "SNAPPY", 3, 5, -1, b"GZIP", "LZ4", [1]])
+    def test_o2_anything_else_is_refused(self, given: Any, tmp_path: Path) -> None:
+        kept = tmp_path / "kept"
+        kept.write_bytes(FRAMES)
+
+        for ask in (
+            TFRecordOptions,
+            TFRecordOptions.get_compression_type_string,
+            lambda given: TFRecordWriter(kept, given),
+            lambda given: ShardedTFRecordWriter(tmp_path / "a@2", None, given),
+            lambda given: tf_record_iterator(str(kept), given),
+        ):
+            with pytest.raises(InvalidArgumentError) as caught:
+                ask(given)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert names_in(tmp_path) == ["kept"]
+        assert kept.read_bytes() == FRAMES
+
+    def test_o9_readers_ignore_all_but_the_compression(self, tmp_path: Path) -> None:
+        write(tmp_path / "a", ITEMS, "GZIP")
+        options = TFRecordOptions("GZIP", compression_level=99, window_bits=-3, mem_level=77)
+
+        assert list(TFRecordReader(tmp_path / "a", options)) == ITEMS
+        assert list(tf_record_iterator(str(tmp_path / "a"), options)) == ITEMS
+
+
+class TestContent:
+    @given(records)
+    def test_f1_raw_files_equal_the_reference(self, items: list[bytes]) -> None:
+        file = io.BytesIO()
+
+        write(file, items)
+
+        assert file.getvalue() == reference.encode(items)
+
+    @every_compression
+    @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
+    def test_what_is_written_is_read(
+        self, tmp_path: Path, compression: str, items: list[bytes]
+    ) -> None:
+        path = tmp_path / "a"
+
+        write(path, items, compression)
+
+        assert list(TFRecordReader(path)) == items
+        assert list(TFRecordReader(path, compression)) == items
+
+    @pytest.mark.parametrize(
+        ("compression", "library"),
+        [("GZIP", gzip.decompress), ("ZLIB", zlib.decompress), ("BZ2", bz2.decompress)],
+    )
+    def test_compressed_files_hold_the_frames(
+        self, tmp_path: Path, compression: str, library: Callable[[bytes], bytes]
+    ) -> None:
+        write(tmp_path / "a", LARGE_ITEMS, compression)
+
+        assert library((tmp_path / "a").read_bytes()) == frame(LARGE_ITEMS)
+
+    def test_o7_zlib_files_are_what_zlib_gives_with_tensorflows_settings(
+        self, tmp_path: Path
+    ) -> None:
+        write(tmp_path / "a", LARGE_ITEMS, "ZLIB")
+        inner = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
+
+        expected = inner.compress(frame(LARGE_ITEMS)) + inner.flush()
+        assert (tmp_path / "a").read_bytes() == expected
+        assert expected[:2] == b"\x78\x9c"
+
+    def test_o7_gzip_files_have_no_time_and_no_name(self, tmp_path: Path) -> None:
+        write(tmp_path / "a", ITEMS, "GZIP")
+        write(tmp_path / "none", [], "GZIP")
+
+        assert (tmp_path / "a").read_bytes()[:10].hex() == "1f8b0800000000000003"
+        assert (tmp_path / "none").stat().st_size == 20
+        assert list(TFRecordReader(tmp_path / "none", "GZIP")) == []
+
+    @every_compression
+    def test_o7_the_same_records_give_the_same_file(self, tmp_path: Path, compression: str) -> None:
+        write(tmp_path / "a", LARGE_ITEMS, compression)
+        write(tmp_path / "b", LARGE_ITEMS, compression)
+
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+    def test_o8_options_reach_zlib(self, tmp_path: Path) -> None:
+        items = LARGE_ITEMS[:100]
+        frames = bytes(frame(items))
+
+        def expected(*arguments: Any) -> bytes:
+            inner = zlib.compressobj(*arguments)
+            return inner.compress(frames) + inner.flush()
+
+        for options, content in [
+            (TFRecordOptions(1, compression_level=9), expected(9, 8, 15, MEM_LEVEL)),
+            (TFRecordOptions(1, compression_level=1), expected(1, 8, 15, MEM_LEVEL)),
+            (TFRecordOptions(1, window_bits=31), expected(-1, 8, 31, MEM_LEVEL)),
+            (TFRecordOptions(1, window_bits=-12), expected(-1, 8, -12, MEM_LEVEL)),
+            (TFRecordOptions(1, mem_level=1), expected(-1, 8, 15, 1)),
+            (TFRecordOptions(1, compression_strategy=2), expected(-1, 8, 15, MEM_LEVEL, 2)),
+            (TFRecordOptions(1, None, 1, 1), expected(-1, 8, 15, MEM_LEVEL)),
+            # Of options in options the outer ones count, for everything but the type.
+            (
+                TFRecordOptions(TFRecordOptions(1, compression_level=1), compression_level=9),
+                expected(9, 8, 15, MEM_LEVEL),
+            ),
+            (
+                TFRecordOptions(TFRecordOptions(1, compression_level=1)),
+                expected(6, 8, 15, MEM_LEVEL),
+            ),
+        ]:
+            write(tmp_path / "a", items, options)
+            assert (tmp_path / "a").read_bytes() == content, vars(options)
+
+    @pytest.mark.parametrize("bad", [{"compression_level": 10}, {"mem_level": 0}])
+    @pytest.mark.parametrize("atomic", [True, False])
+    def test_o8_options_zlib_refuses_are_refused(
+        self, tmp_path: Path, bad: dict[str, int], atomic: bool
+    ) -> None:
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordWriter(tmp_path / "a", TFRecordOptions("ZLIB", **bad), atomic=atomic)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert all(not name.startswith(".") for name in names_in(tmp_path))
+
+    @pytest.mark.parametrize(
+        ("given", "stored"),
+        [
+            (b"a", b"a"),
+            ("\u00e4\0", b"\xc3\xa4\0"),
+            ("", b""),
+            (bytearray(b"b"), b"b"),
+            (np.bytes_(b"c"), b"c"),
+            (np.str_("d"), b"d"),
+        ],
+    )
+    def test_o4_what_a_record_may_be(self, given: Any, stored: bytes) -> None:
+        file = io.BytesIO()
+        with TFRecordWriter(file) as writer:
+            writer.write(given)
+
+        assert file.getvalue() == reference.encode([stored])
+
+    @pytest.mark.parametrize("given", [None, 1, 1.5, memoryview(b"a"), np.zeros(3), [b"a"]])
+    def test_o4_anything_else_is_a_type_error_and_nothing_is_written(self, given: Any) -> None:
+        file = io.BytesIO()
+        with TFRecordWriter(file) as writer:
+            writer.write(b"one")
+            with pytest.raises(TypeError, match=type(given).__name__):
+                writer.write(given)
+            writer.write(b"two")
+
+        assert file.getvalue() == reference.encode([b"one", b"two"])
+
+    def test_a_record_changed_after_it_was_written_is_written_as_it_was(self) -> None:
+        file, item = io.BytesIO(), bytearray(b"before")
+        with TFRecordWriter(file) as writer:
+            writer.write(item)
+            item[:] = b"behind"
+
+        assert file.getvalue() == reference.encode([b"before"])
+
+
+class TestPlaces:
+    @pytest.mark.parametrize("kind", [str, os.fsencode, lambda path: path])
+    def test_a_path_may_be_str_bytes_or_path(
+        self, tmp_path: Path, kind: Callable[[Path], Any]
+    ) -> None:
+        write(kind(tmp_path / "a"), ITEMS)
+
+        assert (tmp_path / "a").read_bytes() == FRAMES
+
+    def test_o3_the_file_is_emptied_at_once(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(b"old")
+
+        with TFRecordWriter(path):
+            assert path.read_bytes() == b""
+
+    def test_o3_a_missing_folder_is_found_missing_at_once(self, tmp_path: Path) -> None:
+        path = tmp_path / "missing" / "a"
+
+        for atomic in (False, True):
+            with pytest.raises(FileNotFoundError) as caught:
+                TFRecordWriter(path, atomic=atomic)
+            assert caught.value.filename == str(path)
+
+    @pytest.mark.parametrize("keywords", [{}, {"mode": "a"}, {"atomic": True}])
+    def test_a_directory_is_a_directory(self, tmp_path: Path, keywords: Any) -> None:
+        with pytest.raises(IsADirectoryError) as caught:
+            TFRecordWriter(tmp_path, **keywords)
+
+        assert caught.value.filename == str(tmp_path)
+
+    @pytest.mark.parametrize("wrong", [None, 7, [], object()])
+    def test_what_names_no_file_is_a_type_error(self, wrong: Any) -> None:
+        with pytest.raises(TypeError):
+            TFRecordWriter(wrong)
+
+    @pytest.mark.parametrize("keywords", [{"mode": "x"}, {"mode": "wb"}, {"torn": "keep"}])
+    def test_unknown_words_are_refused(self, tmp_path: Path, keywords: Any) -> None:
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordWriter(tmp_path / "a", **keywords)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert names_in(tmp_path) == []
+
+    def test_a_file_object_is_written_from_where_it_stands_and_stays_open(
+        self, tmp_path: Path
+    ) -> None:
+        with (tmp_path / "a").open("wb") as file:
+            file.write(b"head")
+            write(file, ITEMS)
+            file.write(b"foot")
+
+        assert (tmp_path / "a").read_bytes() == b"head" + FRAMES + b"foot"
+
+    def test_an_unbuffered_file_object_is_the_users_to_seek(self, tmp_path: Path) -> None:
+        with (tmp_path / "a").open("wb", buffering=0) as file, TFRecordWriter(file) as writer:
+            writer.write(b"one")
+            writer.flush()
+            file.write(b"between")
+            writer.write(b"two")
+            writer.flush()
+
+        expected = reference.encode([b"one"]) + b"between" + reference.encode([b"two"])
+        assert (tmp_path / "a").read_bytes() == expected
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+    def test_a_named_pipe_can_be_written_to(self, tmp_path: Path) -> None:
+        fifo = tmp_path / "fifo"
+        os.mkfifo(fifo)
+        out = run_fresh(
+            "import os, sys, threading\n"
+            "from tfrecord_lite import TFRecordReader, TFRecordWriter\n"
+            "def write():\n"
+            "    with TFRecordWriter(sys.argv[1]) as writer:\n"
+            "        for i in range(30_000):\n"
+            "            writer.write(bytes(i % 200))\n"
+            "thread = threading.Thread(target=write)\n"
+            "thread.start()\n"
+            "print([len(r) for r in TFRecordReader(sys.argv[1])] == [i % 200 for i in range(30_000)])",
+            fifo,
+        )
+
+        assert out == "True\n"
+
+    def test_a_url_is_written_through_fsspec(self) -> None:
+        fsspec = pytest.importorskip("fsspec")
+        filesystem = fsspec.filesystem("memory")
+
+        for keywords in ({}, {"atomic": True}):
+            for items in (ITEMS, ITEMS[:1]):
+                write("memory://folder/a", items, "GZIP", **keywords)
+                assert list(TFRecordReader("memory://folder/a")) == items
+        assert list(filesystem.find("/folder")) == ["/folder/a"]
+        filesystem.store.clear()
+
+
+class TestClosing:
+    def test_o5_after_close_nothing_goes(self, tmp_path: Path) -> None:
+        writer = TFRecordWriter(tmp_path / "a")
+        writer.write(b"one")
+        writer.close()
+        writer.close()
+
+        lates: list[Callable[[], None]] = [lambda: writer.write(b"two"), writer.flush]
+        for late in lates:
+            with pytest.raises(FailedPreconditionError) as caught:
+                late()
+            assert caught.value.reason is Reason.CLOSED
+            assert caught.value.source == str(tmp_path / "a")
+        assert (tmp_path / "a").read_bytes() == reference.encode([b"one"])
+
+    def test_leaving_by_an_error_keeps_what_was_written(self, tmp_path: Path) -> None:
+        with pytest.raises(KeyError):
+            break_off(TFRecordWriter(tmp_path / "a"), ITEMS)
+
+        assert (tmp_path / "a").read_bytes() == FRAMES
+
+    @every_compression
+    def test_o6_a_flush_makes_everything_readable(self, tmp_path: Path, compression: str) -> None:
+        path, expected = tmp_path / "a", []
+        with TFRecordWriter(path, compression) as writer:
+            for item in LARGE_ITEMS[:30]:
+                expected.append(item)
+                writer.write(item)
+                writer.flush()
+
+                found, loss = outcome_of(TFRecordReader(path, compression))
+                assert found == expected
+                if compression in ("", "BZ2"):
+                    assert loss is None
+                else:
+                    assert loss is not None
+                    assert loss.reason is Reason.COMPRESSED_TRUNCATED
+        assert list(TFRecordReader(path)) == expected
+
+    @pytest.mark.parametrize("mode", [zlib.Z_FULL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FINISH, 99])
+    def test_o8_the_mode_of_a_flush_does_not_change_what_is_read(
+        self, tmp_path: Path, mode: int
+    ) -> None:
+        with TFRecordWriter(tmp_path / "a", TFRecordOptions("ZLIB", mode)) as writer:
+            for item in ITEMS:
+                writer.write(item)
+                writer.flush()
+                writer.flush()
+
+        assert zlib.decompress((tmp_path / "a").read_bytes()) == FRAMES
+
+    @pytest.mark.parametrize("atomic", [True, False])
+    def test_a_forgotten_writer_warns(self, tmp_path: Path, atomic: bool) -> None:
+        with pytest.warns(ResourceWarning, match="forgotten"):
+            forget(partial(TFRecordWriter, tmp_path / "forgotten", atomic=atomic))
+
+        # One that writes in place has closed its file; one that would replace it has not.
+        assert names_in(tmp_path) == ([] if atomic else ["forgotten"])
+        if not atomic:
+            assert list(TFRecordReader(tmp_path / "forgotten")) == [b"one"]
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    @pytest.mark.parametrize("compression", ["", "GZIP"])
+    def test_a_forked_writer_writes_in_its_own_process_only(
+        self, tmp_path: Path, compression: str
+    ) -> None:
+        code = f"""
+import os, sys
+from tfrecord_lite import FailedPreconditionError, TFRecordWriter, ShardedTFRecordWriter
+folder = sys.argv[1]
+plain = TFRecordWriter(folder + "/plain", {compression!r})
+atomic = TFRecordWriter(folder + "/atomic", {compression!r}, atomic=True)
+sharded = ShardedTFRecordWriter(folder + "/sharded@2", options={compression!r})
+writers = [plain, atomic, sharded]
+for writer in writers:
+    writer.write(b"parent")
+refused = 0
+child = os.fork()
+if not child:
+    for writer in writers:
+        try:
+            writer.write(b"child")
+            writer.close()
+        except FailedPreconditionError:
+            refused += 1
+        try:
+            with writer:
+                raise KeyError
+        except (KeyError, FailedPreconditionError):
+            pass
+    del plain, atomic, sharded, writer, writers
+    sys.exit(10 + refused)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+for writer in writers:
+    writer.write(b"parent again")
+    writer.close()
+"""
+        assert run_fresh(code, tmp_path) == "13\n"
+
+        assert names_in(tmp_path) == [
+            "atomic", "plain", "sharded-00000-of-00002", "sharded-00001-of-00002",
+        ]  # fmt: skip
+        for name in ("plain", "atomic", "sharded@2"):
+            assert list(TFRecordReader(tmp_path / name)) == [b"parent", b"parent again"]
+
+
+class TestFailures:
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+    @every_compression
+    def test_a_full_disk_is_an_error_that_names_the_file(self, compression: str) -> None:
+        with pytest.raises(OSError, match="No space") as caught:
+            write("/dev/full", ITEMS, compression)
+        assert caught.value.filename == "/dev/full"
+
+        with pytest.raises(OSError, match="No space") as caught:
+            write("/dev/full", LARGE_ITEMS, compression)
+        assert caught.value.filename == "/dev/full"
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+    def test_a_full_disk_is_met_at_a_flush(self) -> None:
+        writer = TFRecordWriter("/dev/full")
+        writer.write(b"one")
+
+        for end in (
+            writer.flush,
+            writer.flush,
+            writer.close,
+            partial(writer.__exit__, *[None] * 3),
+        ):
+            with pytest.raises(OSError, match="No space") as caught:
+                end()
+            assert caught.value.filename == "/dev/full"
+
+    @every_compression
+    @pytest.mark.parametrize("room", [0, 1, 100, 10_000, 500_000])
+    def test_what_was_not_written_is_written_when_there_is_room(
+        self, compression: str, room: int
+    ) -> None:
+        file, n_failed = Device(room), 0
+        writer = TFRecordWriter(file, compression)  # type: ignore[arg-type]
+
+        for item in LARGE_ITEMS:
+            try:
+                writer.write(item)
+            except OSError:
+                n_failed, file.room = n_failed + 1, None
+        for end in (writer.flush, writer.close):
+            try:
+                end()
+            except OSError:
+                n_failed, file.room = n_failed + 1, None
+                end()
+
+        assert n_failed == 1
+        assert list(TFRecordReader(io.BytesIO(file.written), compression)) == LARGE_ITEMS
+
+    def test_a_local_file_ends_where_the_last_whole_write_ended(self, tmp_path: Path) -> None:
+        resource = pytest.importorskip("resource")
+        out = run_fresh(
+            "import resource, signal, sys\n"
+            "from tfrecord_lite import TFRecordReader, TFRecordWriter\n"
+            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+            "path, items = sys.argv[1], [bytes([i]) * 1000 for i in range(200)]\n"
+            "hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
+            "with TFRecordWriter(path) as writer:\n"
+            "    for item in items[:100]:\n"
+            "        writer.write(item)\n"
+            "    writer.flush()\n"
+            "    resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, hard))\n"
+            "    for item in items[100:]:\n"
+            "        writer.write(item)\n"
+            "    try:\n"
+            "        writer.flush()\n"
+            "    except OSError as error:\n"
+            "        print(error.filename == path)\n"
+            "    print(list(TFRecordReader(path)) == items[:100])\n"
+            "    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"
+            "print(list(TFRecordReader(path)) == items)",
+            tmp_path / "a",
+        )
+
+        assert resource
+        assert out == "True\nTrue\nTrue\n"
+
+    def test_an_interrupted_write_is_written_over(self, tmp_path: Path) -> None:
+        class Interrupted(io.FileIO):
+            left = 3
+
+            def write(self, data: Any) -> int:
+                n_bytes = super().write(memoryview(data)[:10])
+                self.left -= 1
+                if self.left == 0:
+                    raise KeyboardInterrupt
+                return n_bytes
+
+        file = cast("IO[bytes]", Interrupted(tmp_path / "a", "wb"))
+        sink = RecordSink(OutputFile("a", file), None)
+        for item in ITEMS:
+            sink.add(item)
+
+        with pytest.raises(KeyboardInterrupt):
+            sink.flush()
+        sink.finish()
+
+        assert (tmp_path / "a").read_bytes() == FRAMES
+
+    def test_leaving_the_block_is_the_last_try(self) -> None:
+        file = Device(room=5)
+        with pytest.raises(OSError, match="No space"):
+            write(file, ITEMS)
+        file.room = None
+
+        # Nothing warns, and nothing more is written.
+        gc.collect()
+        assert len(file.written) == 5
+
+
+class TestAtomic:
+    def test_the_file_appears_when_it_is_complete(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(b"old")
+
+        with TFRecordWriter(path, atomic=True) as writer:
+            for item in LARGE_ITEMS:
+                writer.write(item)
+            writer.flush()
+            assert path.read_bytes() == b"old"
+
+        assert list(TFRecordReader(path)) == LARGE_ITEMS
+        assert names_in(tmp_path) == ["a"]
+
+    def test_leaving_by_an_error_keeps_what_was_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(b"old")
+
+        with pytest.raises(KeyError):
+            break_off(TFRecordWriter(path, atomic=True), ITEMS)
+
+        assert path.read_bytes() == b"old"
+        assert names_in(tmp_path) == ["a"]
+
+    def test_what_is_beside_is_in_no_pattern(self, tmp_path: Path) -> None:
+        write(tmp_path / "train-0", ITEMS)
+
+        with TFRecordWriter(tmp_path / "train-1", atomic=True) as writer:
+            writer.write(b"one")
+            writer.flush()
+            assert list(TFRecordReader(tmp_path / "*")) == ITEMS
+            assert len(names_in(tmp_path)) == 2
+
+    def test_permissions_are_those_of_a_file_written_in_place(self, tmp_path: Path) -> None:
+        write(tmp_path / "plain", ITEMS)
+        write(tmp_path / "atomic", ITEMS, atomic=True)
+        private = tmp_path / "private"
+        private.write_bytes(b"")
+        private.chmod(0o600)
+        write(private, ITEMS, atomic=True)
+
+        def mode(name: str) -> int:
+            return stat.S_IMODE((tmp_path / name).stat().st_mode)
+
+        assert mode("atomic") == mode("plain")
+        assert mode("private") == 0o600
+
+    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "folder" / "a").write_bytes(b"old")
+        (tmp_path / "link").symlink_to(tmp_path / "folder" / "a")
+
+        write(tmp_path / "link", ITEMS, atomic=True)
+
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "folder" / "a").read_bytes() == FRAMES
+
+    def test_a_device_or_pipe_is_not_replaced(self, tmp_path: Path) -> None:
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("no named pipes here")
+        os.mkfifo(tmp_path / "fifo")
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordWriter(tmp_path / "fifo", atomic=True)
+
+        assert caught.value.reason is Reason.UNSUPPORTED
+        assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode)
+
+    def test_a_file_object_cannot_be_replaced(self) -> None:
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordWriter(io.BytesIO(), atomic=True)
+
+        assert caught.value.reason is Reason.UNSUPPORTED
+
+    def test_closing_can_be_tried_again_when_the_place_was_taken(self, tmp_path: Path) -> None:
+        writer = TFRecordWriter(tmp_path / "a", atomic=True)
+        writer.write(b"one")
+        (tmp_path / "a" / "in the way").mkdir(parents=True)
+        with pytest.raises(OSError, match="directory"):
+            writer.close()
+        (tmp_path / "a" / "in the way").rmdir()
+        (tmp_path / "a").rmdir()
+
+        writer.close()
+
+        assert list(TFRecordReader(tmp_path / "a")) == [b"one"]
+
+
+class TestAppending:
+    @appendable
+    @pytest.mark.parametrize("torn", ["raise", "cut"])
+    def test_records_are_added(self, tmp_path: Path, compression: str, torn: Any) -> None:
+        path = tmp_path / "a"
+
+        for i in range(0, len(LARGE_ITEMS), 500):
+            write(path, LARGE_ITEMS[i : i + 500], compression, mode="a", torn=torn)
+            write(path, [], compression, mode="a", torn=torn)
+
+        assert list(TFRecordReader(path, compression)) == LARGE_ITEMS
+
+    def test_a_raw_file_is_as_if_written_at_once(self, tmp_path: Path) -> None:
+        for item in ITEMS:
+            write(tmp_path / "a", [item], mode="a")
+
+        assert (tmp_path / "a").read_bytes() == FRAMES
+
+    @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
+    @pytest.mark.parametrize("exists", [True, False])
+    def test_an_empty_or_missing_file_is_begun(
+        self, tmp_path: Path, compression: str, exists: bool
+    ) -> None:
+        if exists:
+            (tmp_path / "a").write_bytes(b"")
+
+        write(tmp_path / "a", ITEMS, compression, mode="a")
+
+        assert list(TFRecordReader(tmp_path / "a", compression)) == ITEMS
+
+    @appendable
+    def test_a_file_torn_anywhere_is_refused_or_cut(self, tmp_path: Path, compression: str) -> None:
+        write(tmp_path / "whole", ITEMS[:3], compression)
+        content = (tmp_path / "whole").read_bytes()
+        path = tmp_path / "torn"
+
+        for cut in range(1, len(content)):
+            path.write_bytes(content[:cut])
+            before, loss = outcome_of(TFRecordReader(path, compression))
+
+            if loss is not None:
+                with pytest.raises(DataLossError) as caught:
+                    TFRecordWriter(path, compression, mode="a")
+                assert caught.value.reason is loss.reason
+                assert path.read_bytes() == content[:cut]
+            write(path, [b"added"], compression, mode="a", torn="cut")
+
+            assert list(TFRecordReader(path, compression)) == [*before, b"added"]
+            assert names_in(tmp_path) == ["torn", "whole"]
+
+    @appendable
+    def test_a_torn_large_file_is_cut(self, tmp_path: Path, compression: str) -> None:
+        path = tmp_path / "torn"
+        write(path, LARGE_ITEMS, compression)
+        path.chmod(0o640)
+        os.truncate(path, path.stat().st_size - 5000)
+
+        write(path, [b"added"], compression, mode="a", torn="cut")
+
+        *before, last = TFRecordReader(path, compression)
+        assert last == b"added"
+        assert len(before) > 1000 or compression == "BZ2"
+        assert before == LARGE_ITEMS[: len(before)]
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+    @appendable
+    @pytest.mark.parametrize("torn", ["raise", "cut"])
+    def test_a_damaged_file_is_refused_and_stays_as_it_is(
+        self, tmp_path: Path, compression: str, torn: Any
+    ) -> None:
+        path = tmp_path / "damaged"
+        write(path, LARGE_ITEMS, compression)
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        path.write_bytes(content)
+
+        with pytest.raises(DataLossError):
+            TFRecordWriter(path, compression, mode="a", torn=torn)
+
+        assert path.read_bytes() == content
+
+    @pytest.mark.parametrize("compression", ["", "GZIP", "ZSTD", "BZ2"])
+    @pytest.mark.parametrize("found", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
+    @pytest.mark.parametrize("torn", ["raise", "cut"])
+    def test_a_file_of_another_compression_is_refused(
+        self, tmp_path: Path, compression: str, found: str, torn: Any
+    ) -> None:
+        if compression == found:
+            return
+        pytest.importorskip("backports.zstd")
+        write(tmp_path / "a", ITEMS, found)
+        content = (tmp_path / "a").read_bytes()
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordWriter(tmp_path / "a", compression, mode="a", torn=torn)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert (tmp_path / "a").read_bytes() == content
+
+    def test_a_zlib_file_cannot_be_added_to(self, tmp_path: Path) -> None:
+        write(tmp_path / "a", ITEMS, "ZLIB")
+        content = (tmp_path / "a").read_bytes()
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            TFRecordWriter(tmp_path / "a", "ZLIB", mode="a")
+
+        assert caught.value.reason is Reason.UNSUPPORTED
+        assert (tmp_path / "a").read_bytes() == content
+
+    def test_only_local_paths_written_in_place_can_be_added_to(self, tmp_path: Path) -> None:
+        fsspec = pytest.importorskip("fsspec")
+        write("memory://a", ITEMS)
+        write(tmp_path / "a", ITEMS)
+
+        places: list[tuple[Any, bool]] = [
+            ("memory://a", False),
+            ("memory://missing", False),
+            (io.BytesIO(), False),
+            (tmp_path / "a", True),
+            (tmp_path / "missing", True),
+        ]
+        for place, atomic in places:
+            with pytest.raises(InvalidArgumentError) as caught:
+                TFRecordWriter(place, mode="a", atomic=atomic)
+            assert caught.value.reason is Reason.UNSUPPORTED
+        assert list(TFRecordReader("memory://a")) == ITEMS
+        assert list(TFRecordReader(tmp_path / "a")) == ITEMS
+        fsspec.filesystem("memory").store.clear()
+
+
+class TestShards:
+    @pytest.mark.parametrize(
+        ("pattern", "num_shards", "names"),
+        [
+            ("a@3", None, ["a-00000-of-00003", "a-00001-of-00003", "a-00002-of-00003"]),
+            ("a@1.gz", None, ["a-00000-of-00001.gz"]),
+            ("a-{shard}", 2, ["a-0", "a-1"]),
+            ("{shard:03d}of{num_shards}", 2, ["000of2", "001of2"]),
+        ],
+    )
+    def test_records_go_round(
+        self, tmp_path: Path, pattern: str, num_shards: int | None, names: list[str]
+    ) -> None:
+        items = [b"%d" % i for i in range(10)]
+
+        with ShardedTFRecordWriter(tmp_path / pattern, num_shards) as writer:
+            for item in items:
+                writer.write(item)
+
+        assert names_in(tmp_path) == names
+        assert writer.paths == [str(tmp_path / name) for name in names]
+        for i, name in enumerate(names):
+            assert list(TFRecordReader(tmp_path / name)) == items[i :: len(names)]
+
+    @every_compression
+    def test_shards_may_be_compressed(self, tmp_path: Path, compression: str) -> None:
+        with ShardedTFRecordWriter(tmp_path / "a@4", options=compression) as writer:
+            for item in LARGE_ITEMS:
+                writer.write(item)
+
+        found = [list(TFRecordReader(path, compression)) for path in writer.paths]
+        assert found == [LARGE_ITEMS[i::4] for i in range(4)]
+
+    def test_every_shard_is_there_though_it_holds_nothing(self, tmp_path: Path) -> None:
+        with ShardedTFRecordWriter(tmp_path / "a@3", options="GZIP") as writer:
+            writer.write(b"one")
+
+        assert [list(TFRecordReader(path)) for path in writer.paths] == [[b"one"], [], []]
+
+    @given(st.lists(st.integers(0, 100), max_size=8), st.integers(1, 300))
+    def test_shards_are_filled_one_after_the_other(
+        self, sizes: list[int], bytes_per_shard: int
+    ) -> None:
+        items = [bytes([i]) * size for i, size in enumerate(sizes)]
+        expected: list[list[bytes]] = [[]]
+        for item in items:
+            if len(frame(expected[-1])) >= bytes_per_shard:
+                expected.append([])
+            expected[-1].append(item)
+
+        with tempfile.TemporaryDirectory() as folder:
+            pattern = Path(folder) / "a-{shard:02d}-of-{num_shards:02d}"
+            with ShardedTFRecordWriter(pattern, bytes_per_shard=bytes_per_shard) as writer:
+                for item in items:
+                    writer.write(item)
+
+            n = len(expected)
+            assert names_in(Path(folder)) == [f"a-{i:02d}-of-{n:02d}" for i in range(n)]
+            assert [list(TFRecordReader(path)) for path in writer.paths] == expected
+
+    @pytest.mark.parametrize("keywords", [{"num_shards": 3}, {"bytes_per_shard": 50}])
+    def test_nothing_appears_before_all_is_complete(
+        self, tmp_path: Path, keywords: dict[str, int]
+    ) -> None:
+        with ShardedTFRecordWriter(tmp_path / "a{shard}", **keywords) as writer:
+            for item in ITEMS * 10:
+                writer.write(item)
+            with pytest.raises(FileNotFoundError):
+                TFRecordReader(tmp_path / "*")
+            assert writer.paths == []
+
+        assert sorted(TFRecordReader(writer.paths)) == sorted(ITEMS * 10)
+
+    @pytest.mark.parametrize("keywords", [{"num_shards": 3}, {"bytes_per_shard": 50}])
+    def test_nothing_appears_after_an_error(self, tmp_path: Path, keywords: dict[str, int]) -> None:
+        (tmp_path / "a0").write_bytes(b"old")
+
+        writer = ShardedTFRecordWriter(tmp_path / "a{shard}", **keywords)
+        with pytest.raises(KeyError):
+            break_off(writer, ITEMS * 10)
+
+        assert names_in(tmp_path) == ["a0"]
+        assert (tmp_path / "a0").read_bytes() == b"old"
+        with pytest.raises(FailedPreconditionError) as caught:
+            writer.write(b"late")
+        assert caught.value.reason is Reason.CLOSED
+
+    def test_nothing_is_left_when_a_shard_cannot_be_opened(self, tmp_path: Path) -> None:
+        (tmp_path / "a1").mkdir()
+
+        with pytest.raises(IsADirectoryError):
+            ShardedTFRecordWriter(tmp_path / "a{shard}", 3)
+
+        assert names_in(tmp_path) == ["a1"]
+
+    def test_a_forgotten_writer_warns_and_leaves_nothing(self, tmp_path: Path) -> None:
+        with pytest.warns(ResourceWarning, match="were not closed"):
+            forget(partial(ShardedTFRecordWriter, tmp_path / "a@2"))
+
+        assert names_in(tmp_path) == []
+
+    def test_close_twice_is_fine_and_then_nothing_goes(self, tmp_path: Path) -> None:
+        writer = ShardedTFRecordWriter(tmp_path / "a@2")
+        writer.write("text")
+        writer.close()
+        writer.close()
+
+        with pytest.raises(FailedPreconditionError) as caught:
+            writer.write(b"late")
+
+        assert caught.value.reason is Reason.CLOSED
+        assert list(TFRecordReader(tmp_path / "a@2")) == [b"text"]
+
+    @pytest.mark.parametrize(
+        ("pattern", "keywords"),
+        [
+            ("a", {}),
+            ("a", {"num_shards": 2}),
+            ("a", {"bytes_per_shard": 2}),
+            ("a@", {}),
+            ("a@0", {}),
+            ("a@2", {"num_shards": 2}),
+            ("a@2", {"bytes_per_shard": 2}),
+            ("a{shard}", {}),
+            ("a{shard}", {"num_shards": 0}),
+            ("a{shard}", {"num_shards": -1}),
+            ("a{shard}", {"bytes_per_shard": 0}),
+            ("a{shard}", {"num_shards": 2, "bytes_per_shard": 2}),
+            ("a{shard", {"num_shards": 2}),
+            ("a{shards}", {"num_shards": 2}),
+            ("a{shard}{other}", {"num_shards": 2}),
+            ("a{shard}{}", {"num_shards": 2}),
+            ("a{shard:s}", {"num_shards": 2}),
+            ("a{shard.other}", {"num_shards": 2}),
+            ("a{shard:.0e}", {"num_shards": 20}),
+        ],
+    )
+    def test_patterns_that_do_not_say_what_shards_there_are(
+        self, tmp_path: Path, pattern: str, keywords: dict[str, int]
+    ) -> None:
+        with pytest.raises(InvalidArgumentError) as caught:
+            ShardedTFRecordWriter(tmp_path / pattern, **keywords)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert names_in(tmp_path) == []
+
+    @pytest.fixture
+    def memory(self) -> Iterator[Any]:
+        fsspec = pytest.importorskip("fsspec")
+        filesystem = fsspec.filesystem("memory")
+        yield filesystem
+        filesystem.store.clear()
+
+    def test_shards_may_be_urls(self, memory: Any) -> None:
+        with ShardedTFRecordWriter("memory://folder/a@2") as writer:
+            for item in ITEMS:
+                writer.write(item)
+            assert memory.glob("/folder/a*") == []
+
+        assert writer.paths == [f"memory://folder/a-{i:05d}-of-00002" for i in range(2)]
+        assert list(TFRecordReader("memory://folder/a@2")) == ITEMS[::2] + ITEMS[1::2]
+        assert memory.find("/folder") == [f"/folder/a-{i:05d}-of-00002" for i in range(2)]
