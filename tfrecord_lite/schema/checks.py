@@ -1,0 +1,316 @@
+"""Every check of feature specifications, on their way to what a parser works with.
+
+Each key is read once, as one kind; two features may share a key only if they agree on
+how it is read (rule E7). The error classes are TensorFlow's.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema.defaults import default_array
+from tfrecord_lite.schema.features import (
+    FeatureSpec,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Partition,
+    RaggedFeature,
+    SparseFeature,
+    VarLenFeature,
+)
+from tfrecord_lite.schema.kinds import Kind, kind_of
+from tfrecord_lite.schema.prepared import Dense, Padded, Prepared, Ragged, Sparse, VarLen
+
+__all__ = ["canonical", "keys_to_read", "prepare"]
+
+MAX_DIMENSIONS = 62
+"""Dimensions of a feature's shape; NumPy has 64, of which a batch of sequences takes two."""
+
+
+def prepare(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
+    """Check the features of an Example, and put them into the form a parser works with.
+
+    Parameters
+    ----------
+    features : mapping of str to feature specification
+        A dict, or a :class:`~tfrecord_lite.schema.Schema`.
+
+    Returns
+    -------
+    dict of str to Prepared
+        In the order given.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` or ``UNSUPPORTED``, with the feature's name in `key`: no features,
+        a value that is no specification (E2), two features that read one key in different
+        ways (E7), a shape, dtype, default value or size that is missing or cannot be
+        (X2, X7, X8, S1, S4, S5, Z5).
+    TypeError
+        If `features` is no mapping or a name no str, and for dtypes, shapes, sizes and
+        default values of the wrong type.
+
+    Examples
+    --------
+    >>> prepare({"x": FixedLenFeature([2], float)})["x"]
+    Dense(key='x', kind=<Kind.FLOAT: 2>, shape=(2,), default=None)
+    """
+    if features is None or (isinstance(features, Mapping) and not features):
+        detail = "no features to parse; give a dict of name to feature specification"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    if not isinstance(features, Mapping):
+        raise TypeError(f"features must be a dict, not {type(features).__name__}")
+    prepared = {name: prepare_one(name, spec) for name, spec in features.items()}
+    for name, spec in features.items():
+        if isinstance(spec, FixedLenSequenceFeature) and not spec.allow_missing:
+            detail = "in an Example a FixedLenSequenceFeature needs allow_missing=True"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    _check_sharing(prepared)
+    return prepared
+
+
+def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
+    """Return every key that has to be read, and as which kind.
+
+    Examples
+    --------
+    >>> keys_to_read(prepare({"s": SparseFeature("i", "v", float, 10)}))
+    {'i': <Kind.INT64: 3>, 'v': <Kind.FLOAT: 2>}
+    """
+    return {key: kind for feature in prepared.values() for key, kind in feature.reads()}
+
+
+def prepare_one(name: str, spec: FeatureSpec) -> Prepared:
+    """Check one feature by itself; parameters and errors as :func:`prepare` has them."""
+    _check_key(name, name, TypeError)
+    builder = _BUILDERS.get(type(spec))
+    if builder is None:
+        detail = f"{type(spec).__name__} is no feature specification; give FixedLenFeature(...)"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    return builder(name, spec)
+
+
+def canonical(name: str, spec: FeatureSpec) -> FeatureSpec:
+    """Check one feature and return it with dtypes, shapes and defaults in one form.
+
+    dtypes are NumPy's, shapes and lists are tuples, defaults are Python scalars or
+    nested tuples of them (byte strings as ``bytes``). Errors as :func:`prepare`.
+
+    Examples
+    --------
+    >>> canonical("x", FixedLenFeature([2, 1], float, [1, 2]))
+    FixedLenFeature(shape=(2, 1), dtype='float32', default_value=((1.0,), (2.0,)))
+    """
+    made = prepare_one(name, spec)
+    match spec, made:
+        case FixedLenFeature(), Dense():
+            default = spec.default_value
+            if default is not None:
+                default = _tuples(default_array(name, default, made.kind, made.shape).tolist())
+            return FixedLenFeature(made.shape, made.kind.dtype, default)
+        case FixedLenSequenceFeature(), Padded():
+            padding = None if spec.default_value is None else made.padding.item()
+            allowed = bool(spec.allow_missing)
+            return FixedLenSequenceFeature(made.shape, made.kind.dtype, allowed, padding)
+        case VarLenFeature(), VarLen():
+            return VarLenFeature(made.kind.dtype)
+        case SparseFeature(), Sparse():
+            single = isinstance(spec.index_key, str)
+            keys = made.index_keys[0] if single else made.index_keys
+            sizes = made.sizes[0] if single else made.sizes
+            dtype = made.kind.dtype
+            return SparseFeature(keys, made.value_key, dtype, sizes, made.already_sorted)
+        case _:
+            return replace(spec, partitions=made.partitions)  # type: ignore[type-var, union-attr]
+
+
+def _tuples(value: Any) -> Any:
+    """Return nested lists as nested tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+# ------------------------------------------------------------------- one builder a class
+
+
+def _dense(name: str, spec: FixedLenFeature) -> Dense:
+    kind = kind_of(spec.dtype, name)
+    shape = _shape(name, spec.shape)
+    default = None
+    if spec.default_value is not None:
+        default = default_array(name, spec.default_value, kind, shape)
+    return Dense(name, kind, shape, default if default is not None and default.size else None)
+
+
+def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
+    kind = kind_of(spec.dtype, name)
+    shape = _shape(name, spec.shape)
+    if 0 in shape:
+        # TensorFlow divides by the size of a block, and dies of it (rule S5).
+        detail = f"a block of shape {shape} holds no values, so blocks cannot be counted"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    padding = spec.default_value
+    if padding is None:
+        padding = b"" if kind is Kind.BYTES else 0
+    return Padded(name, kind, shape, default_array(name, padding, kind, ()))
+
+
+def _var_len(name: str, spec: VarLenFeature) -> VarLen:
+    return VarLen(name, kind_of(spec.dtype, name))
+
+
+def _sparse(name: str, spec: SparseFeature) -> Sparse:
+    for field in ("index_key", "value_key"):
+        value = getattr(spec, field)
+        if value is None or (isinstance(value, str | bytes | list | tuple) and not value):
+            detail = f"missing {field}; a SparseFeature reads values and their indices"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    kind = kind_of(spec.dtype, name)
+    single = not isinstance(spec.index_key, list | tuple)
+    keys = (spec.index_key,) if single else tuple(spec.index_key)
+    for key in (*keys, spec.value_key):
+        _check_key(name, key, InvalidArgumentError)
+    sizes = (spec.size,) if single else spec.size
+    if isinstance(sizes, np.ndarray):
+        sizes = tuple(sizes)
+    if not isinstance(sizes, list | tuple):
+        raise TypeError(
+            f"size of feature {name!r} must be a list, one for each index_key, not {sizes!r}"
+        )
+    if len(sizes) != len(keys):
+        detail = f"{len(keys)} index keys, but {len(sizes)} sizes"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    checked = tuple(_count(name, "size", size) for size in sizes)
+    return Sparse(name, keys, spec.value_key, kind, checked, bool(spec.already_sorted))
+
+
+def _ragged(name: str, spec: RaggedFeature) -> Ragged:
+    key = name if spec.value_key is None else spec.value_key
+    partitions: list[Partition] = []
+    for partition in spec.partitions:
+        if isinstance(partition, RaggedFeature.UniformRowLength):
+            length = _count(name, "UniformRowLength", partition.length)
+            partitions.append(RaggedFeature.UniformRowLength(length))
+        else:
+            _check_key(name, partition.key, InvalidArgumentError)
+            partitions.append(partition)
+    kind = kind_of(spec.dtype, name)
+    _check_key(name, key, InvalidArgumentError)
+    return Ragged(name, key, kind, tuple(partitions), spec.row_splits_dtype, spec.validate)
+
+
+_BUILDERS: dict[type, Callable[[str, Any], Prepared]] = {
+    FixedLenFeature: _dense,
+    FixedLenSequenceFeature: _padded,
+    VarLenFeature: _var_len,
+    SparseFeature: _sparse,
+    RaggedFeature: _ragged,
+}
+
+
+# ------------------------------------------------------------------- checks of one value
+
+
+def _check_key(name: object, key: object, error: type[Exception]) -> None:
+    """Refuse a key that cannot stand in an Example: no str, or without a UTF-8 form."""
+    try:
+        if isinstance(key, str):
+            key.encode()
+            return
+        detail = f"a feature's key must be a str, not {key!r}"
+    except UnicodeEncodeError:
+        detail = f"the key {key!r} has no UTF-8 form"
+        error = InvalidArgumentError
+    if error is TypeError:
+        raise TypeError(detail)
+    raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=str(name), detail=detail)
+
+
+def _shape(name: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape as a tuple of numbers that are not negative (rule X2)."""
+    if shape is None:
+        detail = "missing shape; give [] for a single value"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    single = hasattr(shape, "__index__") and not getattr(shape, "ndim", 0)
+    if isinstance(shape, str | bytes) or not (single or hasattr(shape, "__iter__")):
+        raise TypeError(f"shape of feature {name!r} must be a list of numbers, not {shape!r}")
+    unknown = "a dimension of the shape is unknown"
+    try:
+        dims = (shape,) if single else tuple(shape)
+    except ValueError as error:  # a TensorFlow shape of unknown rank
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=unknown) from error
+    if None in dims:
+        detail = f"{unknown}; use FixedLenSequenceFeature or RaggedFeature for varying lengths"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    checked = tuple(_dimension(name, dim) for dim in dims)
+    # Empty dimensions do not count: NumPy refuses such shapes for their other ones.
+    if len(checked) > MAX_DIMENSIONS or math.prod(max(dim, 1) for dim in checked) > 2**60:
+        detail = "the shape is larger than any array can be"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    return checked
+
+
+def _dimension(name: str, dim: Any) -> int:
+    if isinstance(dim, bool | np.bool):
+        raise TypeError(f"shape of feature {name!r} must be numbers, not {dim!r}")
+    return _count(name, "shape", dim)
+
+
+def _count(name: str, what: str, value: Any) -> int:
+    """Return a number that is not negative and fits into int64."""
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise TypeError(f"{what} of feature {name!r} must be an int, not {value!r}") from error
+    if not 0 <= number < 2**63:
+        detail = f"{what} must be between 0 and 2**63 - 1, not {number}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    return number
+
+
+# ------------------------------------------------------------- features that share a key
+
+
+def _check_sharing(prepared: Mapping[str, Prepared]) -> None:
+    """Refuse two features that read one key in different ways (rule E7)."""
+    seen: dict[str, tuple[str, str, tuple[Any, ...]]] = {}
+    for name, feature in prepared.items():
+        family = _FAMILIES[type(feature)]
+        for key, kind in feature.reads():
+            way: tuple[Any, ...] = (family, kind)
+            if isinstance(feature, Ragged):
+                way = (*way, feature.splits_dtype)
+            other, its_family, its_way = seen.setdefault(key, (name, family, way))
+            # No two dense features share a key: theirs are the names themselves.
+            if way != its_way:
+                how = _difference(way, its_way)
+                detail = (
+                    f"features {other!r} ({its_family}) and {name!r} ({family}) both read the "
+                    f"key {key!r}, {how}; read it in one way, and convert the result"
+                )
+                raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
+
+
+_FAMILIES: dict[type, str] = {
+    Dense: "dense",
+    Padded: "dense",
+    VarLen: "sparse",
+    Sparse: "sparse",
+    Ragged: "ragged",
+}
+
+
+def _difference(way: tuple[Any, ...], other: tuple[Any, ...]) -> str:
+    """Say in what two ways of reading differ."""
+    if way[0] != other[0]:
+        return "and these cannot share one"
+    if way[1] != other[1]:
+        return f"as {other[1].label} and as {way[1].label}"
+    return f"with row_splits of {other[2]} and of {way[2]}"
