@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.block import Block
@@ -17,6 +18,9 @@ from tfrecord_lite.reader import TFRecordReader, tf_record_iterator
 from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
 
 if TYPE_CHECKING:
+    from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+    from tfrecord_lite.example.decode import decode_example, decode_examples
+    from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -28,38 +32,88 @@ if TYPE_CHECKING:
         Int64List,
         SequenceExample,
     )
+    from tfrecord_lite.schema import (
+        FixedLenFeature,
+        FixedLenSequenceFeature,
+        RaggedFeature,
+        Schema,
+        SparseFeature,
+        VarLenFeature,
+    )
 
 __all__ = [
     "Block",
+    "BytesColumn",
     "BytesList",
     "DataLossError",
     "Example",
+    "ExampleParser",
     "FailedPreconditionError",
     "Feature",
     "FeatureList",
     "FeatureLists",
     "Features",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
     "FloatList",
     "Int64List",
     "InvalidArgumentError",
+    "RaggedFeature",
+    "RaggedTensor",
     "Reason",
+    "Schema",
     "SequenceExample",
     "ShardedTFRecordWriter",
+    "SparseFeature",
+    "SparseTensor",
     "TFRecordCompressionType",
     "TFRecordError",
     "TFRecordOptions",
     "TFRecordReader",
     "TFRecordWriter",
+    "VarLenFeature",
+    "decode_example",
+    "decode_examples",
+    "parse_example",
+    "parse_single_example",
     "tf_record_iterator",
 ]
 
+# What is loaded when it is first asked for, and from where: reading and writing records
+# needs neither the engine nor the protobuf runtime.
+_LAZY = {
+    "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
+    "example.decode": ("decode_example", "decode_examples"),
+    "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "messages": (
+        "BytesList",
+        "Example",
+        "Feature",
+        "FeatureList",
+        "FeatureLists",
+        "Features",
+        "FloatList",
+        "Int64List",
+        "SequenceExample",
+    ),
+    "schema": (
+        "FixedLenFeature",
+        "FixedLenSequenceFeature",
+        "RaggedFeature",
+        "Schema",
+        "SparseFeature",
+        "VarLenFeature",
+    ),
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Load the protobuf messages when one is first asked for: the runtime is not light."""
-    if name in __all__:
-        from tfrecord_lite import messages  # noqa: PLC0415
-
-        return getattr(messages, name)
+    """Load what is not loaded by the import."""
+    for module, names in _LAZY.items():
+        if name in names:
+            value = getattr(_import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
     from types import TracebackType
-    from typing import Self
+    from typing import Any, Self
+
+    import numpy.typing as npt
 
     from tfrecord_lite.files import Source, Sources
     from tfrecord_lite.options import CompressionType
@@ -132,8 +134,8 @@ class TFRecordReader:
         ----------
         n_records : int, optional
             Exactly so many a block, also across files; the last may be short.
-            None for as many as a read brings (about a megabyte of them), and
-            never from two files.
+            None for as many as a read brings (about a megabyte of them, or 64 if
+            that is more), and never from two files.
 
         Yields
         ------
@@ -152,6 +154,34 @@ class TFRecordReader:
             detail = f"n_records is {n_records}, expected 1 or more"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         return self._blocks(n_records)
+
+    def examples(self) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """Yield the records of all files as dictionaries, without a schema.
+
+        Yields
+        ------
+        dict of str to ndarray
+            As :func:`decode_example` gives it; decoded many records at a time.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` for a record that is no Example, after all before it.
+        DataLossError
+            As for iteration.
+        """
+        from tfrecord_lite.example.decode import ExampleDecoder  # noqa: PLC0415 - loads the engine
+
+        decode = ExampleDecoder()
+        for block in self.blocks():
+            try:
+                rows = decode(block)
+            except InvalidArgumentError as error:
+                first = block.place(0).index
+                if error.index is not None and first is not None:
+                    yield from decode(block[: error.index - first])
+                raise
+            yield from rows
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
         empty = Block.from_records([])

@@ -42,6 +42,10 @@ _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
 
 
+_BLOCK_RECORDS = 64
+"""A block has room for so many records, unless a number is asked for."""
+
+
 class RecordStream:
     """One open file and the decoder of its frames.
 
@@ -88,6 +92,9 @@ class RecordStream:
     def next_block(self, n_records: int | None = None) -> Block | None:
         """Return the next block, of so many records if the file has them; None at its end.
 
+        Without a number, a block is what a read brings: a megabyte, or room for 64
+        records if they are large.
+
         Raises
         ------
         DataLossError
@@ -97,7 +104,7 @@ class RecordStream:
         decoder = self._decoder
         while (block := decoder.next_block(n_records)) is None:
             try:
-                goes_on = self._fill(n_records)
+                goes_on = self._fill(n_records or _BLOCK_RECORDS)
             except (DataLossError, OSError):
                 # First what came before; the next call meets the error again.
                 if len(rest := decoder.rest()):

@@ -1,0 +1,210 @@
+"""A batch of Example messages: layouts first, the general way for the rest.
+
+The first message that has not been read yet, and a few more, teach a
+:class:`~.layout.Layout`; all messages that match it are read by it. So it goes on
+while layouts pay; :class:`~.lists.AnyEncoding` reads what is left. What layouts
+there were is remembered, so the next batch learns nothing anew.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.example.layout import learn
+from tfrecord_lite.example.lists import AnyEncoding, Values
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.ragged import ranges, row_splits
+from tfrecord_lite.wire.repeated import Extents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.layout import Layout, Match
+    from tfrecord_lite.example.lists import Flat
+    from tfrecord_lite.wire.keys import KeyTable
+
+__all__ = ["Batch", "Lists"]
+
+_MAX_LAYOUTS = 4
+_SAMPLES = 4
+_WORTH_A_LAYOUT = 32
+"""Fewer messages than these are read the general way at once."""
+_MOST_CELLS = 4_000_000
+"""Features times messages that are read the general way in one go; sets the memory that takes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """One feature of N messages.
+
+    Nearly always all messages have it alike; then its kind and count are plain
+    numbers, and nothing need be looked at message by message.
+    """
+
+    n_messages: int
+    kinds: npt.NDArray[np.uint8] | int
+    """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
+    values: Values
+    """Of each message, none where it is of another kind than was asked for."""
+
+    @property
+    def kind(self) -> npt.NDArray[np.uint8]:
+        """The kind in each message, 0 for none; shape (n,)."""
+        if isinstance(self.kinds, int):
+            return np.full(self.n_messages, self.kinds, np.uint8)
+        return self.kinds
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Values in each message; shape (n,)."""
+        if isinstance(self.values.counts, int):
+            return np.full(self.n_messages, self.values.counts)
+        return self.values.counts
+
+    @property
+    def flat(self) -> Flat:
+        """All values, end to end; for bytes, where they are in the buffer."""
+        return self.values.flat
+
+
+class Batch:
+    """The features of a batch of messages.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; a block's spare bytes follow the last message.
+    starts, stops : int64, shape (n,)
+    table : KeyTable
+        The keys of the features asked for.
+    layouts : list of Layout
+        Those of earlier batches with this table; replaced by those of this one.
+
+    Raises
+    ------
+    WireError
+        For a message that is malformed, here or when values are asked for; not
+        always the first such.
+    """
+
+    def __init__(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+        table: KeyTable,
+        layouts: list[Layout],
+    ) -> None:
+        self.n_messages = starts.size
+        self.data = data
+        self._parts: list[tuple[npt.NDArray[np.int64], Match | AnyEncoding]] = []
+        left = np.arange(starts.size)
+        used: list[Layout] = []
+        remembered = list(layouts)
+        while left.size >= _WORTH_A_LAYOUT and len(used) < _MAX_LAYOUTS:
+            layout = remembered.pop(0) if remembered else None
+            is_new = layout is None
+            if layout is None:
+                few = left[np.linspace(0, left.size - 1, _SAMPLES).astype(np.int64)]
+                layout = learn(data, starts[few], stops[few], table)
+                if layout is None:
+                    break
+            match = layout.match(data, starts[left], stops[left])
+            if match.n_messages:
+                used.append(layout)
+                chosen = left if match.chosen is None else left[match.chosen]
+                self._parts.append((chosen, match))
+            if match.chosen is None:
+                left = left[:0]
+            elif match.n_messages:
+                is_left = np.ones(left.size, np.bool_)
+                is_left[match.chosen] = False
+                left = left[is_left]
+            if is_new and match.n_messages < _WORTH_A_LAYOUT:
+                break
+        if used:
+            layouts[:] = used
+        most = max(_MOST_CELLS // max(len(table.keys), 1), 1)
+        for first in range(0, left.size, most):
+            some = left[first : first + most]
+            with _numbers_in(some):
+                self._parts.append((some, AnyEncoding(data, starts[some], stops[some], table)))
+
+    def unknown_keys(self, limit: int) -> list[bytes]:
+        """Return the keys of messages that are not in the table, about `limit` at the most."""
+        found = (key for _, part in self._parts for key in part.unknown_keys(limit))
+        return list(dict.fromkeys(found))
+
+    def kinds(self, feature: int) -> npt.NDArray[np.uint8] | int:
+        """Return the kind of a feature in each message, 0 for none."""
+        if len(self._parts) == 1:
+            return self._parts[0][1].kinds(feature)
+        kinds = np.zeros(self.n_messages, np.uint8)
+        for chosen, part in self._parts:
+            kinds[chosen] = part.kinds(feature)
+        return kinds
+
+    def lists(self, feature: int, kind: Kind) -> Lists:
+        """Return the lists of a feature, with the values of those of one kind.
+
+        Raises
+        ------
+        WireError
+            For a value that is malformed.
+        """
+        found: list[Values] = []
+        for chosen, part in self._parts:
+            with _numbers_in(chosen):
+                found.append(part.values(feature, kind))
+        kinds = self.kinds(feature)
+        if len(found) == 1:
+            return Lists(self.n_messages, kinds, found[0])
+        counts = np.zeros(self.n_messages, np.int64)
+        for (chosen, _), values in zip(self._parts, found, strict=True):
+            counts[chosen] = values.counts
+        splits = row_splits(counts)
+        places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in self._parts]
+        flat = _merge(kind, int(splits[-1]), places, found)
+        return Lists(self.n_messages, kinds, Values(counts, flat))
+
+
+@contextmanager
+def _numbers_in(chosen: npt.NDArray[np.int64]) -> Iterator[None]:
+    """Make the number in a :class:`WireError`, one among the chosen, that in the batch."""
+    try:
+        yield
+    except WireError as error:
+        raise WireError(int(chosen[error.message]), error.offset, error.detail) from None
+
+
+def _merge(
+    kind: Kind, n_values: int, places: list[npt.NDArray[np.int64]], found: list[Values]
+) -> Flat:
+    """Put the values of all parts in their places among those of the batch."""
+    flats = [values.flat for values in found]
+    if kind is Kind.BYTES:
+        extents = [flat for flat in flats if isinstance(flat, Extents)]
+        starts = _scatter(np.dtype(np.int64), n_values, places, [e.start for e in extents])
+        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.length for e in extents])
+        return Extents(starts, lengths)
+    arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
+    return _scatter(kind.dtype, n_values, places, arrays)
+
+
+def _scatter(
+    dtype: np.dtype[Any],
+    n_values: int,
+    places: list[npt.NDArray[np.int64]],
+    arrays: list[npt.NDArray[Any]],
+) -> npt.NDArray[Any]:
+    out = np.empty(n_values, dtype)
+    for place, array in zip(places, arrays, strict=True):
+        out[place] = array
+    return out

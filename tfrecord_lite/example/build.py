@@ -1,0 +1,341 @@
+"""From the lists of features to results: dense, padded, sparse and ragged.
+
+Every function here takes what was read of one feature in all messages of a batch,
+and what was asked for; and returns the result. With `single` the batch is one
+message, and the result is that of the single-example call, without the batch
+dimension (rule E1).
+
+A message that does not fit raises :class:`Misfit`, always the first of the batch.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema import Dense, Padded, RaggedFeature
+from tfrecord_lite.wire.ragged import gather, ranges, row_splits
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.batch import Lists
+    from tfrecord_lite.schema import Partition, Ragged, Sparse
+    from tfrecord_lite.wire.repeated import Extents
+
+    Flat: TypeAlias = npt.NDArray[Any] | BytesColumn
+
+_SHORT_BYTES = 256
+
+__all__ = ["Column", "Misfit", "dense", "padded", "ragged", "sparse", "strings", "var_len"]
+
+
+_MAX_GAPS = 2**20
+"""Rows that the row ids of one message may leave empty: memory is not taken on a number's word."""
+
+
+class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makings of one
+    """A message that does not fit a feature."""
+
+    def __init__(self, message: int, reason: Reason, key: str, detail: str) -> None:
+        super().__init__(message, reason, key, detail)
+        self.message = message
+        self.reason = reason
+        self.key = key
+        self.detail = detail
+
+
+class Column:
+    """The values of one feature in all messages of a batch.
+
+    Parameters
+    ----------
+    key : str
+    lists : Lists
+        What was read, of the right kind or none.
+    flat : ndarray or BytesColumn
+        All values, end to end.
+    """
+
+    def __init__(self, key: str, lists: Lists, flat: Flat) -> None:
+        self.key = key
+        self.n_messages = lists.n_messages
+        self.flat = flat
+        self._lists = lists
+
+    @property
+    def count(self) -> int | None:
+        """How many values every message has, if that is known and none lacks the feature."""
+        counts, kinds = self._lists.values.counts, self._lists.kinds
+        return counts if isinstance(counts, int) and isinstance(kinds, int) and kinds else None
+
+    @cached_property
+    def is_missing(self) -> npt.NDArray[np.bool_]:
+        """Whether a message lacks the feature, or has it without a kind (X3); shape (n,)."""
+        return np.equal(self._lists.kind, 0)
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Values in each message; shape (n,)."""
+        return self._lists.counts
+
+    def refuse(self, wrong: npt.NDArray[np.bool_], reason: Reason, detail: str) -> None:
+        """Raise :class:`Misfit` for the first message that is wrong; `{}` is its count."""
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            raise Misfit(first, reason, self.key, detail.format(self.counts[first]))
+
+
+def strings(
+    data: npt.NDArray[np.uint8], extents: Extents, *, as_column: bool
+) -> npt.NDArray[np.object_] | BytesColumn:
+    """Copy byte strings out of a buffer: an object each, or one column of all."""
+    if as_column:
+        joined = gather(data, extents.start, extents.length)
+        return BytesColumn(row_splits(extents.length), joined)
+    starts, lengths = extents.start, extents.length
+    out = np.empty(starts.size, object)
+    if int(lengths.sum()) < _SHORT_BYTES * starts.size:
+        # Slices of bytes are cheaper than views of an array, and the copy is small.
+        splits = row_splits(lengths).tolist()
+        copied = gather(data, starts, lengths).tobytes()
+        out[:] = [copied[a:b] for a, b in pairwise(splits)]
+        return out
+    view = memoryview(data)  # type: ignore[arg-type]
+    stops = (starts + lengths).tolist()
+    out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
+    return out
+
+
+def dense(column: Column, feature: Dense, *, single: bool) -> npt.NDArray[Any] | BytesColumn:
+    r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
+    shape = feature.shape if single else (column.n_messages, *feature.shape)
+    flat = column.flat
+    if column.count == feature.size:
+        return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
+    if feature.default is None:
+        detail = "and has no default value; give default_value=, or use VarLenFeature"
+        column.refuse(column.is_missing, Reason.MISSING, detail)
+    wrong = ~column.is_missing & (column.counts != feature.size)
+    detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
+    column.refuse(wrong, Reason.WRONG_COUNT, detail)
+    if feature.default is not None and column.is_missing.any():
+        default = feature.default.reshape(1, feature.size)
+        filled = np.empty((column.counts.size, feature.size), feature.kind.dtype)
+        present = flat.to_numpy() if isinstance(flat, BytesColumn) else flat
+        filled[~column.is_missing] = present.reshape(-1, feature.size)
+        filled[column.is_missing] = default
+        if not isinstance(flat, BytesColumn):
+            return filled.reshape(shape)
+        return BytesColumn.from_list(filled.reshape(-1).tolist())
+    return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
+
+
+def padded(column: Column, feature: Padded, *, single: bool) -> npt.NDArray[Any]:
+    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
+    detail = f"found {{}} values, expected a multiple of {feature.size}"
+    column.refuse(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
+    flat = column.flat.to_numpy() if isinstance(column.flat, BytesColumn) else column.flat
+    if single:
+        return flat.reshape(-1, *feature.shape)
+    n_messages = column.counts.size
+    longest = int(column.counts.max(initial=0))
+    shape = (n_messages, longest // feature.size, *feature.shape)
+    if (column.counts == longest).all():
+        return flat.reshape(shape)
+    out = np.full(n_messages * longest, feature.padding, feature.kind.dtype)
+    out[ranges(np.arange(n_messages) * longest, column.counts)] = flat
+    return out.reshape(shape)
+
+
+def var_len(column: Column, *, single: bool) -> SparseTensor:
+    """Build the result of a VarLenFeature (rule V1)."""
+    place = ranges(np.zeros_like(column.counts), column.counts)
+    longest = int(column.counts.max(initial=0))
+    if single:
+        return SparseTensor(place[:, None], _values(column.flat), np.array([longest]))
+    message = np.repeat(np.arange(column.counts.size), column.counts)
+    dense_shape = np.array([column.counts.size, longest])
+    return SparseTensor(np.stack([message, place], 1), _values(column.flat), dense_shape)
+
+
+def _values(flat: Flat) -> npt.NDArray[Any]:
+    return flat.to_numpy() if isinstance(flat, BytesColumn) else flat
+
+
+def sparse(values: Column, indices: list[Column], feature: Sparse, *, single: bool) -> SparseTensor:
+    """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
+    for index in indices:
+        wrong = index.counts != values.counts
+        detail = f"{{}} indices for another number of values of {feature.value_key!r}"
+        index.refuse(wrong, Reason.BAD_INDEX, detail)
+    message = np.repeat(np.arange(values.counts.size), values.counts)
+    columns = [np.asarray(index.flat) for index in indices]
+    for index, column, size in zip(indices, columns, feature.sizes, strict=True):
+        wrong = (column < 0) | (column >= size)
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            detail = f"an index is {column[first]}, expected 0 to {size - 1}"
+            raise Misfit(int(message[first]), Reason.BAD_INDEX, index.key, detail)
+    flat = _values(values.flat)
+    dense_shape = np.array(feature.sizes if single else (values.counts.size, *feature.sizes))
+    places = np.stack(columns if single else [message, *columns], 1)
+    if not feature.already_sorted:
+        order = np.lexsort([*reversed(columns), message])
+        places, flat = places[order], flat[order]
+    return SparseTensor(places, flat, dense_shape.astype(np.int64))
+
+
+def ragged(
+    values: Column, partitions: dict[str, Column], feature: Ragged, *, single: bool
+) -> npt.NDArray[Any] | BytesColumn | RaggedTensor:
+    """Build the result of a RaggedFeature (rules G1 to G8, always consistent).
+
+    From the innermost partition outwards: at each level there are `items` in every
+    message, and the partition says how many of them each row takes.
+    """
+    inner: Any = values.flat
+    items = values.counts
+    for partition in reversed(feature.partitions):
+        uniform = None
+        if isinstance(partition, RaggedFeature.UniformRowLength):
+            uniform = partition.length
+            lengths, rows = _uniform(values, items, uniform, single=single)
+            if not isinstance(inner, RaggedTensor):
+                n_rows = int(rows.sum()) if partition.length or not single else 1
+                inner = _values(inner)
+                inner = inner.reshape(n_rows, partition.length, *inner.shape[1:])
+                items = rows
+                continue
+        else:
+            column = partitions[partition.key]
+            if single and isinstance(partition, RaggedFeature.RowSplits):
+                _check_first(column, feature.splits_dtype)  # in a batch it is dropped (rule G5)
+            lengths, rows = _partition(partition, column, items, feature.splits_dtype)
+            _check(column, lengths, rows, items)
+        splits = row_splits(lengths).astype(feature.splits_dtype)
+        inner = RaggedTensor(inner, splits, uniform)
+        items = rows
+    if single:
+        return inner  # type: ignore[no-any-return]
+    splits = row_splits(items).astype(feature.splits_dtype)
+    return RaggedTensor.from_row_splits(inner, splits, validate=False)
+
+
+def _uniform(
+    values: Column, items: npt.NDArray[np.int64], length: int, *, single: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Cut each message's items into rows of one length (rule G3); lengths, rows of each message."""
+    if length == 0 and not single:  # how many there are in each message, nothing says (rule G4)
+        detail = "rows of length 0 cannot be counted, so there are none in a batch"
+        raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
+    if length == 0:
+        values.refuse(items != 0, Reason.BAD_PARTITION, "{} values cannot make rows of length 0")
+        return np.empty(0, np.int64), np.zeros_like(items)
+    detail = f"the rows of {{}} values do not divide into rows of {length}"
+    values.refuse(items % length != 0, Reason.BAD_PARTITION, detail)
+    rows = items // length
+    return np.full(int(rows.sum()), length), rows
+
+
+def _partition(
+    partition: Partition,
+    column: Column,
+    items: npt.NDArray[np.int64],
+    dtype: np.dtype[Any],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the lengths of all rows, and how many rows each message has (rules G2, G5)."""
+    # The cast wraps, as TensorFlow's does (rule G2).
+    numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
+    counts = column.counts
+    starts = row_splits(counts)[:-1]
+    match partition:
+        case RaggedFeature.RowLengths():
+            return numbers, counts
+        case RaggedFeature.RowSplits():  # the first split only says that there is a row
+            is_limit = np.ones(numbers.size, np.bool_)
+            is_limit[starts[counts > 0]] = False
+            rows = np.maximum(counts - 1, 0)
+            return _differences(numbers[is_limit], rows), rows
+        case RaggedFeature.RowLimits():
+            return _differences(numbers, counts), counts
+        case RaggedFeature.RowStarts():
+            is_first = np.zeros(numbers.size, np.bool_)
+            is_first[starts[counts > 0]] = True
+            bad = np.flatnonzero(is_first & (numbers != 0))
+            if bad.size:
+                message = int(np.searchsorted(starts, bad[0], side="right")) - 1
+                detail = f"the first row starts at {numbers[bad[0]]}, expected 0"
+                raise Misfit(message, Reason.BAD_PARTITION, column.key, detail)
+            stops = np.empty_like(numbers)
+            stops[:-1] = numbers[1:]
+            last = (starts + counts - 1)[counts > 0]
+            stops[last] = items[counts > 0]
+            return stops - numbers, counts
+        case _:
+            return _row_ids(column, numbers, items)
+
+
+def _check_first(column: Column, dtype: np.dtype[Any]) -> None:
+    """Refuse the splits of a single message if values come before the first row."""
+    first = int(np.asarray(column.flat).astype(dtype)[0]) if len(column.flat) else 0
+    if first != 0:
+        detail = f"the first split is {first}, expected 0"
+        raise Misfit(0, Reason.BAD_PARTITION, column.key, detail)
+
+
+def _differences(
+    limits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return each limit less the one before it, the first of a message as it is."""
+    lengths = np.diff(limits, prepend=0)
+    firsts = row_splits(rows)[:-1][rows > 0]
+    lengths[firsts] = limits[firsts]
+    return lengths
+
+
+def _row_ids(
+    column: Column, ids: npt.NDArray[np.int64], items: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Count the items of each row, given the row of each item; gaps make empty rows."""
+    column.refuse(column.counts != items, Reason.BAD_PARTITION, "{} row ids for other items")
+    message = np.repeat(np.arange(items.size), items)
+    falls = np.diff(ids, prepend=0) < 0
+    falls[row_splits(items)[:-1][items > 0]] = False
+    wrong = np.flatnonzero(falls | (ids < 0))
+    if wrong.size:
+        detail = "row ids must not fall, nor be negative"
+        raise Misfit(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
+    far = np.flatnonzero(ids - items[message] > _MAX_GAPS)
+    if far.size:
+        detail = f"row id {ids[far[0]]} leaves more than {_MAX_GAPS} rows empty"
+        raise Misfit(int(message[far[0]]), Reason.BAD_PARTITION, column.key, detail)
+    rows = np.zeros_like(items)
+    last = (row_splits(items)[1:] - 1)[items > 0]
+    rows[items > 0] = ids[last] + 1
+    starts = row_splits(rows)[:-1]
+    return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
+
+
+def _check(
+    column: Column,
+    lengths: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    items: npt.NDArray[np.int64],
+) -> None:
+    """Refuse rows that drop values or take those of another message (rules G4, G6)."""
+    message = np.repeat(np.arange(rows.size), rows)
+    taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact for what is right
+    negative = np.zeros(rows.size, np.bool_)
+    negative[message[lengths < 0]] = True
+    wrong = negative | (taken != items)
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        found = "rows of negative length" if negative[first] else f"rows of {taken[first]:.0f} items"
+        detail = f"it makes {found}, there are {items[first]}"
+        raise Misfit(first, Reason.BAD_PARTITION, column.key, detail)

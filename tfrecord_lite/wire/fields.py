@@ -1,0 +1,322 @@
+"""N messages to their fields, in lockstep.
+
+A message is a run of fields: a tag (a varint: field number x 8 + wire type), then
+the value, whose form the wire type says::
+
+    0 VARINT   a varint                 3 START_GROUP  fields up to the matching 4
+    1 I64      8 bytes                  4 END_GROUP
+    2 LEN      a varint n, n bytes      5 I32          4 bytes
+
+Step k of the loop reads field k of every message that has one, so N messages of
+K fields take K steps. When only a few messages have fields left, one by one is
+faster than in lockstep, and :func:`_walk` goes on with those; it also takes over
+a message in which it meets a group, which only an unknown field can be.
+
+What a message is refused for is what the protobuf runtime refuses it for: a
+field number 0, a wire type 6 or 7, a group that does not end or ends unopened, a
+length or value that leaves the message, a tag above 32 bits or a varint above
+10 bytes. Over-long varints within those limits are fine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.wire.lanes import lanes
+from tfrecord_lite.wire.ragged import row_splits
+from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, TOO_LONG, read_varints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["I32", "I64", "LEN", "VARINT", "Fields", "WireError", "tokenise"]
+
+VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
+
+_BYTE, _EIGHT = np.uint64(0xFF), np.uint64(8)
+_MAX_TAG_BYTES = 5
+_MAX_DEPTH = 100
+_FEW = 24
+"""With fewer messages left, a step in lockstep costs more than walking them one by one."""
+
+
+class WireError(ValueError):
+    """Bytes that are no message.
+
+    Parameters
+    ----------
+    message : int
+        Number of the message in the batch.
+    offset : int
+        Where in the buffer the trouble is.
+    detail : str
+        What was expected and found.
+    """
+
+    def __init__(self, message: int, offset: int, detail: str) -> None:
+        super().__init__(message, offset, detail)
+        self.message = message
+        self.offset = offset
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fields:
+    """The fields of many messages, by message, then in the order stored.
+
+    Each array has the shape (n_fields,).
+    """
+
+    owner: npt.NDArray[np.int64]
+    """Number of the message."""
+    number: npt.NDArray[np.int32]
+    """Field number."""
+    wire_type: npt.NDArray[np.uint8]
+    """0 to 5 but 4; a group is one field, and what it holds is not listed."""
+    start: npt.NDArray[np.int64]
+    """Where in the buffer the value starts: behind the length, for LEN."""
+    stop: npt.NDArray[np.int64]
+    """Where it ends."""
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> Fields:
+        """Pick fields by their number among these."""
+        return Fields(
+            self.owner[chosen],
+            self.number[chosen],
+            self.wire_type[chosen],
+            self.start[chosen],
+            self.stop[chosen],
+        )
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Fields:
+        """Keep some fields; the arrays themselves, not copies, if it is all."""
+        return self if chosen.all() else self.take(np.flatnonzero(chosen))
+
+
+def tokenise(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    depth: int = 0,
+) -> Fields:
+    """Split messages into fields.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; 16 bytes or more follow the last message.
+    starts, stops : int64, shape (n,)
+        The extent of each message.
+    depth : int, optional
+        How many messages these are nested in; groups and messages may nest 100 deep.
+
+    Returns
+    -------
+    Fields
+
+    Raises
+    ------
+    WireError
+        For the first message that is malformed at the step where trouble was met.
+    """
+    words = lanes(data)
+    live = np.flatnonzero(starts < stops)
+    at, end = starts[live], stops[live]
+    steps: list[Fields] = []
+    walked: list[tuple[int, int, int]] = []
+    while live.size > _FEW:
+        fields, following = _step(words, live, at, end)
+        groups = np.flatnonzero(fields.wire_type == START_GROUP)
+        if groups.size:
+            walked += zip(*(a[groups].tolist() for a in (live, at, end)), strict=True)
+            following[groups] = end[groups]
+            fields = fields.only(fields.wire_type != START_GROUP)
+        steps.append(fields)
+        more = following < end
+        if more.all():
+            at = following
+        else:
+            live, at, end = live[more], following[more], end[more]
+    walked += zip(live.tolist(), at.tolist(), end.tolist(), strict=True)
+    return _in_order(steps, _walk_all(data, walked, depth), starts.size)
+
+
+def _step(
+    words: npt.NDArray[np.uint64],
+    live: npt.NDArray[np.int64],
+    at: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+) -> tuple[Fields, npt.NDArray[np.int64]]:
+    """Read one field of each message; return them, and where the next ones start."""
+    loaded = words[at]
+    tag = int(loaded[0]) & 0xFF
+    if tag < 0x80 and ((loaded & _BYTE) == tag).all():  # nearly always: one tag, of one byte
+        begin = at + 1
+        number, wire_type = tag >> 3, tag & 7
+        numbers = np.full(at.size, number, np.int32)
+        types = np.full(at.size, wire_type, np.uint8)
+        bad = np.full(at.size, number == 0 or wire_type > I32 or wire_type == END_GROUP)
+        length_byte = (loaded >> _EIGHT) & _BYTE
+        if wire_type == LEN and (length_byte < 0x80).all():
+            return _checked(live, at, end, numbers, types, begin + 1, length_byte, bad)
+    else:
+        tags, tag_sizes = read_varints(words, at)
+        begin = at + tag_sizes
+        types = (tags & np.uint64(7)).astype(np.uint8)
+        numbers = (tags >> np.uint64(3)).astype(np.int32)
+        bad = (tag_sizes > _MAX_TAG_BYTES) | (tags >= 2**32) | (numbers == 0) | (types > I32)
+        bad |= types == END_GROUP
+    lengths, sizes = read_varints(words, begin)
+    is_len = types == LEN
+    if is_len.all():
+        begin += sizes
+        bad |= sizes == TOO_LONG
+    else:
+        begin += np.where(is_len, sizes, 0)
+        bad |= (sizes == TOO_LONG) & (is_len | (types == VARINT))
+        fixed = np.where(types == I64, 8, np.where(types == I32, 4, 0))
+        others = np.where(types == VARINT, sizes, fixed).astype(np.uint64)
+        lengths = np.where(is_len, lengths, others)
+    return _checked(live, at, end, numbers, types, begin, lengths, bad)
+
+
+def _checked(
+    live: npt.NDArray[np.int64],
+    at: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+    numbers: npt.NDArray[np.int32],
+    types: npt.NDArray[np.uint8],
+    begin: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.uint64],
+    bad: npt.NDArray[np.bool_],
+) -> tuple[Fields, npt.NDArray[np.int64]]:
+    """Refuse values that leave their message; return the fields and where they end."""
+    # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
+    room = end - begin
+    bad |= (room < 0) | (lengths > room.view(np.uint64))
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        detail = _what_is_wrong(int(numbers[first]), int(types[first]))
+        raise WireError(int(live[first]), int(at[first]), detail)
+    following = begin + lengths.view(np.int64)
+    return Fields(live, numbers, types, begin, following), following
+
+
+def _what_is_wrong(number: int, wire_type: int) -> str:
+    if number == 0:
+        return "a field has the number 0"
+    if wire_type == END_GROUP:
+        return f"group {number} ends, but did not start"
+    if wire_type > I32:
+        return f"field {number} has the wire type {wire_type}, expected 0 to 5"
+    return f"field {number} does not end inside its message"
+
+
+def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fields:
+    """Put the fields of all steps in the order of their messages."""
+    parts = steps + walked
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        none = np.empty(0, np.int64)
+        return Fields(none, none.astype(np.int32), none.astype(np.uint8), none, none)
+    if not walked and all(step.owner.size == n_messages for step in steps):  # all alike
+        columns = ([getattr(step, name) for step in steps] for name in Fields.__slots__)
+        return Fields(*(np.stack(column, 1).reshape(-1) for column in columns))
+    owner = np.concatenate([part.owner for part in parts])
+    # What follows walked messages of the same owner comes later in `parts`, so that a running
+    # count of each owner's fields gives each its place.
+    counts = np.bincount(owner, minlength=n_messages)
+    place = np.empty(owner.size, np.int64)
+    ends = row_splits(counts)[:-1].copy()
+    start = 0
+    for step in steps:  # an owner has one field a step at the most
+        place[start : start + step.owner.size] = ends[step.owner]
+        ends[step.owner] += 1
+        start += step.owner.size
+    for part in walked:
+        size = part.owner.size
+        if size:
+            first = ends[part.owner[0]]
+            place[start : start + size] = np.arange(first, first + size)
+        start += size
+    ordered = []
+    for name in Fields.__slots__:
+        column = np.concatenate([getattr(part, name) for part in parts])
+        out = np.empty_like(column)
+        out[place] = column
+        ordered.append(out)
+    return Fields(*ordered)
+
+
+def _walk_all(
+    data: npt.NDArray[np.uint8], walked: list[tuple[int, int, int]], depth: int
+) -> list[Fields]:
+    """Walk messages, each from where the lockstep left it."""
+    view = memoryview(data)  # type: ignore[arg-type]
+    parts = []
+    for message, start, stop in walked:
+        found = _walk(view, start, stop, message, depth)
+        number, wire_type, begin, end = np.array(found, np.int64).reshape(-1, 4).T.copy()
+        owner = np.full(number.size, message)
+        types = wire_type.astype(np.uint8)
+        parts.append(Fields(owner, number.astype(np.int32), types, begin, end))
+    return parts
+
+
+def _walk(
+    view: memoryview, at: int, stop: int, message: int, depth: int
+) -> list[tuple[int, int, int, int]]:
+    """Read the fields of one message one by one: (number, wire type, start, stop) of each."""
+    found = []
+    groups: list[int] = []  # numbers of the groups that are open
+    group_start = at
+    while at < stop:
+        start = at
+        tag, at = _read_varint(view, at, stop)
+        number, wire_type = tag >> 3, tag & 7
+        if at < 0 or at - start > _MAX_TAG_BYTES or tag >= 2**32 or number == 0:
+            raise WireError(message, start, _what_is_wrong(number if at > 0 else 1, LEN))
+        begin = at
+        if wire_type == VARINT:
+            _, at = _read_varint(view, at, stop)
+        elif wire_type == LEN:
+            length, begin = _read_varint(view, at, stop)
+            at = begin + length if begin >= 0 else -1
+        elif wire_type == I64:
+            at += 8
+        elif wire_type == I32:
+            at += 4
+        elif wire_type == START_GROUP:
+            group_start = start if not groups else group_start
+            groups.append(number)
+            if len(groups) + depth >= _MAX_DEPTH:
+                raise WireError(message, start, f"groups nest deeper than {_MAX_DEPTH}")
+        elif wire_type == END_GROUP and groups and groups[-1] == number:
+            groups.pop()
+            if not groups:
+                found.append((number, START_GROUP, group_start, at))
+            continue
+        else:
+            raise WireError(message, start, _what_is_wrong(number, wire_type))
+        if at < 0 or at > stop:
+            raise WireError(message, start, _what_is_wrong(number, LEN))
+        if not groups:
+            found.append((number, wire_type, begin, at))
+    if groups:
+        raise WireError(message, group_start, f"group {groups[-1]} does not end in its message")
+    return found
+
+
+def _read_varint(view: memoryview, at: int, stop: int) -> tuple[int, int]:
+    """Return a varint and where it ends; -1 if it does not."""
+    value = 0
+    for place in range(min(MAX_VARINT_BYTES, stop - at)):
+        byte = view[at + place]
+        value |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at + place + 1
+    return 0, -1

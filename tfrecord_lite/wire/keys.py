@@ -1,0 +1,117 @@
+"""Which of some known byte strings stands at each of many offsets.
+
+Every string is folded, eight bytes at a time, into a 64-bit fingerprint, all
+strings in one NumPy pass a word. The fingerprint finds the one known key it can
+be; comparing all words says whether it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.wire.lanes import LANE_BYTES, lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["KeyTable"]
+
+_LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(LANE_BYTES + 1)], np.uint64)
+"""Entry n keeps the low n bytes of a word."""
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_SHIFT = np.uint64(29)
+
+
+class KeyTable:
+    """Some byte strings that can be looked up at many offsets at once.
+
+    Parameters
+    ----------
+    keys : sequence of bytes
+        All different; the empty string is allowed.
+
+    Examples
+    --------
+    >>> data = np.frombuffer(b"agelabel" + bytes(16), np.uint8)
+    >>> table = KeyTable([b"age", b"label"])
+    >>> table.find(data, np.array([3, 0, 0]), np.array([5, 3, 2])).tolist()
+    [1, 0, -1]
+    """
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self.keys = tuple(keys)
+        self.index = {key: number for number, key in enumerate(self.keys)}
+        longest = max(map(len, self.keys), default=0)
+        self._n_words = -(-longest // LANE_BYTES)
+        self._is_length = np.zeros(longest + 2, np.bool_)  # the last entry: any longer
+        self._is_length[[len(key) for key in self.keys]] = True
+        n_keys = len(self.keys)
+        lengths = np.fromiter(map(len, self.keys), np.int64, n_keys)
+        padded = b"".join(key.ljust(self._n_words * LANE_BYTES, b"\0") for key in self.keys)
+        self._words = np.frombuffer(padded, "<u8").reshape(n_keys, self._n_words)
+        self._lengths = lengths
+        self._multiplier = np.uint64(_MULTIPLIER)
+        while True:
+            prints = lengths.astype(np.uint64)
+            for column in self._words.T:
+                prints = self._fold(prints, column)
+            if np.unique(prints).size == n_keys:
+                break
+            self._multiplier += np.uint64(2)  # two keys with one fingerprint: take another fold
+        self._order = np.argsort(prints)
+        self._prints = prints[self._order]
+
+    def _fold(
+        self, prints: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64]
+    ) -> npt.NDArray[np.uint64]:
+        prints = (prints ^ words) * self._multiplier
+        prints ^= prints >> _SHIFT
+        return prints
+
+    def find(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int64]:
+        """Look up the byte string at each of many places.
+
+        Parameters
+        ----------
+        data : uint8, shape (n_bytes,)
+            The buffer; 8 bytes or more follow the last string.
+        starts, lengths : int64, shape (n,)
+
+        Returns
+        -------
+        int64, shape (n,)
+            The number of the key in `keys`, -1 for none of them.
+        """
+        ids = np.full(starts.size, -1, np.int64)
+        if not self.keys:
+            return ids
+        fits = self._is_length[np.minimum(lengths, self._is_length.size - 1)]
+        some = np.flatnonzero(fits)
+        starts, lengths = starts[some], lengths[some]
+        words = lanes(data)
+        found = []
+        prints = lengths.astype(np.uint64)
+        for place in range(self._n_words):
+            left = np.clip(lengths - place * LANE_BYTES, 0, LANE_BYTES)
+            # Where nothing is left any word will do; the start is surely inside the buffer.
+            at = np.where(left > 0, starts + place * LANE_BYTES, starts)
+            word = words[at] & _LOW_BYTES[left]
+            found.append(word)
+            prints = self._fold(prints, word)
+        places = np.minimum(np.searchsorted(self._prints, prints), len(self.keys) - 1)
+        guess = self._order[places]
+        is_key = self._lengths[guess] == lengths
+        for column, word in zip(self._words.T, found, strict=True):
+            is_key &= column[guess] == word
+        ids[some[is_key]] = guess[is_key]
+        return ids

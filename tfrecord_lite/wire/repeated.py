@@ -1,0 +1,299 @@
+"""All values of a repeated field of N messages, in whatever form they are stored.
+
+A repeated number is stored *packed*, as one chunk of values laid end to end
+behind one tag; or unpacked, a tag before each value; or as any mixture, in
+which case all values count, in order. Strings are always one by one.
+
+Nearly every message of this kind is one chunk, or one string, and nothing else.
+That form is read without splitting messages into fields; the others go through
+:func:`~.fields.tokenise`. Either way the values come as *runs* of bytes: a packed
+chunk is a run of many, an unpacked value a run of one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.wire.fields import I32, LEN, VARINT, Fields, WireError, tokenise
+from tfrecord_lite.wire.lanes import lanes
+from tfrecord_lite.wire.ragged import gather, row_splits
+from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, decode_run, read_varints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["Extents", "repeated_fixed32", "repeated_len", "repeated_varint", "varint_runs"]
+_GROUP_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extents:
+    """Where byte strings lie in a buffer; each array has the shape (n,)."""
+
+    start: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int64]
+
+
+def repeated_len(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    number: int,
+    depth: int = 0,
+) -> tuple[npt.NDArray[np.int64], Extents]:
+    """Find the values of a repeated string, bytes or message field.
+
+    Parameters
+    ----------
+    data, starts, stops, depth
+        As :func:`~.fields.tokenise`.
+    number : int
+        The field's number, below 16.
+
+    Returns
+    -------
+    counts : int64, shape (n,)
+        Values of each message.
+    values : Extents
+        Of all values, by message.
+
+    Raises
+    ------
+    WireError
+        As :func:`~.fields.tokenise`.
+    """
+    single = _single_chunks(data, starts, stops, number)
+    if single is not None:
+        begin, is_single = single
+        if is_single.all():
+            return np.ones(starts.size, np.int64), Extents(begin, stops - begin)
+    fields = tokenise(data, starts, stops, depth)
+    fields = fields.only((fields.number == number) & (fields.wire_type == LEN))
+    counts = np.bincount(fields.owner, minlength=starts.size).astype(np.int64, copy=False)
+    return counts, Extents(fields.start, fields.stop - fields.start)
+
+
+def repeated_varint(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    number: int,
+    depth: int = 0,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Read all values of a repeated ``int64`` or ``uint64`` field, as int64.
+
+    Parameters
+    ----------
+    data, starts, stops, number, depth
+        As :func:`repeated_len`.
+
+    Returns
+    -------
+    counts : int64, shape (n,)
+        Values of each message.
+    values : int64, shape (counts.sum(),)
+        Of all messages, end to end; owns its memory.
+
+    Raises
+    ------
+    WireError
+        As :func:`~.fields.tokenise`, and for a chunk that ends inside a value or a
+        value of more than 10 bytes.
+    """
+    owner, begin, length = _runs(data, starts, stops, number, VARINT, depth)
+    try:
+        per_run, values = varint_runs(data, begin, length)
+    except WireError as error:
+        raise WireError(int(owner[error.message]), error.offset, error.detail) from None
+    return _per_message(owner, starts.size, per_run), values
+
+
+def varint_runs(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Decode runs of varints, as the packed chunks of many messages.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+    starts, lengths : int64, shape (n,)
+        The extent of each run in `data`.
+
+    Returns
+    -------
+    counts : int64, shape (n,)
+        Values of each run.
+    values : int64, shape (counts.sum(),)
+        Of all runs, end to end; owns its memory.
+
+    Raises
+    ------
+    WireError
+        For a run that ends inside a value, or holds one of more than 10 bytes; its
+        `message` is the number of the run.
+    """
+    if 0 < int(lengths.max(initial=0)) <= MAX_VARINT_BYTES and int(lengths.min()) > 0:
+        numbers, sizes = read_varints(lanes(data), starts)  # perhaps one each
+        if (sizes == lengths).all():
+            return np.ones(starts.size, np.int64), numbers.view(np.int64)
+    counts = np.empty(starts.size, np.int64)
+    # Room for one value a byte; what is not needed of it is never touched, and given back.
+    values = np.empty(int(lengths.sum()), np.int64)
+    n_values = first = 0
+    for last in _groups(lengths):
+        run = slice(first, last)
+        try:
+            counts[run], some = _decode_runs(gather(data, starts[run], lengths[run]), lengths[run])
+        except WireError as error:
+            number = first + error.message
+            raise WireError(number, int(starts[number]), error.detail) from None
+        values[n_values : n_values + some.size] = some
+        n_values += some.size
+        first = last
+    values.resize(n_values, refcheck=False)
+    return counts, values
+
+
+def _groups(lengths: npt.NDArray[np.int64]) -> list[int]:
+    """Divide runs into groups that fit the cache; return the end of each group."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    if total <= _GROUP_BYTES:
+        return [lengths.size]
+    cuts = np.searchsorted(ends, np.arange(_GROUP_BYTES, total, _GROUP_BYTES))
+    return [*np.unique(cuts[cuts > 0]).tolist(), lengths.size]
+
+
+def _decode_runs(
+    data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """Decode runs that lie end to end: counts and values, as :func:`varint_runs`."""
+    values, lasts = decode_run(data)
+    ends = row_splits(lengths)
+    is_cut = (lengths > 0) & (data[ends[1:] - 1] >= 0x80)
+    # A number of more than eight bytes is rare, so a look at how many are long is cheap.
+    is_long = np.empty(0, np.int64)
+    if values.dtype == np.int64:
+        is_long = np.flatnonzero(np.diff(lasts, prepend=-1) > MAX_VARINT_BYTES)
+    if is_cut.any() or is_long.size:
+        bad = np.flatnonzero(is_cut)[:1].tolist()
+        if is_long.size:
+            last = int(lasts[is_long[0]])
+            bad.append(int(np.searchsorted(ends, last, side="right")) - 1)
+        detail = "a chunk of numbers holds one that does not end inside it, or within 10 bytes"
+        raise WireError(min(bad), 0, detail)
+    return np.diff(np.searchsorted(lasts, ends)), values
+
+
+def repeated_fixed32(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    number: int,
+    depth: int = 0,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """Read all values of a repeated ``float`` or ``fixed32`` field, as their 32 bits.
+
+    Parameters
+    ----------
+    data, starts, stops, number, depth
+        As :func:`repeated_len`.
+
+    Returns
+    -------
+    counts : int64, shape (n,)
+    values : uint32, shape (counts.sum(),)
+        Owns its memory.
+
+    Raises
+    ------
+    WireError
+        As :func:`~.fields.tokenise`, and for a chunk of a length that is no multiple of 4.
+    """
+    owner, begin, length = _runs(data, starts, stops, number, I32, depth)
+    odd = np.flatnonzero(length & 3)
+    if odd.size:
+        run = int(odd[0])
+        detail = f"a packed chunk has {length[run]} bytes, expected a multiple of 4"
+        raise WireError(int(owner[run]), int(begin[run]), detail)
+    values = gather(data, begin, length).view("<u4")
+    return _per_message(owner, starts.size, length >> 2), values
+
+
+def _per_message(
+    owner: npt.NDArray[np.int64], n_messages: int, per_run: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Add up the values of each message's runs."""
+    if owner.size == n_messages and (owner[1:] > owner[:-1]).all():  # one run each
+        return per_run
+    counts = np.zeros(n_messages, np.int64)
+    np.add.at(counts, owner, per_run)
+    return counts
+
+
+def _runs(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    number: int,
+    unpacked: int,
+    depth: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find the runs of values of each message: owner, start and length of each run.
+
+    A packed chunk is a run of values; an unpacked value is a run of one.
+    """
+    everyone = np.arange(starts.size)
+    single = _single_chunks(data, starts, stops, number)
+    if single is None:
+        return everyone, everyone, everyone
+    begin, is_single = single
+    if is_single.all():
+        return everyone, begin, stops - begin
+    rest = np.flatnonzero(~is_single & (starts < stops))
+    kept = np.flatnonzero(is_single)
+    if rest.size == 0:
+        return kept, begin[kept], (stops - begin)[kept]
+    fields = _tokenise_some(data, starts, stops, rest, depth)
+    is_value = (fields.wire_type == LEN) | (fields.wire_type == unpacked)
+    fields = fields.only((fields.number == number) & is_value)
+    owner = np.concatenate([kept, rest[fields.owner]])
+    order = np.argsort(owner, kind="stable")
+    starts_of_runs = np.concatenate([begin[kept], fields.start])[order]
+    lengths = np.concatenate([(stops - begin)[kept], fields.stop - fields.start])[order]
+    return owner[order], starts_of_runs, lengths
+
+
+def _tokenise_some(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    some: npt.NDArray[np.int64],
+    depth: int,
+) -> Fields:
+    """Tokenise some of the messages; the owners are numbers within `some`."""
+    try:
+        return tokenise(data, starts[some], stops[some], depth)
+    except WireError as error:
+        raise WireError(int(some[error.message]), error.offset, error.detail) from None
+
+
+def _single_chunks(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    number: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
+    """Find messages that are one LEN field and nothing else, and where its value starts."""
+    if starts.size == 0:
+        return None
+    lengths, sizes = read_varints(lanes(data), starts + 1)
+    begin = starts + 1 + sizes
+    room = stops - begin
+    is_single = (
+        (data[starts] == number << 3 | LEN) & (room >= 0) & (lengths == room.astype(np.uint64))
+    )
+    return begin, is_single & (sizes <= MAX_VARINT_BYTES) & (stops > starts)
