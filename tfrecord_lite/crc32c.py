@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-__all__ = ["crc32c", "crcs_of", "length_crcs", "mask", "masked_crc32c"]
+__all__ = ["crc32c", "crcs_of", "length_crcs", "mask", "masked_crc32c", "unmask"]
 
 _MASK_DELTA = 0xA282EAD8
 _LENGTH_BYTES = 8
@@ -75,6 +75,12 @@ def mask(crcs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """
     rotated = (crcs >> np.uint32(15)) | (crcs << np.uint32(17))
     return rotated + np.uint32(_MASK_DELTA)
+
+
+def unmask(masked: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Undo :func:`mask`."""
+    rotated = masked - np.uint32(_MASK_DELTA)
+    return (rotated >> np.uint32(17)) | (rotated << np.uint32(15))
 
 
 def crcs_of(records: Iterable[Buffer], n_records: SupportsIndex) -> npt.NDArray[np.uint32]:

@@ -16,7 +16,8 @@ Reading takes three steps, and only the first is a Python loop:
 1. *scan*: hop from head to head, believing each length for the moment;
 2. *check the heads*: the CRCs of all lengths at once. The first that is wrong
    ends the block, since every hop behind it was a guess;
-3. *check the data*: one CRC call a record, one comparison for all.
+3. *check the data*: one CRC call a record, or for many short ones a single call
+   over all of them (:mod:`tfrecord_lite.crc_join`).
 
 :class:`FrameDecoder` does this for a stream that comes in pieces of any size.
 :func:`frame` goes the other way, for many records at once.
@@ -29,7 +30,6 @@ than the buffer grows it step by step, as the bytes come in (rule R6).
 from __future__ import annotations
 
 import struct
-import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ import numpy as np
 
 from tfrecord_lite import crc32c
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
+from tfrecord_lite.crc_join import MAX_RUN_BYTES, run_matches
 from tfrecord_lite.errors import DataLossError, Reason
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ _LEAST_ROOM_BYTES = 64 * 1024
 
 _MOST_AHEAD_BYTES = 64 * 1024 * 1024
 """How much room is made at the most for records that are wanted but not there yet."""
+
+_FEW_RECORDS, _LONG_RECORD_BYTES = 64, 4096
+"""With fewer records, or longer ones, each is checked by itself."""
+
+_RUN_RECORDS = 4096
+"""How many short records are checked at once."""
 
 _HEAD = np.dtype([("length", "<u8"), ("crc", "<u4")])
 _FOOT = np.dtype("<u4")
@@ -272,12 +279,32 @@ class FrameDecoder:
         edges = self._next_edges(n_records)
         if edges is None:
             return None
-        view, bounds = self._view, np.array(edges, np.int64)
+        bounds = np.array(edges, np.int64)
         offsets, lengths = bounds[:-1] + HEAD_BYTES, np.diff(bounds) - OVERHEAD_BYTES
         span = Span(0, self.source, self._n_given, self._base - HEAD_BYTES)
+        if self._are_all_sound(offsets, bounds[1:] - FOOT_BYTES):
+            self._give(bounds, offsets.size)
+            return Block(self._buffer, offsets, lengths, (span,))
+        view = self._view
         records = [view[a + HEAD_BYTES : b - FOOT_BYTES] for a, b in pairwise(edges)]
         n_sound = self._admit(records, bounds)
         return Block(self._buffer, offsets[:n_sound], lengths[:n_sound], (span,))
+
+    def _are_all_sound(self, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> bool:
+        """Check the data of many short records at once; False also where that does not pay."""
+        n_records = starts.size
+        if not self.verify:
+            return True
+        if n_records < _FEW_RECORDS or stops[-1] - starts[0] > n_records * _LONG_RECORD_BYTES:
+            return False
+        plain = crc32c.unmask(_rows(self._buffer, _FOOT)[stops])
+        for first in range(0, n_records, _RUN_RECORDS):
+            run = slice(first, first + _RUN_RECORDS)
+            if stops[run][-1] - starts[first] > MAX_RUN_BYTES:
+                return False
+            if not run_matches(self._buffer, starts[run], stops[run], plain[run]):
+                return False
+        return True
 
     def next_records(self) -> list[bytes] | None:
         """Give out all whole records as :meth:`next_block`, each as ``bytes`` of its own."""
@@ -420,10 +447,16 @@ class FrameDecoder:
         view, at = self._view, self._next
         last = self._stop - OVERHEAD_BYTES
         found: list[int] = []
-        most = sys.maxsize if n_records is None else n_records - len(self._heads)
-        while at <= last and len(found) < most:
-            found.append(at)
-            at += _read_length(view, at)[0] + OVERHEAD_BYTES
+        if n_records is None:
+            while at <= last:
+                found.append(at)
+                at += _read_length(view, at)[0] + OVERHEAD_BYTES
+        else:
+            for _ in range(n_records - len(self._heads)):
+                if at > last:
+                    break
+                found.append(at)
+                at += _read_length(view, at)[0] + OVERHEAD_BYTES
         if at > self._stop:  # the last one is not whole
             at = found.pop()
         if not found and (at == self._next and self._next_length is not None):
@@ -487,11 +520,15 @@ class FrameDecoder:
                 self._error = self._loss(Reason.DATA_CRC, detail)
                 if n_sound == 0:
                     raise self._error
+        self._give(edges, n_sound)
+        return n_sound
+
+    def _give(self, edges: npt.NDArray[np.int64], n_sound: int) -> None:
+        """Count the first records between these edges as given out."""
         self._heads = self._heads[n_sound:]
         self._n_given += n_sound
         self._mean_bytes = int(edges[n_sound] - edges[0]) // n_sound + 1
         self._start = int(edges[n_sound])
-        return n_sound
 
     def _loss(self, reason: Reason, detail: str) -> DataLossError:
         """Build the error of the record at `_next`."""

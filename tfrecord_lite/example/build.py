@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     Flat: TypeAlias = npt.NDArray[Any] | BytesColumn
 
 _SHORT_BYTES = 256
-
-__all__ = ["Column", "Misfit", "dense", "padded", "ragged", "sparse", "strings", "var_len"]
-
-
 _MAX_GAPS = 2**20
 """Rows that the row ids of one message may leave empty: memory is not taken on a number's word."""
+
+__all__ = ["Column", "Misfit", "dense", "padded", "ragged", "sparse", "strings", "var_len"]
 
 
 class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makings of one
@@ -336,6 +334,8 @@ def _check(
     wrong = negative | (taken != items)
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
-        found = "rows of negative length" if negative[first] else f"rows of {taken[first]:.0f} items"
+        found = (
+            "rows of negative length" if negative[first] else f"rows of {taken[first]:.0f} items"
+        )
         detail = f"it makes {found}, there are {items[first]}"
         raise Misfit(first, Reason.BAD_PARTITION, column.key, detail)

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema.kinds import kind_of, without_tensorflow
+from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
 
 __all__ = [
     "FeatureSpec",
@@ -349,7 +349,7 @@ _PARTITIONS = (
 
 def _splits_dtype(dtype: Any) -> np.dtype[Any]:
     """Return int32 or int64 as a NumPy dtype, or say why not."""
-    found: np.dtype[Any] = np.dtype(without_tensorflow(dtype))
+    found = numpy_dtype(dtype)
     if found not in (np.dtype(np.int32), np.dtype(np.int64)):
         detail = f"row_splits_dtype must be int32 or int64, not {found.name}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)

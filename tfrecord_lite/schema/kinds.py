@@ -6,6 +6,7 @@ else. Its field number on the wire is the number of the :class:`Kind`.
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
-__all__ = ["Kind", "kind_of", "without_tensorflow"]
+__all__ = ["Kind", "kind_of", "numpy_dtype"]
 
 
 class Kind(IntEnum):
@@ -96,13 +97,14 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
         raise InvalidArgumentError(
             Reason.BAD_ARGUMENT, key=key, detail="missing dtype; give float32, int64 or string"
         )
-    word = without_tensorflow(dtype)
+    word = _without_tensorflow(dtype)
     if isinstance(word, str | type) and word in _WORDS:
         return _WORDS[word]
-    found = _numpy_dtype(word)
-    if found is None:
+    try:
+        found = numpy_dtype(dtype)
+    except TypeError:
         where = f" of feature {key!r}" if key is not None else ""
-        raise TypeError(f"not a dtype{where}: {dtype!r}; give float32, int64 or string")
+        raise TypeError(f"not a dtype{where}: {dtype!r}; give float32, int64 or string") from None
     if found.kind in "OSUT":
         return Kind.BYTES
     for kind in (Kind.FLOAT, Kind.INT64):
@@ -115,20 +117,38 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
     raise InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 
 
-def without_tensorflow(dtype: Any) -> Any:
+def _without_tensorflow(dtype: Any) -> Any:
     """Return the name of a TensorFlow dtype, anything else as it is."""
     # The class is asked: some of TensorFlow's dtypes have the property and fail to answer.
     return dtype.name if hasattr(type(dtype), "as_numpy_dtype") else dtype
 
 
-def _numpy_dtype(word: Any) -> np.dtype[Any] | None:
-    """Return NumPy's dtype for a name, scalar type or dtype, None if it is none of these."""
-    # Not simply np.dtype(word), which takes None for float64 and any class for object.
-    is_scalar_type = isinstance(word, type) and (issubclass(word, np.generic) or word is bool)
-    if not isinstance(word, np.dtype | str) and not is_scalar_type:
-        return None
+def numpy_dtype(given: object) -> np.dtype[Any]:
+    """Return NumPy's dtype for one of its names, a scalar type or a dtype.
+
+    Not simply ``np.dtype(given)``, which takes None for float64 and any class for object,
+    and reads a string as a small language, errors of syntax included.
+
+    Raises
+    ------
+    TypeError
+        If `given` is none of these.
+    """
+    word: Any = _without_tensorflow(given)
+    known = isinstance(word, np.dtype)
+    if isinstance(word, str):
+        known = _NAME.fullmatch(word) is not None
+    elif isinstance(word, type):
+        known = issubclass(word, np.generic) or word in _BUILTINS
     try:
-        found: np.dtype[Any] = np.dtype(word)
-    except TypeError:
-        return None
+        found: np.dtype[Any] | None = np.dtype(word) if known else None
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None:
+        raise TypeError(f"not a dtype: {given!r}")
     return found
+
+
+# A byte order, a name or code, and a unit of time: "float32", "<f4", "datetime64[s]".
+_NAME = re.compile(r"[<>=|]?[A-Za-z?][A-Za-z0-9_]*(\[\w+\])?", re.ASCII)
+_BUILTINS = frozenset({bool, int, float, complex, bytes, str, object})

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Self
 
-import numpy as np
-
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.checks import canonical
 from tfrecord_lite.schema.features import FeatureSpec
-from tfrecord_lite.schema.kinds import without_tensorflow
+from tfrecord_lite.schema.kinds import numpy_dtype
 
 __all__ = ["Original", "Schema"]
 
@@ -53,7 +51,7 @@ class Original:
 
     Examples
     --------
-    >>> Original(np.uint8, [28, 28])
+    >>> Original("uint8", [28, 28])
     Original(dtype='uint8', shape=(28, 28))
     """
 
@@ -73,9 +71,7 @@ def _dtype_name(dtype: Any) -> str:
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:
         return name
-    if dtype is None:
-        raise TypeError("None is not a dtype")
-    found = np.dtype(without_tensorflow(dtype))
+    found = numpy_dtype(dtype)
     if found.kind in "OSUT":
         return "string"
     if found.kind not in "biufc" and found.name not in _OTHER_DTYPES:
