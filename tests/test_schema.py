@@ -112,7 +112,7 @@ def test_other_dtypes_have_no_place_in_an_example(dtype: Any) -> None:
 
 @pytest.mark.parametrize(
     "dtype",
-    [1, 1.5, [], "junk", dict, TensorFlowDType("resource"), b"float32"],
+    [1, 1.5, [], "junk", ",f4", "2{", "", dict, TensorFlowDType("resource"), b"float32"],
     ids=repr,
 )
 def test_what_is_no_dtype_is_a_type_error(dtype: Any) -> None:
@@ -843,6 +843,12 @@ def feature(**members: Any) -> str:
         feature(dtype="float64"),
         feature(dtype="junk"),
         feature(dtype="junk", default_value=1),
+        feature(dtype="0{float32"),
+        feature(dtype=",float32"),
+        feature(dtype="3f4"),
+        feature(dtype="f4,f8"),
+        feature(dtype="S" + "9" * 30),
+        feature(original={"dtype": "0{float32"}),
         feature(shape="2"),
         feature(shape=[-1]),
         feature(shape=[10**30]),
