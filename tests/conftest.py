@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.corpus import ABSENT, corpus_path
 
@@ -19,6 +19,10 @@ _COMMON = settings(deadline=None, print_blob=True, suppress_health_check=[Health
 settings.register_profile("default", _COMMON, max_examples=200)
 settings.register_profile("ci", _COMMON, max_examples=200)
 settings.register_profile("long", _COMMON, max_examples=10_000)
+# For a first look: fails fast, with the first example found rather than the smallest.
+settings.register_profile(
+    "quick", _COMMON, max_examples=40, phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
 )

@@ -47,13 +47,17 @@ def corpus_path() -> Path | None:
     return None
 
 
-def corpus_files() -> list[ParameterSet]:
-    """Return the files as parameters: ``@pytest.mark.parametrize("sample", corpus_files())``."""
+def corpus_files(kind: str | None = None) -> list[ParameterSet]:
+    """Return the files as parameters: ``@pytest.mark.parametrize("sample", corpus_files())``.
+
+    With `kind`, only those of one: "example", "sequence_example", "elwc", "tfevents".
+    """
     folder = corpus_path()
     if folder is None:
         return [pytest.param(None, id="absent", marks=pytest.mark.skip(reason=ABSENT))]
     lines = (folder / "TRUTH.jsonl").read_text("utf-8").splitlines()
     truths = [json.loads(line) for line in lines if line]
+    truths = [truth for truth in truths if kind in (None, truth["kind"])]
     if not truths:
         message = f"{folder / 'TRUTH.jsonl'} is empty"
         raise ValueError(message)

@@ -1,6 +1,7 @@
 """A batch of Example messages: layouts first, the general way for the rest.
 
-The first message that has not been read yet, and a few more, teach a
+A batch of a few goes to the protobuf runtime (:mod:`.few`). Of a larger one:
+the first message that has not been read yet, and some more, teach a
 :class:`~.layout.Layout`; all messages that match it are read by it. So it goes on
 while layouts pay; :class:`~.lists.AnyEncoding` reads what is left. What layouts
 there were is remembered, so the next batch learns nothing anew.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from tfrecord_lite.example.few import FewMessages
     from tfrecord_lite.example.layout import Layout, Match
     from tfrecord_lite.example.lists import Flat
     from tfrecord_lite.wire.keys import KeyTable
@@ -33,8 +35,12 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Lists"]
 
 _MAX_LAYOUTS = 4
+_MAX_FAILED = 2
+"""So many layouts are learnt in vain before the rest is read the general way."""
 _SAMPLES = 4
-_WORTH_A_LAYOUT = 32
+_FEW = 4
+"""So many messages are read by the protobuf runtime, which has no start-up to pay for."""
+_WORTH_A_LAYOUT = 5
 """Fewer messages than these are read the general way at once."""
 _MOST_CELLS = 4_000_000
 """Features times messages that are read the general way in one go; sets the memory that takes."""
@@ -104,38 +110,42 @@ class Batch:
     ) -> None:
         self.n_messages = starts.size
         self.data = data
-        self._parts: list[tuple[npt.NDArray[np.int64], Match | AnyEncoding]] = []
+        self._parts: list[tuple[npt.NDArray[np.int64], Match | AnyEncoding | FewMessages]] = []
         left = np.arange(starts.size)
+        if 0 < left.size <= _FEW and (few := _read_few(data, starts, stops, table)):
+            self._parts.append((left, few))
+            return
         used: list[Layout] = []
         remembered = list(layouts)
-        while left.size >= _WORTH_A_LAYOUT and len(used) < _MAX_LAYOUTS:
+        n_failed = 0
+        while left.size >= _WORTH_A_LAYOUT and len(used) < _MAX_LAYOUTS and n_failed < _MAX_FAILED:
             layout = remembered.pop(0) if remembered else None
             is_new = layout is None
             if layout is None:
-                few = left[np.linspace(0, left.size - 1, _SAMPLES).astype(np.int64)]
-                layout = learn(data, starts[few], stops[few], table)
-                if layout is None:
-                    break
-            match = layout.match(data, starts[left], stops[left])
-            if match.n_messages:
-                used.append(layout)
-                chosen = left if match.chosen is None else left[match.chosen]
-                self._parts.append((chosen, match))
+                # Around the middle, and elsewhere the next time: the first may be an odd one.
+                places = np.linspace(0, left.size - 1, _SAMPLES + n_failed).astype(np.int64)
+                some = left[np.roll(places, -(_SAMPLES // 2))]
+                layout = learn(data, starts[some], stops[some], table)
+            match = layout.match(data, starts[left], stops[left]) if layout else None
+            if layout is None or match is None or match.n_messages < _WORTH_A_LAYOUT:
+                n_failed += is_new
+                continue
+            used.append(layout)
             if match.chosen is None:
+                self._parts.append((left, match))
                 left = left[:0]
-            elif match.n_messages:
-                is_left = np.ones(left.size, np.bool_)
-                is_left[match.chosen] = False
-                left = left[is_left]
-            if is_new and match.n_messages < _WORTH_A_LAYOUT:
                 break
+            self._parts.append((left[match.chosen], match))
+            is_left = np.ones(left.size, np.bool_)
+            is_left[match.chosen] = False
+            left = left[is_left]
         if used:
             layouts[:] = used
         most = max(_MOST_CELLS // max(len(table.keys), 1), 1)
         for first in range(0, left.size, most):
-            some = left[first : first + most]
-            with _numbers_in(some):
-                self._parts.append((some, AnyEncoding(data, starts[some], stops[some], table)))
+            rest = left[first : first + most]
+            with _numbers_in(rest):
+                self._parts.append((rest, AnyEncoding(data, starts[rest], stops[rest], table)))
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys of messages that are not in the table, about `limit` at the most."""
@@ -173,6 +183,20 @@ class Batch:
         places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in self._parts]
         flat = _merge(kind, int(splits[-1]), places, found)
         return Lists(self.n_messages, kinds, Values(counts, flat))
+
+
+def _read_few(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    table: KeyTable,
+) -> FewMessages | None:
+    from tfrecord_lite.example.few import FewMessages, NotSure  # noqa: PLC0415 - not light
+
+    try:
+        return FewMessages(data, starts, stops, table)
+    except NotSure:
+        return None
 
 
 @contextmanager

@@ -114,6 +114,8 @@ def dense(column: Column, feature: Dense, *, single: bool) -> npt.NDArray[Any] |
     r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
     shape = feature.shape if single else (column.n_messages, *feature.shape)
     flat = column.flat
+    if len(shape) != 1 and isinstance(flat, BytesColumn):
+        flat = flat.to_numpy()  # a column has one dimension
     if column.count == feature.size:
         return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
     if feature.default is None:
@@ -203,11 +205,14 @@ def ragged(
         uniform = None
         if isinstance(partition, RaggedFeature.UniformRowLength):
             uniform = partition.length
-            lengths, rows = _uniform(values, items, uniform, single=single)
-            if not isinstance(inner, RaggedTensor):
-                n_rows = int(rows.sum()) if partition.length or not single else 1
+            is_plain = not isinstance(inner, RaggedTensor)
+            if uniform == 0:
+                lengths, rows = _uniform_0(values, items, single=single, is_plain=is_plain)
+            else:
+                lengths, rows = _uniform(values, items, uniform)
+            if is_plain:
                 inner = _values(inner)
-                inner = inner.reshape(n_rows, partition.length, *inner.shape[1:])
+                inner = inner.reshape(int(rows.sum()), uniform, *inner.shape[1:])
                 items = rows
                 continue
         else:
@@ -226,19 +231,25 @@ def ragged(
 
 
 def _uniform(
-    values: Column, items: npt.NDArray[np.int64], length: int, *, single: bool
+    values: Column, items: npt.NDArray[np.int64], length: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Cut each message's items into rows of one length (rule G3); lengths, rows of each message."""
-    if length == 0 and not single:  # how many there are in each message, nothing says (rule G4)
-        detail = "rows of length 0 cannot be counted, so there are none in a batch"
-        raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
-    if length == 0:
-        values.refuse(items != 0, Reason.BAD_PARTITION, "{} values cannot make rows of length 0")
-        return np.empty(0, np.int64), np.zeros_like(items)
     detail = f"the rows of {{}} values do not divide into rows of {length}"
     values.refuse(items % length != 0, Reason.BAD_PARTITION, detail)
     rows = items // length
     return np.full(int(rows.sum()), length), rows
+
+
+def _uniform_0(
+    values: Column, items: npt.NDArray[np.int64], *, single: bool, is_plain: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Do the same for length 0: a plain vector is one row, of anything else there are none."""
+    if not single:  # how many there are in each message, nothing says (rule G4)
+        detail = "rows of length 0 cannot be counted, so there are none in a batch"
+        raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
+    wrong = (values.counts if is_plain else items) != 0
+    values.refuse(wrong, Reason.BAD_PARTITION, "{} values cannot make rows of length 0")
+    return np.empty(0, np.int64), np.full_like(items, is_plain)
 
 
 def _partition(

@@ -11,7 +11,6 @@ of one.
 from __future__ import annotations
 
 from itertools import pairwise
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExampleDecoder", "decode_example", "decode_examples"]
 
-_FEW = 8
+_FEW = 4
 """So few messages are read one by one."""
 _MOST_KEYS = 20_000
 _MOST_CELLS = 4_000_000
@@ -133,27 +132,21 @@ class ExampleDecoder:
 
 
 def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Row:
-    """Decode one message, with the protobuf runtime."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light, see messages
-
-    from tfrecord_lite.messages import Example  # noqa: PLC0415
+    """Decode one message, with the protobuf runtime where that knows all."""
+    from tfrecord_lite.example.few import NotSure, array_of, features_of  # noqa: PLC0415
 
     try:
-        features = Example.FromString(serialized).features.feature
-    except DecodeError as error:
-        raise _malformed(block or as_block([serialized]), i, str(error)) from None
-    row: Row = {}
-    for key, feature in features.items():
-        kind = feature.WhichOneof("kind")
-        if kind == "bytes_list":
-            row[key] = np.array([*feature.bytes_list.value, None], object)[:-1]
-        elif kind == "int64_list":
-            row[key] = np.array(feature.int64_list.value, np.int64)
-        elif kind == "float_list":
-            values = list(feature.float_list.value)
-            if isnan(sum(values)):  # some are, perhaps, and Python's floats lose bits of those (P3)
-                return ExampleDecoder()._rows(as_block([serialized]))[0]  # noqa: SLF001
-            row[key] = np.array(values, np.float32)
+        row = {}
+        for name, feature in features_of(serialized).items():
+            kind, values = array_of(feature)
+            if kind and values is not None:
+                row[name] = values
+    except NotSure:
+        block = as_block([serialized]) if block is None else block[i : i + 1]
+        try:
+            return ExampleDecoder()._rows(block)[0]  # noqa: SLF001
+        except WireError as error:
+            raise _malformed(block, 0, error.detail) from None
     return row
 
 

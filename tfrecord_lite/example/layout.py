@@ -358,8 +358,11 @@ def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[Slot | None, i
             starts.append(content)
             payload = chunk
             form = _form(kind, view[chunk:stop])
+            if kind == Kind.FLOAT and (stop - chunk) % 4:
+                return none
     length = stop - payload
-    holes = [] if payload == stop else [_hole(view, start, entry, length) for start in starts]
+    is_bare = payload == stop and form is not Form.STRING  # an empty string is a value like any
+    holes = [] if is_bare else [_hole(view, start, entry, length) for start in starts]
     if any(hole.width > _MAX_HOLE_BYTES for hole in holes):
         return none
     head, name = bytes(view[entry:payload]), bytes(view[key:value])

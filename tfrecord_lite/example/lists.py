@@ -15,7 +15,9 @@ runtime makes of the same bytes:
 - of several kinds in a Feature the last counts, and a kind that comes again
   adds its values, unless another came between;
 - an entry without key has the key "", one without value has no kind;
-- unknown fields are skipped; keys must be UTF-8.
+- unknown fields are skipped, but an entry that has one is an unknown field itself:
+  so has it the runtime's C core;
+- keys must be UTF-8.
 
 Only the features asked for are looked into; the others, as far as their keys.
 """
@@ -63,7 +65,7 @@ class Values:
     counts: npt.NDArray[np.int64] | int
     """Values of each list; a plain number if all have as many."""
     flat: Flat
-    """All of them; for bytes, where they are in the buffer."""
+    """All of them; for bytes, where they are in the buffer, or an object array."""
 
 
 @contextmanager
@@ -112,17 +114,22 @@ class AnyEncoding:
         entries = _entries(data, starts, stops)
         with _errors_of(entries.owner):
             parts = tokenise(data, entries.start, entries.stop, depth=2)
-        ids, self._unknown = _keys(data, parts, entries, table)
+        ids, is_void, self._unknown = _keys(data, parts, entries, table)
 
         # The last entry with a key counts: of several writes to one place, the last remains.
         last = np.full(len(table.keys) * self.n_messages, -1, np.int64)
-        known = np.flatnonzero(ids >= 0)
+        known = np.flatnonzero((ids >= 0) & ~is_void)
         last[ids[known] * self.n_messages + entries.owner[known]] = known
         filled = np.flatnonzero(last >= 0)
         values = _values_of(_submessages(parts, VALUE), last[filled], entries.owner.size)
         with _errors_of(entries.owner[last[filled[values.owner]]]):
             found = tokenise(data, values.start, values.stop, depth=3)
         self._set_lists(found, filled[values.owner[found.owner]], last.size)
+        counts = np.zeros(ids.size, np.bool_)
+        counts[last[filled]] = True
+        put_aside = np.flatnonzero((ids >= 0) & ~counts)
+        if put_aside.size:
+            self._check(_submessages(parts, VALUE), put_aside, entries.owner)
         self._values: dict[Kind, tuple[npt.NDArray[np.int64], Flat]] = {}
 
     def _set_lists(self, found: Fields, cell: npt.NDArray[np.int64], n_cells: int) -> None:
@@ -137,10 +144,30 @@ class AnyEncoding:
             last_other = np.full(n_cells, -1, np.int64)
             last_other[cell[is_other]] = np.flatnonzero(is_other)
             counts = np.arange(cell.size) > last_other[cell]
+            self._check_lists(found.only(~counts), cell[~counts] % self.n_messages)
             found, cell = found.only(counts), cell[counts]
         self._kind = kind
         self._lists = found
         self._cell = cell
+
+    def _check(
+        self, values: Fields, entries: npt.NDArray[np.int64], message: npt.NDArray[np.int64]
+    ) -> None:
+        """Refuse malformed values that do not count; so does the runtime."""
+        values = _values_of(values, entries, message.size)
+        owner = message[entries[values.owner]]
+        with _errors_of(owner):
+            found = tokenise(self._data, values.start, values.stop, depth=3)
+        found = found.only((found.number <= Kind.INT64) & (found.wire_type == LEN))
+        self._check_lists(found, owner[found.owner])
+
+    def _check_lists(self, lists: Fields, message: npt.NDArray[np.int64]) -> None:
+        """Refuse malformed lists that do not count."""
+        for kind, read in LIST_READERS.items():
+            chosen = np.flatnonzero(lists.number == kind)
+            some = lists.take(chosen)
+            with _errors_of(message[chosen]):
+                read(self._data, some.start, some.stop, LIST_VALUE, 4)
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys that are not in the table, so many at the most."""
@@ -204,11 +231,15 @@ def _entries(
 
 def _keys(
     data: npt.NDArray[np.uint8], parts: Fields, entries: Fields, table: KeyTable
-) -> tuple[npt.NDArray[np.int64], Extents]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], Extents]:
     """Find the number of each entry's key, -1 for one not in the table; check all of them.
 
-    Also return where the keys are that are not in the table.
+    Also return which entries are void for an unknown field in them, and where the keys
+    are that are not in the table.
     """
+    is_known = (parts.wire_type == LEN) & ((parts.number == KEY) | (parts.number == VALUE))
+    is_void = np.zeros(entries.owner.size, np.bool_)
+    is_void[parts.owner[~is_known]] = True
     keys = _submessages(parts, KEY)
     start = entries.start.copy()
     length = np.zeros_like(start)  # an entry without key has the key ""
@@ -221,8 +252,8 @@ def _keys(
     unsure = keys.only(is_unsure)
     with _errors_of(entries.owner[unsure.owner]):
         _check_utf8(data, unsure.start, unsure.stop - unsure.start)
-    unknown = np.flatnonzero(ids < 0)
-    return ids, Extents(start[unknown], length[unknown])
+    unknown = np.flatnonzero((ids < 0) & ~is_void)
+    return ids, is_void, Extents(start[unknown], length[unknown])
 
 
 def _check_utf8(

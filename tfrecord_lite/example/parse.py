@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import build
 from tfrecord_lite.example.batch import Batch
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+    from tfrecord_lite.columns import RaggedTensor, SparseTensor
     from tfrecord_lite.example.layout import Layout
     from tfrecord_lite.schema import FeatureSpec, Prepared
 
@@ -198,6 +199,8 @@ class ExampleParser:
         flat: Any = lists.flat
         if isinstance(flat, Extents):
             flat = build.strings(batch.data, flat, as_column=self._strings == "column")
+        elif kind is Kind.BYTES and self._strings == "column":
+            flat = BytesColumn.from_list(flat.tolist())
         return Column(key, lists, flat)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -293,7 +293,7 @@ def _walk(
         elif wire_type == START_GROUP:
             group_start = start if not groups else group_start
             groups.append(number)
-            if len(groups) + depth >= _MAX_DEPTH:
+            if len(groups) + depth > _MAX_DEPTH:
                 raise WireError(message, start, f"groups nest deeper than {_MAX_DEPTH}")
         elif wire_type == END_GROUP and groups and groups[-1] == number:
             groups.pop()

@@ -23,6 +23,9 @@ __all__ = ["KeyTable"]
 _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(LANE_BYTES + 1)], np.uint64)
 """Entry n keeps the low n bytes of a word."""
 
+_LONG_BYTES = 256
+"""Longer keys are compared as they are."""
+
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _SHIFT = np.uint64(29)
 
@@ -46,25 +49,31 @@ class KeyTable:
     def __init__(self, keys: Sequence[bytes]) -> None:
         self.keys = tuple(keys)
         self.index = {key: number for number, key in enumerate(self.keys)}
-        longest = max(map(len, self.keys), default=0)
-        self._n_words = -(-longest // LANE_BYTES)
-        self._is_length = np.zeros(longest + 2, np.bool_)  # the last entry: any longer
-        self._is_length[[len(key) for key in self.keys]] = True
-        n_keys = len(self.keys)
-        lengths = np.fromiter(map(len, self.keys), np.int64, n_keys)
-        padded = b"".join(key.ljust(self._n_words * LANE_BYTES, b"\0") for key in self.keys)
-        self._words = np.frombuffer(padded, "<u8").reshape(n_keys, self._n_words)
-        self._lengths = lengths
+        short = [number for number, key in enumerate(self.keys) if len(key) <= _LONG_BYTES]
+        self._long_lengths = {len(key) for key in self.keys if len(key) > _LONG_BYTES}
+        lengths = np.array([len(self.keys[number]) for number in short], np.int64)
+        self._n_words = -(-int(lengths.max(initial=0)) // LANE_BYTES)
+        self._is_length = np.zeros(_LONG_BYTES + 2, np.bool_)  # the last entry: any longer
+        self._is_length[lengths] = True
+        n_bytes = self._n_words * LANE_BYTES
+        padded = b"".join(self.keys[number].ljust(n_bytes, b"\0") for number in short)
+        words = np.frombuffer(padded, "<u8").reshape(len(short), self._n_words)
         self._multiplier = np.uint64(_MULTIPLIER)
         while True:
-            prints = lengths.astype(np.uint64)
-            for column in self._words.T:
+            prints = self._seed(lengths)
+            for column in words.T:
                 prints = self._fold(prints, column)
-            if np.unique(prints).size == n_keys:
+            if np.unique(prints).size == prints.size:
                 break
             self._multiplier += np.uint64(2)  # two keys with one fingerprint: take another fold
-        self._order = np.argsort(prints)
-        self._prints = prints[self._order]
+        # All of the short keys, by their fingerprints.
+        order = np.argsort(prints)
+        self._prints, self._words, self._lengths = prints[order], words[order], lengths[order]
+        self._numbers = np.array(short, np.int64)[order]
+
+    def _seed(self, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        """Start a fingerprint with the length, so that another fold parts any two keys."""
+        return lengths.astype(np.uint64) * self._multiplier
 
     def _fold(
         self, prints: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64]
@@ -93,14 +102,16 @@ class KeyTable:
             The number of the key in `keys`, -1 for none of them.
         """
         ids = np.full(starts.size, -1, np.int64)
-        if not self.keys:
+        if self._long_lengths:
+            self._find_long(data, starts, lengths, ids)
+        if not self._prints.size:
             return ids
         fits = self._is_length[np.minimum(lengths, self._is_length.size - 1)]
         some = np.flatnonzero(fits)
         starts, lengths = starts[some], lengths[some]
         words = lanes(data)
         found = []
-        prints = lengths.astype(np.uint64)
+        prints = self._seed(lengths)
         for place in range(self._n_words):
             left = np.clip(lengths - place * LANE_BYTES, 0, LANE_BYTES)
             # Where nothing is left any word will do; the start is surely inside the buffer.
@@ -108,10 +119,23 @@ class KeyTable:
             word = words[at] & _LOW_BYTES[left]
             found.append(word)
             prints = self._fold(prints, word)
-        places = np.minimum(np.searchsorted(self._prints, prints), len(self.keys) - 1)
-        guess = self._order[places]
+        guess = np.minimum(np.searchsorted(self._prints, prints), self._prints.size - 1)
         is_key = self._lengths[guess] == lengths
         for column, word in zip(self._words.T, found, strict=True):
             is_key &= column[guess] == word
-        ids[some[is_key]] = guess[is_key]
+        ids[some[is_key]] = self._numbers[guess[is_key]]
         return ids
+
+    def _find_long(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+        ids: npt.NDArray[np.int64],
+    ) -> None:
+        """Look up the long keys, one by one: there cannot be many of them in a buffer."""
+        view = memoryview(data)  # type: ignore[arg-type]
+        for place in np.flatnonzero(lengths > _LONG_BYTES).tolist():
+            start, length = int(starts[place]), int(lengths[place])
+            if length in self._long_lengths:
+                ids[place] = self.index.get(view[start : start + length].tobytes(), -1)

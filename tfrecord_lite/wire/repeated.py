@@ -173,7 +173,9 @@ def _decode_runs(
     """Decode runs that lie end to end: counts and values, as :func:`varint_runs`."""
     values, lasts = decode_run(data)
     ends = row_splits(lengths)
-    is_cut = (lengths > 0) & (data[ends[1:] - 1] >= 0x80)
+    is_cut = np.zeros(lengths.size, np.bool_)
+    filled = np.flatnonzero(lengths)
+    is_cut[filled] = data[ends[1:][filled] - 1] >= 0x80
     # A number of more than eight bytes is rare, so a look at how many are long is cheap.
     is_long = np.empty(0, np.int64)
     if values.dtype == np.int64:

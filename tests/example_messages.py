@@ -1,0 +1,484 @@
+"""Example messages in every legal encoding, their mutations, and what decodes them.
+
+The encoder takes its decisions from a function ``below(n)``, which returns a
+number from 0 to n - 1: a random generator's, or one that draws from Hypothesis.
+0 is always the plain choice, so that a counterexample shrinks to the plainest
+message that still shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from unittest import mock
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tests import reference_example as reference
+from tests.reference_example import (
+    ABSENT,
+    BYTES,
+    END_GROUP,
+    FLOAT,
+    I32,
+    I64,
+    INT64,
+    LEN,
+    NO_KIND,
+    START_GROUP,
+    VARINT,
+    Dialect,
+    Feature,
+    Refused,
+)
+from tfrecord_lite.example import batch as engine_batch
+from tfrecord_lite.example.batch import Batch
+from tfrecord_lite.example.layout import Match
+from tfrecord_lite.messages import Example
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.repeated import Extents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.batch import Lists
+    from tfrecord_lite.example.layout import Layout
+
+Below: TypeAlias = Callable[[int], int]
+Features: TypeAlias = dict[bytes, Feature]
+
+SPARE = 512
+
+# --- plain encoding
+
+
+def varint(number: int, size: int = 1) -> bytes:
+    """Encode a number, in `size` bytes or as many as it needs."""
+    number %= 2**64
+    out = bytearray()
+    while number >= 0x80 or len(out) + 1 < size:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def len_field(number: int, content: bytes) -> bytes:
+    return varint(number << 3 | LEN) + varint(len(content)) + content
+
+
+def plain_list(kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
+    """Encode a list as protobuf does: numbers packed."""
+    if not values:
+        return b""
+    match kind:
+        case reference.BYTES:
+            return b"".join(len_field(1, v) for v in values if isinstance(v, bytes))
+        case reference.FLOAT:
+            numbers = [v.to_bytes(4, "little") for v in values if isinstance(v, int)]
+        case _:
+            numbers = [varint(v) for v in values if isinstance(v, int)]
+    return len_field(1, b"".join(numbers))
+
+
+def plain_feature(feature: Feature) -> bytes:
+    if feature.kind == NO_KIND:
+        return b""
+    return len_field(feature.kind, plain_list(feature.kind, feature.values))
+
+
+def plain_entry(key: bytes, feature: Feature) -> bytes:
+    return len_field(1, len_field(1, key) + len_field(2, plain_feature(feature)))
+
+
+def plain(features: Features) -> bytes:
+    """Encode an Example as protobuf does."""
+    return len_field(1, b"".join(plain_entry(*item) for item in features.items()))
+
+
+# --- every legal encoding
+
+UNKNOWN_NUMBERS = (4, 15, 16, 2047, 2048, 2**28, 2**29 - 1)
+_KNOWN_TYPES = {BYTES: {LEN}, FLOAT: {LEN, I32}, INT64: {LEN, VARINT}}
+
+
+class Scribe:
+    """Writes Examples in unusual ways that mean the same.
+
+    Parameters
+    ----------
+    below : callable
+        Takes the decisions.
+    oddity : int, optional
+        One decision in so many is the unusual one.
+    length_bytes : int, optional
+        Longest varint for a length.
+    """
+
+    def __init__(self, below: Below, oddity: int = 6, length_bytes: int = 5) -> None:
+        self._below = below
+        self._oddity = oddity
+        self._length_bytes = length_bytes
+
+    def sometimes(self) -> bool:
+        return self._below(self._oddity) == self._oddity - 1
+
+    def varint(self, number: int, most: int = 10) -> bytes:
+        if not self.sometimes():
+            return varint(number)
+        return varint(number, 1 + self._below(most))
+
+    def tag(self, number: int, wire_type: int) -> bytes:
+        return self.varint(number << 3 | wire_type, 5)
+
+    def len_field(self, number: int, content: bytes) -> bytes:
+        return self.tag(number, LEN) + self.varint(len(content), self._length_bytes) + content
+
+    def unknown(self, known: dict[int, set[int]], deepest: int = 3) -> bytes:
+        """Write a field the reader does not know, for its number or for its wire type."""
+        types = [VARINT, LEN, I32, I64] + [START_GROUP] * (deepest > 0)
+        wire_type = types[self._below(len(types))]
+        numbers = [n for n, types in known.items() if wire_type not in types]
+        numbers = [*UNKNOWN_NUMBERS, *numbers]
+        number = numbers[self._below(len(numbers))]
+        tag = self.tag(number, wire_type)
+        match wire_type:
+            case reference.VARINT:
+                return tag + self.varint(self._below(2 ** (1 + self._below(64))))
+            case reference.LEN:
+                length = self._below(20)
+                return self.len_field(number, bytes(self._below(256) for _ in range(length)))
+            case reference.START_GROUP:
+                inner = [self.unknown({}, deepest - 1) for _ in range(self._below(3))]
+                return tag + b"".join(inner) + self.tag(number, END_GROUP)
+            case _:
+                length = 4 if wire_type == I32 else 8
+                return tag + bytes(self._below(256) for _ in range(length))
+
+    def with_unknown(self, parts: Iterable[bytes], known: dict[int, set[int]]) -> bytes:
+        """Join fields, unknown ones between them."""
+        out = bytearray()
+        for part in [*parts, b""]:
+            while self.sometimes():
+                out += self.unknown(known)
+            out += part
+        return bytes(out)
+
+    def pieces(self, n: int) -> list[slice]:
+        """Cut n items into runs, some of them maybe empty."""
+        cuts = [0]
+        while self.sometimes():
+            cuts.append(min(n, cuts[-1] + self._below(n + 1)))
+        cuts.append(n)
+        return [slice(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+
+    def list(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
+        """Write a list: packed, unpacked, or any mixture."""
+        parts: list[bytes] = []
+        for piece in self.pieces(len(values)):
+            some = values[piece]
+            if kind == BYTES:
+                parts += (self.len_field(1, v) for v in some if isinstance(v, bytes))
+                continue
+            numbers = [
+                v.to_bytes(4, "little") if kind == FLOAT else self.varint(v)
+                for v in some
+                if isinstance(v, int)
+            ]
+            if self.sometimes():
+                wire_type = I32 if kind == FLOAT else VARINT
+                parts += (self.tag(1, wire_type) + number for number in numbers)
+            elif numbers or self.sometimes():
+                parts.append(self.len_field(1, b"".join(numbers)))
+        return self.with_unknown(parts, {1: _KNOWN_TYPES[kind]})
+
+    def decoy(self) -> Feature:
+        """Return a feature that will not count."""
+        kind = self._below(4)
+        n = self._below(3)
+        return Feature(kind, () if kind == NO_KIND else (b"decoy",) * n if kind == BYTES else (7,) * n)
+
+    def lists(self, feature: Feature) -> list[bytes]:
+        """Write the fields of a Feature: maybe in several lists, maybe behind other kinds."""
+        parts = []
+        while feature.kind != NO_KIND and self.sometimes():
+            decoy = self.decoy()
+            if decoy.kind not in {NO_KIND, feature.kind}:
+                parts.append(self.len_field(decoy.kind, self.list(*decoy)))
+            elif decoy.kind == feature.kind and parts:  # does not count: another follows
+                parts.insert(0, self.len_field(decoy.kind, self.list(*decoy)))
+        if feature.kind != NO_KIND:
+            parts += (
+                self.len_field(feature.kind, self.list(feature.kind, feature.values[piece]))
+                for piece in self.pieces(len(feature.values))
+            )
+        return parts
+
+    def entry(self, key: bytes, feature: Feature) -> bytes:
+        """Write a map entry: key and value in any order, each maybe several times, or missing."""
+        lists = self.lists(feature)
+        known = {number: {LEN} for number in (BYTES, FLOAT, INT64)}
+        values = [
+            self.len_field(2, self.with_unknown(lists[piece], known))
+            for piece in self.pieces(len(lists))
+        ]
+        if not lists and self.sometimes():
+            values = []
+        keys = [self.len_field(1, key)]
+        if key == b"" and self.sometimes():
+            keys = []
+        elif self.sometimes():
+            keys.insert(0, self.len_field(1, b"decoy"))
+        parts = []
+        while keys and values:
+            parts.append((values if self.sometimes() else keys).pop(0))
+        return self.len_field(1, b"".join(parts + keys + values))
+
+    def aside(self, key: bytes) -> bytes:
+        """Write a map entry with an unknown field, which does not count."""
+        parts = [len_field(1, key), len_field(2, plain_feature(self.decoy()))]
+        parts.insert(self._below(3), self.unknown({1: {LEN}, 2: {LEN}}))
+        return self.len_field(1, b"".join(parts))
+
+    def example(self, features: Features) -> bytes:
+        """Write an Example that means these features."""
+        parts = []
+        for key, feature in features.items():
+            while self.sometimes():
+                parts.append(self.entry(key, self.decoy()))
+            parts.append(self.entry(key, feature))
+            while self.sometimes():
+                parts.append(self.aside(key))
+        fields = [
+            self.len_field(1, self.with_unknown(parts[piece], {1: {LEN}}))
+            for piece in self.pieces(len(parts))
+        ]
+        return self.with_unknown(fields, {1: {LEN}})
+
+
+# --- random features and mutations
+
+KEYS = (b"a", b"b", b"", b"label", b"image/encoded", "\N{SNOWMAN}".encode(), b"a\0", b"abcdefgh")
+FLOATS = (0, 0x3F800000, 0x80000000, 0x7F800000, 0x7FC00000, 0x7FA12345, 0xFFFFFFFF, 1)
+INTS = (0, 1, -1, 127, 128, 16383, 16384, 2**31, 2**56 - 1, 2**56, 2**63 - 1, -(2**63))
+
+
+def some_value(below: Below, kind: int) -> int | bytes:
+    match kind:
+        case reference.BYTES:
+            return bytes(below(256) for _ in range(below(12)))
+        case reference.FLOAT:
+            return FLOATS[below(len(FLOATS))] if below(2) else below(2**32)
+        case _:
+            if below(2):
+                return INTS[below(len(INTS))]
+            number = below(2 ** (1 + below(63)))
+            return -number if below(4) == 3 else number
+
+
+def some_feature(below: Below, kind: int | None = None, n_values: int | None = None) -> Feature:
+    kind = below(4) if kind is None else kind
+    if kind == NO_KIND:
+        return ABSENT
+    n_values = (0, 1, 1, 2, 3, 5, 9)[below(7)] if n_values is None else n_values
+    values = tuple(some_value(below, kind) for _ in range(n_values))
+    return Feature(kind, values)  # type: ignore[arg-type]
+
+
+def some_features(below: Below, keys: Sequence[bytes] = KEYS, most: int = 5) -> Features:
+    return {keys[below(len(keys))]: some_feature(below) for _ in range(below(most + 1))}
+
+
+def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
+    """Damage a message: flip, set, cut, insert, delete, or splice with another."""
+    out = bytearray(message)
+    at = below(len(out) + 1)
+    match below(7):
+        case 0 if at < len(out):
+            out[at] ^= 1 << below(8)
+        case 1 if at < len(out):
+            out[at] = (0, 0x7F, 0x80, 0xFF, 0x0A, 0x0B, 0x0C, 0x12, 0x1A, 0x08, 0x0D)[below(11)]
+        case 2:
+            del out[at:]
+        case 3:
+            out[at:at] = bytes(below(256) for _ in range(1 + below(3)))
+        case 4:
+            del out[at : at + 1 + below(3)]
+        case 5:
+            out[at:] = other[below(len(other) + 1) :]
+        case _:
+            if at < len(out):
+                out[at] = (out[at] + (1, 255)[below(2)]) % 256
+    return bytes(out)
+
+
+# --- look-alikes: as one program writes them
+
+
+class Pattern(NamedTuple):
+    """What the messages of a program have in common."""
+
+    keys: tuple[bytes, ...]
+    kinds: tuple[int, ...]
+    counts: tuple[int | None, ...]
+    """Values of each feature; None if it varies."""
+    widths: tuple[int, ...]
+    """Typical length of byte strings; of numbers, what to multiply a varying count with."""
+
+
+def look_alike(below: Below, pattern: Pattern) -> Features:
+    """Return the features of one message of a program."""
+    features = {}
+    for key, kind, count, width in zip(*pattern, strict=True):
+        n_values = below(1 + width) if count is None else count
+        if kind == BYTES:
+            length = max(0, width - 2 + below(5))
+            strings = tuple(bytes([below(256)]) * length for _ in range(min(n_values, 5)))
+            features[key] = Feature(BYTES, strings)
+        elif kind == FLOAT:
+            features[key] = Feature(FLOAT, tuple(below(2**32) for _ in range(n_values)))
+        elif kind == INT64:
+            # A wide number now and then changes the length of the list.
+            limits = (2**7, 2**7, 2**7, 2**14, 2**63)
+            features[key] = Feature(
+                INT64, tuple(below(limits[below(5)]) - below(2) for _ in range(n_values))
+            )
+        else:
+            features[key] = ABSENT
+    return features
+
+
+# --- what the protobuf runtime makes of bytes
+
+
+def runtime_accepts(message: bytes) -> bool:
+    try:
+        Example.FromString(message)
+    except (DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+RUNTIME = Dialect(
+    length_bytes=10 if runtime_accepts(b"\x1a" + varint(0, 10)) else 5,
+    zero_in_groups=runtime_accepts(b"\x1b\x00\x00\x1c"),
+)
+"""How the protobuf runtime at hand answers the questions that releases disagree on."""
+
+
+def runtime(message: bytes) -> Features:
+    """Parse with the protobuf runtime; the bits of floats are exact."""
+    try:
+        example = Example.FromString(message)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise Refused(str(error)) from None
+    found = {}
+    for key, feature in example.features.feature.items():
+        match feature.WhichOneof("kind"):
+            case "bytes_list":
+                value = Feature(BYTES, tuple(feature.bytes_list.value))
+            case "float_list":
+                # A float that becomes a Python float and back loses a signalling NaN.
+                feature.float_list.DiscardUnknownFields()  # type: ignore[no-untyped-call]
+                n_bytes = 4 * len(feature.float_list.value)
+                stored = feature.float_list.SerializeToString()
+                bits = np.frombuffer(stored, "<u4", offset=len(stored) - n_bytes) if n_bytes else []
+                value = Feature(FLOAT, tuple(map(int, bits)))
+            case "int64_list":
+                value = Feature(INT64, tuple(feature.int64_list.value))
+            case _:
+                value = ABSENT
+        found[key.encode()] = value
+    return found
+
+
+# --- what the engine makes of bytes
+
+
+class Buffer(NamedTuple):
+    """Messages in one buffer, with other bytes before, between and behind them."""
+
+    data: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]
+    stops: npt.NDArray[np.int64]
+
+
+def buffer_of(messages: Sequence[bytes], between: bytes = b"", fill: bytes = b"\0") -> Buffer:
+    """Lay messages out, with some bytes between them and a filling behind them."""
+    starts = np.cumsum([len(between), *(len(m) + len(between) for m in messages)])[:-1]
+    lengths = np.array([len(m) for m in messages], np.int64)
+    behind = (fill * SPARE)[:SPARE]
+    data = b"".join([*(between + message for message in messages), behind])
+    return Buffer(np.frombuffer(data, np.uint8), starts.astype(np.int64), starts + lengths)
+
+
+class Reading(NamedTuple):
+    """A batch as the engine reads it, and by which way."""
+
+    batch: Batch
+    table: KeyTable
+    n_by_layout: int
+    """Messages that a layout read."""
+
+
+def read(
+    messages: Sequence[bytes],
+    keys: Iterable[bytes],
+    layouts: list[Layout] | None = None,
+    *,
+    general: bool = False,
+    between: bytes = b"",
+    fill: bytes = b"\0",
+) -> Reading:
+    """Read a batch with the engine; with `general`, without layouts."""
+    table = KeyTable(list(keys))
+    layouts = [] if layouts is None else layouts
+    most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch._FEW)
+    with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, _FEW=few):
+        batch = Batch(*buffer_of(messages, between, fill), table, layouts)
+    by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, Match))
+    return Reading(batch, table, by_layout)
+
+
+def flat_values(batch: Batch, lists: Lists) -> list[int] | list[bytes]:
+    """Return the values of one feature of all messages, end to end; floats as their bits."""
+    flat = lists.flat
+    if isinstance(flat, Extents):
+        view = batch.data.tobytes()
+        extents = zip(flat.start.tolist(), flat.length.tolist(), strict=True)
+        return [view[start : start + length] for start, length in extents]
+    if flat.dtype == np.float32:
+        return [int(bits) for bits in flat.view(np.uint32)]
+    if flat.dtype == object:  # a few messages, read by the protobuf runtime
+        return list(flat)
+    assert flat.dtype == np.int64
+    return [int(number) for number in flat]
+
+
+def features_of(reading: Reading) -> list[Features]:
+    """Return what the engine read, message by message; features of no kind left out."""
+    batch = reading.batch
+    found: list[Features] = [{} for _ in range(batch.n_messages)]
+    for number, key in enumerate(reading.table.keys):
+        kinds = np.broadcast_to(batch.kinds(number), (batch.n_messages,))
+        for kind in Kind:
+            lists = batch.lists(number, kind)
+            assert (lists.kind == kinds).all()
+            assert not lists.counts[kinds != kind].any()
+            values = flat_values(batch, lists)
+            stop = 0
+            for message, count in enumerate(lists.counts.tolist()):
+                start, stop = stop, stop + count
+                if kinds[message] == kind:
+                    found[message][key] = Feature(kind, tuple(values[start:stop]))  # type: ignore[arg-type]
+            assert stop == len(values)
+    return found
+
+
+def with_a_kind(features: Features, asked: Iterable[bytes] | None = None) -> Features:
+    """Leave out features without kind, which the engine does not tell from missing ones."""
+    keys = features if asked is None else asked
+    return {k: features[k] for k in keys if k in features and features[k].kind != NO_KIND}

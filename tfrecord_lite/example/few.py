@@ -1,0 +1,118 @@
+"""The features of a few Example messages, read by the protobuf runtime.
+
+A step in lockstep costs as much for one message as for a thousand, so for a few the
+runtime's own parser is faster. It reads the same out of the same bytes. Where it
+cannot say all, it does not say anything (:class:`NotSure`), and the batch is read the
+general way: it refuses messages without saying where, and its Python floats do not
+keep the bits of every NaN (rule P3).
+"""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tfrecord_lite.example.lists import Values
+from tfrecord_lite.messages import Example
+from tfrecord_lite.schema import Kind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfrecord_lite.wire.keys import KeyTable
+
+__all__ = ["FewMessages", "NotSure", "array_of", "features_of"]
+
+_KINDS = {None: 0, "bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
+
+
+class NotSure(Exception):  # noqa: N818 - never seen by a user
+    """The runtime refuses a message, or loses bits of it."""
+
+
+def features_of(serialized: bytes) -> Any:
+    """Return the map of a message's features.
+
+    Raises
+    ------
+    NotSure
+        If the runtime refuses it.
+    """
+    try:
+        return Example.FromString(serialized).features.feature
+    except DecodeError as error:
+        raise NotSure(str(error)) from None
+
+
+def array_of(feature: Any) -> tuple[int, npt.NDArray[Any] | None]:
+    """Return a feature's kind and values; 0 and None if it has no kind.
+
+    Raises
+    ------
+    NotSure
+        If there may be NaNs among them.
+    """
+    kind = _KINDS[feature.WhichOneof("kind")]
+    if kind == Kind.BYTES:
+        return kind, np.array([*feature.bytes_list.value, None], object)[:-1]
+    if kind == Kind.INT64:
+        return kind, np.array(feature.int64_list.value, np.int64)
+    if kind == Kind.FLOAT:
+        values = feature.float_list.value
+        if isnan(sum(values)):
+            raise NotSure("a sum of floats is not a number")
+        return kind, np.array(values, np.float32)
+    return 0, None
+
+
+class FewMessages:
+    """What :class:`~.lists.AnyEncoding` is, for a few messages.
+
+    Raises
+    ------
+    NotSure
+    """
+
+    def __init__(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+        table: KeyTable,
+    ) -> None:
+        extents = zip(starts.tolist(), stops.tolist(), strict=True)
+        self._messages = [features_of(data[start:stop].tobytes()) for start, stop in extents]
+        self._found = [self._read(key.decode()) for key in table.keys]
+        self._known = frozenset(table.keys)
+
+    def _read(self, name: str) -> list[tuple[int, npt.NDArray[Any] | None]]:
+        """Read a feature of every message; asking the map for one it lacks would add it."""
+        return [
+            array_of(features[name]) if name in features else (0, None)
+            for features in self._messages
+        ]
+
+    def unknown_keys(self, limit: int) -> list[bytes]:
+        """Return the keys that are not in the table."""
+        keys = (name.encode() for features in self._messages for name in features)
+        return [key for key in keys if key not in self._known]
+
+    def kinds(self, feature: int) -> npt.NDArray[np.uint8] | int:
+        """Return the kind of a feature in each message, a plain number if it is one."""
+        kinds = [kind for kind, _ in self._found[feature]]
+        return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
+
+    def values(self, feature: int, kind: Kind) -> Values:
+        """Read the values of a feature in each message; none where it is of another kind."""
+        none = np.empty(0, kind.dtype)
+        arrays = [
+            array if found == kind and array is not None else none
+            for found, array in self._found[feature]
+        ]
+        if len(arrays) == 1:
+            return Values(arrays[0].size, arrays[0])
+        counts = np.array([array.size for array in arrays], np.int64)
+        return Values(counts, np.concatenate(arrays))
