@@ -3,7 +3,8 @@
 A process of its own keeps one measurement's memory, imports and caches out of
 the next. The request is a JSON object on the command line, ``{"what": ...}`` and
 the arguments of the function of that name; the answer is a JSON object on
-standard output. :mod:`benchmarks.records` asks and compares.
+standard output. :mod:`benchmarks.records` and :mod:`benchmarks.columns` ask and
+compare.
 
 Each side runs the loop a user would write, the same on both sides. Imports are
 inside the functions, so that nothing is loaded that is not measured, and
@@ -16,11 +17,14 @@ import json
 import os
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tfrecord_lite import Block, ExampleParser
 
 Result = dict[str, float]
 
@@ -187,6 +191,176 @@ def _peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+def _features(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str, Any]:
+    """Return what to parse of a data set, made of the classes of a module."""
+    real, whole, text = dtypes
+    if data_set == "tokens":
+        return {"tokens": io.RaggedFeature(whole)}
+    if data_set == "embeddings":
+        return {
+            "embedding": io.FixedLenFeature([512], real),
+            "id": io.FixedLenFeature([], whole),
+        }
+    if data_set == "images":
+        names = {"image": text, "height": whole, "width": whole, "label": whole}
+    else:
+        names = {f"f{k}": real for k in range(10)} | {f"i{k}": whole for k in range(5)}
+        names |= {"s0": text, "s1": text}
+    return {name: io.FixedLenFeature([], dtype) for name, dtype in names.items()}
+
+
+def _parser(data_set: str, strings: Any) -> ExampleParser:
+    import tfrecord_lite
+
+    features = _features(data_set, tfrecord_lite, ("float32", "int64", "string"))
+    return tfrecord_lite.ExampleParser(features, strings=strings)
+
+
+def columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
+    """Parse a file into columns, block by block."""
+    from tfrecord_lite import TFRecordReader
+
+    parser = _parser(data_set, strings)  # which loads what it needs, as an import does
+
+    def parse() -> Iterator[int]:
+        for block in TFRecordReader(path).blocks(batch):
+            parser(block)
+            yield len(block)
+
+    return _timed_sum(parse)
+
+
+def columns_tensorflow(
+    path: str, data_set: str, batch: int, *, autotune: bool, as_numpy: bool
+) -> Result:
+    """Parse a file into tensors with tf.data; with `as_numpy` make arrays of them all."""
+    import tensorflow as tf
+
+    features = _features(data_set, tf.io, (tf.float32, tf.int64, tf.string))
+    threads = tf.data.AUTOTUNE if autotune else None
+
+    def parse() -> Iterator[int]:
+        records = tf.data.TFRecordDataset(path, _compression_of(path)).batch(batch)
+        batches = records.map(lambda s: tf.io.parse_example(s, features), threads)
+        for columns in batches.prefetch(threads) if autotune else batches:
+            for column in columns.values() if as_numpy else ():
+                if isinstance(column, tf.RaggedTensor):
+                    column.row_splits.numpy()
+                    column.flat_values.numpy()
+                else:
+                    column.numpy()
+            first = next(iter(columns.values()))
+            n_rows = first.row_splits.shape if data_set == "tokens" else first.shape
+            yield n_rows[0] - (data_set == "tokens")
+
+    return _timed_sum(parse)
+
+
+def dicts_ours(path: str, limit: int) -> Result:
+    """Take a dictionary a record, and a value out of each of its arrays."""
+    from tfrecord_lite import TFRecordReader
+    from tfrecord_lite.example import decode  # noqa: F401 - loads on the first use
+
+    def take() -> Iterator[int]:
+        for row in islice(TFRecordReader(path).examples(), limit):
+            for values in row.values():
+                values[0]
+            yield 1
+
+    return _timed_sum(take)
+
+
+def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
+    """Iterate with TensorFlow, parse each record, and make a dictionary of lists, or arrays."""
+    import numpy as np
+    import tensorflow as tf
+
+    options = tf.compat.v1.io.TFRecordOptions(_compression_of(path))
+    dtypes = {"float_list": np.float32, "int64_list": np.int64, "bytes_list": object}
+
+    def take() -> Iterator[int]:
+        for record in islice(tf.compat.v1.io.tf_record_iterator(path, options), limit):
+            row: dict[str, Any] = {}
+            for name, feature in tf.train.Example.FromString(record).features.feature.items():
+                kind = feature.WhichOneof("kind")
+                values = getattr(feature, kind).value
+                row[name] = np.array(values, dtypes[kind]) if as_numpy else list(values)
+            yield 1
+
+    return _timed_sum(take)
+
+
+def _timed_sum(count: Callable[[], Iterator[int]]) -> Result:
+    """Time a loop that yields how many records it has done, by the clock and by the processor."""
+    start, cpu_start = time.perf_counter(), time.process_time()
+    n_records = sum(count())
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "n_records": n_records}
+
+
+def memory_columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
+    """Parse a file into columns, block by block; return the peak of the whole process."""
+    return {**columns_ours(path, data_set, batch, strings), "peak_bytes": _peak_bytes()}
+
+
+def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
+    """Take parsing apart: the seconds of each step, over the same blocks.
+
+    What verifies is the difference between two passes over the file. The steps of the
+    parser are told apart by timing the functions they are, without those they call.
+    """
+    from tfrecord_lite import TFRecordReader
+    from tfrecord_lite.example import build
+    from tfrecord_lite.example.batch import Batch
+    from tfrecord_lite.wire.template import Rows
+
+    passes: dict[bool, list[float]] = {True: [], False: []}
+    for verify in (False, True) * 3:
+        start = time.perf_counter()
+        n_records = sum(map(len, TFRecordReader(path, verify=verify).blocks(batch)))
+        passes[verify].append(time.perf_counter() - start)
+    parser = _parser(data_set, strings)
+    clock = _Clock()
+    clock.watch(Batch, "__init__", "match")
+    clock.watch(Rows, "varints", "varints")
+    clock.watch(Batch, "lists", "values")
+    clock.watch(build, "strings", "strings")
+    parse: Callable[[Block], Any] = clock.timed("build", parser)
+    for block in TFRecordReader(path, verify=False).blocks(batch):
+        parse(block)
+    reading = min(passes[False])
+    verifying = min(passes[True]) - reading
+    return {"n_records": n_records, "read, scan": reading, "CRC": verifying, **clock.seconds}
+
+
+class _Clock:
+    """Adds up the time spent in some functions, each without the others that it calls."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._inside = [0.0]  # of each call under way, the time of the calls in it
+
+    def timed(self, step: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, timed as a step."""
+        self.seconds[step] = 0.0
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._inside.append(0.0)
+            start = time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                seconds = time.perf_counter() - start
+                self.seconds[step] += seconds - self._inside.pop()
+                self._inside[-1] += seconds
+
+        return call
+
+    def watch(self, owner: Any, name: str, step: str) -> None:
+        """Time a function or method from now on."""
+        setattr(owner, name, self.timed(step, getattr(owner, name)))
+
+
 def import_ours() -> Result:
     """Import this package in an interpreter that has loaded nothing else."""
     start = time.perf_counter()
@@ -224,6 +398,12 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "memory_ours": memory_ours,
     "memory_ours_blocks": memory_ours_blocks,
     "memory_tensorflow": memory_tensorflow,
+    "columns_ours": columns_ours,
+    "columns_tensorflow": columns_tensorflow,
+    "dicts_ours": dicts_ours,
+    "dicts_tensorflow": dicts_tensorflow,
+    "memory_columns_ours": memory_columns_ours,
+    "steps_ours": steps_ours,
     "import_ours": import_ours,
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,

@@ -9,6 +9,7 @@ message that still shows it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from unittest import mock
 
@@ -30,7 +31,7 @@ from tests.reference_example import (
     VARINT,
     Dialect,
     Feature,
-    Refused,
+    RefusedError,
 )
 from tfrecord_lite.example import batch as engine_batch
 from tfrecord_lite.example.batch import Batch
@@ -173,9 +174,9 @@ class Scribe:
         while self.sometimes():
             cuts.append(min(n, cuts[-1] + self._below(n + 1)))
         cuts.append(n)
-        return [slice(a, b) for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [slice(a, b) for a, b in pairwise(cuts)]
 
-    def list(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
+    def list_message(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
         """Write a list: packed, unpacked, or any mixture."""
         parts: list[bytes] = []
         for piece in self.pieces(len(values)):
@@ -199,7 +200,9 @@ class Scribe:
         """Return a feature that will not count."""
         kind = self._below(4)
         n = self._below(3)
-        return Feature(kind, () if kind == NO_KIND else (b"decoy",) * n if kind == BYTES else (7,) * n)
+        return Feature(
+            kind, () if kind == NO_KIND else (b"decoy",) * n if kind == BYTES else (7,) * n
+        )
 
     def lists(self, feature: Feature) -> list[bytes]:
         """Write the fields of a Feature: maybe in several lists, maybe behind other kinds."""
@@ -207,12 +210,12 @@ class Scribe:
         while feature.kind != NO_KIND and self.sometimes():
             decoy = self.decoy()
             if decoy.kind not in {NO_KIND, feature.kind}:
-                parts.append(self.len_field(decoy.kind, self.list(*decoy)))
+                parts.append(self.len_field(decoy.kind, self.list_message(*decoy)))
             elif decoy.kind == feature.kind and parts:  # does not count: another follows
-                parts.insert(0, self.len_field(decoy.kind, self.list(*decoy)))
+                parts.insert(0, self.len_field(decoy.kind, self.list_message(*decoy)))
         if feature.kind != NO_KIND:
             parts += (
-                self.len_field(feature.kind, self.list(feature.kind, feature.values[piece]))
+                self.len_field(feature.kind, self.list_message(feature.kind, feature.values[piece]))
                 for piece in self.pieces(len(feature.values))
             )
         return parts
@@ -374,7 +377,7 @@ def runtime(message: bytes) -> Features:
     try:
         example = Example.FromString(message)
     except (DecodeError, UnicodeDecodeError) as error:
-        raise Refused(str(error)) from None
+        raise RefusedError(str(error)) from None
     found = {}
     for key, feature in example.features.feature.items():
         match feature.WhichOneof("kind"):
@@ -382,10 +385,14 @@ def runtime(message: bytes) -> Features:
                 value = Feature(BYTES, tuple(feature.bytes_list.value))
             case "float_list":
                 # A float that becomes a Python float and back loses a signalling NaN.
-                feature.float_list.DiscardUnknownFields()  # type: ignore[no-untyped-call]
+                feature.float_list.DiscardUnknownFields()
                 n_bytes = 4 * len(feature.float_list.value)
                 stored = feature.float_list.SerializeToString()
-                bits = np.frombuffer(stored, "<u4", offset=len(stored) - n_bytes) if n_bytes else []
+                bits: np.ndarray = (
+                    np.frombuffer(stored, "<u4", offset=len(stored) - n_bytes)
+                    if n_bytes
+                    else np.empty(0, "<u4")
+                )
                 value = Feature(FLOAT, tuple(map(int, bits)))
             case "int64_list":
                 value = Feature(INT64, tuple(feature.int64_list.value))

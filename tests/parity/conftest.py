@@ -21,7 +21,7 @@ import pytest
 
 from tests.parity.asking import Both
 from tests.parity.parsing import Parsing
-from tests.parity.rules import names_of, summary
+from tests.parity.rules import names_of, outcomes, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -72,10 +72,12 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print how many rules were covered."""
+    """Print how many rules were covered, and how generated cases came out."""
     covered, failed = config.stash[_covered], config.stash[_failed]
     if covered or failed:
         terminalreporter.write_line(summary(covered - failed))
+    for line in outcomes():
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ The end of the run tells how many rules were covered.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 FAMILIES = {
@@ -33,6 +35,9 @@ RULES = tuple(
 
 DEVIATIONS: set[str] = set()
 """Every rule with a test of a deviation, in the modules imported so far."""
+
+OUTCOMES: Counter[str] = Counter()
+"""How generated cases came out, by sort; the end of the run tells."""
 
 
 def rule(*names: str) -> pytest.MarkDecorator:
@@ -66,3 +71,11 @@ def summary(covered: set[str]) -> str:
     families = " ".join(f"{family}1-{family}{last}" for family, last in FAMILIES.items())
     text = f"parity: {len(covered)} rules covered, {len(missing)} missing of {families}"
     return f"{text}: {', '.join(missing)}" if missing else text
+
+
+def outcomes() -> list[str]:
+    """Say in a few lines how generated cases came out; nothing if there were none."""
+    n_cases = OUTCOMES["cases"]
+    sorts = [(count, sort) for sort, count in OUTCOMES.items() if sort != "cases"]
+    lines = [f"  {count:6,} {sort}" for count, sort in sorted(sorts, reverse=True)]
+    return [f"parity: {n_cases:,} generated cases", *lines] if n_cases else []

@@ -8,10 +8,28 @@ from pathlib import Path
 import pytest
 
 # These hold all marks; importing them fills DEVIATIONS, whichever tests are selected.
-from tests.parity import test_messages, test_options, test_records, test_streams
+from tests.parity import (
+    test_example_rules,
+    test_messages,
+    test_options,
+    test_ragged_rules,
+    test_records,
+    test_sparse_rules,
+    test_streams,
+    test_wire_rules,
+)
 from tests.parity.rules import DEVIATIONS, RULES, deviation, rule, summary
 
-TESTED = (test_messages, test_options, test_records, test_streams)
+TESTED = (
+    test_example_rules,
+    test_messages,
+    test_options,
+    test_ragged_rules,
+    test_records,
+    test_sparse_rules,
+    test_streams,
+    test_wire_rules,
+)
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "semantics.md"
 FAMILIES = {name[0] for name in RULES}
 
@@ -42,6 +60,6 @@ def test_marks_name_rules_there_are() -> None:
 
 
 def test_the_summary_names_what_is_missing() -> None:
-    families = "F1-F4 R1-R9 C1-C8 O1-O9 P1-P7"
+    families = "F1-F4 R1-R9 C1-C8 O1-O9 P1-P7 W1-W21 E1-E8 X1-X8 S1-S5 V1-V2 Z1-Z6 G1-G8"
     assert summary(set(RULES)) == f"parity: {len(RULES)} rules covered, 0 missing of {families}"
     assert summary(set(RULES) - {"R8", "O1"}).endswith(f"2 missing of {families}: R8, O1")

@@ -252,7 +252,7 @@ def _keys(
     unsure = keys.only(is_unsure)
     with _errors_of(entries.owner[unsure.owner]):
         _check_utf8(data, unsure.start, unsure.stop - unsure.start)
-    unknown = np.flatnonzero((ids < 0) & ~is_void)
+    unknown = np.flatnonzero(ids < 0)
     return ids, is_void, Extents(start[unknown], length[unknown])
 
 

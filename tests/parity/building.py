@@ -1,0 +1,104 @@
+"""Examples byte by byte, for the forms that no protobuf runtime writes.
+
+::
+
+    example(entry("a", floats(1.5)), entry("b", ints(1, 2)))
+
+Everything is bytes, so forms are mixed by adding them up: ``floats(1) + ints(2)`` is a
+Feature with two kinds set.
+"""
+
+from __future__ import annotations
+
+import struct
+
+__all__ = [
+    "NO_KIND",
+    "chunk",
+    "entry",
+    "example",
+    "field",
+    "floats",
+    "ints",
+    "ints_one_by_one",
+    "key_of",
+    "packed_floats",
+    "packed_ints",
+    "strings",
+    "value_of",
+    "varint",
+]
+
+NO_KIND = b""
+"""A Feature without a list in it."""
+
+
+def varint(number: int, n_bytes: int = 0) -> bytes:
+    """Return a varint, over-long if it has to have more bytes than it needs."""
+    number &= 2**64 - 1
+    out = bytearray()
+    while number > 0x7F or len(out) < n_bytes - 1:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def field(number: int, wire_type: int, data: bytes = b"") -> bytes:
+    """Return a field: its tag, and what is to follow it."""
+    return varint(number << 3 | wire_type) + data
+
+
+def chunk(number: int, data: bytes, length: int | None = None) -> bytes:
+    """Return a length-delimited field; with `length`, one that lies about it."""
+    return field(number, 2, varint(len(data) if length is None else length) + data)
+
+
+def packed_floats(*values: float) -> bytes:
+    """Return what stands inside a FloatList, packed."""
+    return chunk(1, struct.pack(f"<{len(values)}f", *values))
+
+
+def packed_ints(*values: int) -> bytes:
+    """Return what stands inside an Int64List, packed."""
+    return chunk(1, b"".join(map(varint, values)))
+
+
+def floats(*values: float) -> bytes:
+    """Return a Feature of floats."""
+    return chunk(2, packed_floats(*values) if values else b"")
+
+
+def ints(*values: int) -> bytes:
+    """Return a Feature of integers."""
+    return chunk(3, packed_ints(*values) if values else b"")
+
+
+def ints_one_by_one(*values: int) -> bytes:
+    """Return a Feature of integers that are not packed."""
+    return chunk(3, b"".join(field(1, 0, varint(value)) for value in values))
+
+
+def strings(*values: bytes) -> bytes:
+    """Return a Feature of byte strings."""
+    return chunk(1, b"".join(chunk(1, value) for value in values))
+
+
+def key_of(key: str | bytes) -> bytes:
+    """Return the key of a map entry."""
+    return chunk(1, key.encode() if isinstance(key, str) else key)
+
+
+def value_of(feature: bytes) -> bytes:
+    """Return the value of a map entry."""
+    return chunk(2, feature)
+
+
+def entry(key: str | bytes, feature: bytes) -> bytes:
+    """Return a map entry."""
+    return chunk(1, key_of(key) + value_of(feature))
+
+
+def example(*entries: bytes) -> bytes:
+    """Return an Example of these entries."""
+    return chunk(1, b"".join(entries))

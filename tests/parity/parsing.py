@@ -1,0 +1,188 @@
+"""Ask TensorFlow and this library to parse the same Examples, and compare what comes.
+
+Features are given as specifications of this library, with dtypes by name; TensorFlow
+gets its own of the same names and arguments. Results are equal if their class, dtypes,
+shapes and bits are: floats are compared by their bits, row splits with their dtype.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.parity.asking import Answer, ask
+from tfrecord_lite.columns import RaggedTensor, SparseTensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.parse import parse_example, parse_single_example
+from tfrecord_lite.schema import FeatureSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Parsing", "agree", "bits", "bits_of_all", "error_name"]
+
+COPIES = (5, 40)
+"""How many times over a batch is asked about, besides once."""
+
+
+class Parsing:
+    """Both parsers, and the comparison of their answers."""
+
+    def __init__(self, tf: Any) -> None:
+        self.tf = tf
+
+    def theirs(self, spec: Any) -> Any:
+        """Return TensorFlow's form of a specification; of anything else, itself."""
+        if not isinstance(spec, FeatureSpec):
+            return spec
+        values = {f.name: getattr(spec, f.name) for f in fields(spec)}  # type: ignore[arg-type]
+        for name in ("dtype", "row_splits_dtype"):
+            if isinstance(values.get(name), str | np.dtype):
+                values[name] = self.tf.as_dtype(values[name])
+        if "partitions" in values:
+            values["partitions"] = [self._partition(part) for part in values["partitions"]]
+        return getattr(self.tf.io, type(spec).__name__)(**values)
+
+    def _partition(self, part: Any) -> Any:
+        cls = getattr(self.tf.io.RaggedFeature, type(part).__name__)
+        return cls(getattr(part, fields(part)[0].name))
+
+    def features(self, specs: Any) -> Any:
+        """Return TensorFlow's form of features; of anything else, itself."""
+        if not isinstance(specs, dict):
+            return specs
+        return {name: self.theirs(spec) for name, spec in specs.items()}
+
+    def ask_single(self, record: Any, specs: Any, **named: Any) -> tuple[Answer, Answer]:
+        """Parse one Example with both."""
+        return self._ask("parse_single_example", parse_single_example, record, specs, named)
+
+    def ask_batch(self, records: Any, specs: Any, **named: Any) -> tuple[Answer, Answer]:
+        """Parse a batch of Examples with both."""
+        return self._ask("parse_example", parse_example, records, specs, named)
+
+    def _ask(
+        self, name: str, ours: Callable[..., Any], given: Any, specs: Any, named: dict[str, Any]
+    ) -> tuple[Answer, Answer]:
+        features = self.features(specs)
+        theirs = given
+        if isinstance(given, list) and not given:  # an empty list has no dtype in TensorFlow
+            theirs = np.empty(0, object)
+        return (
+            ask(getattr(self.tf.io, name), theirs, features, **named),
+            ask(ours, given, specs, **named),
+        )
+
+    def single(self, record: Any, specs: Any, **named: Any) -> dict[str, Any]:
+        """Parse one Example with both, check that the results are equal, and return ours."""
+        return results(*self.ask_single(record, specs, **named))
+
+    def batch(self, records: Any, specs: Any, **named: Any) -> dict[str, Any]:
+        """Parse a batch with both, check that the results are equal, and return ours.
+
+        A list is asked about several times over too, since this library reads many
+        messages in other ways than a few.
+        """
+        if isinstance(records, list) and records and not named:
+            for copies in COPIES:
+                results(*self.ask_batch(records * copies, specs))
+        return results(*self.ask_batch(records, specs, **named))
+
+    def one_spec(self, record: bytes, spec: Any) -> tuple[Any, Any]:
+        """Parse one Example, and a batch of it, for the feature "a"; return our results."""
+        return self.single(record, {"a": spec})["a"], self.batch([record], {"a": spec})["a"]
+
+    def refused(
+        self,
+        records: list[bytes],
+        specs: Any,
+        reason: Reason | None,
+        theirs: str | None = None,
+        copies: tuple[int, ...] = (1, *COPIES),
+    ) -> InvalidArgumentError:
+        """Check that both refuse a batch, and each refuses its only message by itself.
+
+        Parameters
+        ----------
+        records : list of bytes
+        specs : mapping of str to feature specification
+        reason : Reason or None
+            Of our error; None if it has none, being a TypeError.
+        theirs : str, optional
+            The class of TensorFlow's, if it is not that of InvalidArgumentError.
+        copies : tuple of int
+            How many times over they are asked about.
+        """
+        answers = [self.ask_batch(records * number, specs) for number in copies]
+        if len(records) == 1:
+            answers.append(self.ask_single(records[0], specs))
+        for answer, ours in answers:
+            assert error_name(answer) == (theirs or "InvalidArgumentError"), answer
+            agree(answer, ours)
+            assert getattr(ours.error, "reason", None) == reason, ours
+        found: Any = answers[0][1].error
+        return found  # type: ignore[no-any-return]
+
+
+def results(theirs: Answer, ours: Answer) -> dict[str, Any]:
+    """Check that both gave the same results, and return ours."""
+    assert theirs.error is None, theirs
+    agree(theirs, ours)
+    return ours.value  # type: ignore[no-any-return]
+
+
+def error_name(answer: Answer) -> str:
+    """Name the class of an error; UnicodeDecodeError is an InvalidArgumentError (rule W9)."""
+    name = type(answer.error).__name__
+    return "InvalidArgumentError" if name == "UnicodeDecodeError" else name
+
+
+def agree(theirs: Answer, ours: Answer) -> None:
+    """Check that both gave equal results, or errors that mean the same."""
+    text = f"TensorFlow: {theirs}; ours: {ours}"
+    if theirs.error is None:
+        assert ours.error is None, text
+        assert bits_of_all(ours.value) == bits_of_all(theirs.value), text
+        return
+    wanted: dict[str, type[Exception]] = {
+        "InvalidArgumentError": InvalidArgumentError,
+        "ValueError": ValueError,
+        "TypeError": TypeError,
+    }
+    assert isinstance(ours.error, wanted[error_name(theirs)]), text
+
+
+def bits_of_all(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results of either side in a form to compare."""
+    return {name: bits(result) for name, result in results.items()}
+
+
+def bits(result: Any) -> tuple[Any, ...]:
+    """Return a result of either side in a form to compare: class, dtypes, shapes, bits."""
+    if isinstance(result, SparseTensor) or type(result).__name__ == "SparseTensor":
+        parts = (result.indices, result.values, result.dense_shape)
+        return ("sparse", *map(_array_bits, parts))
+    if isinstance(result, RaggedTensor) or type(result).__name__ == "RaggedTensor":
+        inner = (*result.nested_row_splits, result.flat_values)
+        return ("ragged", *map(_array_bits, inner), shape_of(result))
+    return ("dense", _array_bits(result))
+
+
+def shape_of(ragged: Any) -> tuple[int | None, ...]:
+    """Return the shape of a ragged tensor, None where rows may differ."""
+    if not len(ragged.row_splits):  # -1 rows, of which TensorFlow has no shape (rule G8)
+        return ()
+    return tuple(ragged.shape)
+
+
+def _array_bits(array: Any) -> tuple[Any, ...]:
+    if isinstance(array, np.ndarray):
+        found = array
+    elif array.dtype.name == "string":
+        found = np.array(array.numpy(), object)
+    else:
+        found = np.asarray(array.numpy())
+    data = tuple(found.ravel().tolist()) if found.dtype == object else found.tobytes()
+    return (found.dtype.name, found.shape, data)

@@ -1,0 +1,120 @@
+"""Generated features and Examples: both give the same, or differ by a known rule.
+
+3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number, ``TFRECORD_PARITY_SEED``
+for other ones. The end of the run tells how they came out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.corpus import CorpusFile, corpus_files
+from tests.parity.asking import ask
+from tests.parity.cases import FAULTS, Case, make_case
+from tests.parity.known import judge
+from tests.parity.parsing import Parsing, bits
+from tests.parity.rules import OUTCOMES
+from tfrecord_lite import TFRecordReader
+from tfrecord_lite.columns import BytesColumn, RaggedTensor
+from tfrecord_lite.example.parse import ExampleParser, parse_example
+from tfrecord_lite.schema import FixedLenFeature, RaggedFeature, VarLenFeature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "3000"))
+SEED = int(os.environ.get("TFRECORD_PARITY_SEED", "0"))
+N_PARTS = 30
+DTYPES = {"bytes": "string", "float": "float32", "int64": "int64"}
+
+
+def case_of(number: int) -> Case:
+    """Return a case by its number; the same every time."""
+    return make_case(Random(f"{SEED}/{number}"))
+
+
+@pytest.mark.timeout(max(600, N_CASES))
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_generated_cases_come_out_alike(parsing: Parsing, part: int) -> None:
+    for number in range(part, N_CASES, N_PARTS):
+        case = case_of(number)
+        try:
+            found = judge(parsing, case)
+        except Exception as error:
+            error.add_note(f"case {number} of seed {SEED}: {case}")
+            raise
+        OUTCOMES["cases"] += 1
+        OUTCOMES.update(found)
+
+
+def test_generated_cases_are_of_every_sort() -> None:
+    cases = [case_of(number) for number in range(1000)]
+    kinds = Counter(type(spec).__name__ for case in cases for spec in case.features.values())
+    sizes = Counter(min(len(case.records), 32) for case in cases)
+
+    assert len(kinds) == 5
+    assert min(kinds.values()) > 100
+    assert min(sizes[0], sizes[1], sizes[32]) > 50
+    assert len(FAULTS) == len(set(FAULTS))
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_columns_of_strings_hold_what_objects_do(part: int) -> None:
+    for number in range(part, min(N_CASES, 1000), 10):
+        case = case_of(number)
+        objects = ask(lambda case=case: ExampleParser(case.features)(case.records))
+        columns = ask(
+            lambda case=case: ExampleParser(case.features, strings="column")(case.records)
+        )
+        assert type(columns.error) is type(objects.error)
+        assert str(columns.error) == str(objects.error)
+        if objects.error is None:
+            for name, result in objects.value.items():
+                assert bits(with_objects(columns.value[name])) == bits(result), (number, name)
+
+
+def with_objects(result: Any) -> Any:
+    """Return a result with its columns of strings made arrays of objects."""
+    if isinstance(result, BytesColumn):
+        return result.to_numpy()
+    if isinstance(result, RaggedTensor):
+        inner = with_objects(result.values)
+        return RaggedTensor(inner, result.row_splits, result.uniform_row_length)
+    return result
+
+
+def features_of(truth: dict[str, Any], n_records: int) -> Iterator[dict[str, Any]]:
+    """Return features for a file, by the kinds and numbers of values of its keys."""
+    var, ragged, dense = {}, {}, {}
+    for key, kinds in truth["keys"].items():
+        for kind, (n_found, fewest, most) in kinds.items():
+            var[key] = VarLenFeature(DTYPES[kind])
+            ragged[key] = RaggedFeature(DTYPES[kind])
+            if fewest == most and n_found == n_records and len(kinds) == 1:
+                dense[key] = FixedLenFeature([fewest], DTYPES[kind])
+    yield var
+    yield ragged
+    if dense:
+        yield dense
+
+
+@pytest.mark.parametrize("sample", corpus_files())
+def test_files_of_the_corpus_are_parsed_alike(parsing: Parsing, sample: CorpusFile) -> None:
+    if sample.truth["kind"] != "example":
+        pytest.skip("not a file of Examples")
+    records = list(TFRecordReader(sample.path))
+    assert len(records) == sample.truth["records"]
+    for features in features_of(sample.truth, len(records)):
+        batched = parsing.batch(records, features)
+        for record in records[:20]:
+            parsing.single(record, features)
+        for block in TFRecordReader(sample.path).blocks(len(records)):
+            found = parse_example(block, features)
+            assert {n: bits(r) for n, r in found.items()} == {
+                n: bits(r) for n, r in batched.items()
+            }
