@@ -34,7 +34,7 @@ from tests.reference_example import (
     RefusedError,
 )
 from tfrecord_lite.example import batch as engine_batch
-from tfrecord_lite.example.batch import Batch
+from tfrecord_lite.example.batch import Batch, Memory
 from tfrecord_lite.example.layout import Match
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.example.batch import Lists
-    from tfrecord_lite.example.layout import Layout
 
 Below: TypeAlias = Callable[[int], int]
 Features: TypeAlias = dict[bytes, Feature]
@@ -434,7 +433,7 @@ class Reading(NamedTuple):
 def read(
     messages: Sequence[bytes],
     keys: Iterable[bytes],
-    layouts: list[Layout] | None = None,
+    memory: Memory | None = None,
     *,
     general: bool = False,
     between: bytes = b"",
@@ -442,10 +441,9 @@ def read(
 ) -> Reading:
     """Read a batch with the engine; with `general`, without layouts."""
     table = KeyTable(list(keys))
-    layouts = [] if layouts is None else layouts
     most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch._FEW)
     with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, _FEW=few):
-        batch = Batch(*buffer_of(messages, between, fill), table, layouts)
+        batch = Batch(*buffer_of(messages, between, fill), table, memory or Memory())
     by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, Match))
     return Reading(batch, table, by_layout)
 

@@ -24,7 +24,7 @@ from tests import reference_example as reference
 from tests.example_messages import RUNTIME
 from tfrecord_lite import Block
 from tfrecord_lite.example import batch as engine_batch
-from tfrecord_lite.example.batch import Batch
+from tfrecord_lite.example.batch import Batch, Memory
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
@@ -161,7 +161,7 @@ def by_runtime(message: bytes) -> Row | None:
     return row
 
 
-def by_engine(messages: list[bytes], layouts: list[Any]) -> list[Row]:
+def by_engine(messages: list[bytes], memory: Memory) -> list[Row]:
     """Read a batch with the engine.
 
     Raises
@@ -172,11 +172,11 @@ def by_engine(messages: list[bytes], layouts: list[Any]) -> list[Row]:
     stops = block.offsets + block.lengths
     keys = [key.encode() for key in KEYS]
     while True:  # ask for every key there is, those that damage has made included
-        batch = Batch(block.data, block.offsets, stops, KeyTable(keys), layouts)
+        batch = Batch(block.data, block.offsets, stops, KeyTable(keys), memory)
         unknown = batch.unknown_keys(1000)
         if not unknown:
             break
-        keys, layouts = [*keys, *unknown], []
+        keys, memory = [*keys, *unknown], Memory()
     rows: list[Row] = [{} for _ in messages]
     for number, key in enumerate(name.decode() for name in keys):
         for kind in Kind:
@@ -230,7 +230,7 @@ def compare(messages: list[bytes], count: Counter[str]) -> None:
         else:
             sound.append(message)
             rows.append(row)
-    for message, row, found in zip(sound, rows, by_engine(sound, []), strict=True):
+    for message, row, found in zip(sound, rows, by_engine(sound, Memory()), strict=True):
         if not same(row, found):
             msg = f"{message!r}: the runtime reads {row}, the engine {found}"
             raise AssertionError(msg)
@@ -254,7 +254,7 @@ def is_refused(message: bytes) -> bool:
     """Whether the engine refuses a message."""
     try:
         with mock.patch.object(engine_batch, "_FEW", 0):  # else it is the runtime that is asked
-            by_engine([message], [])
+            by_engine([message], Memory())
     except WireError:
         return True
     return False

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import long_run
 from tests import reference_example as reference
 from tests.example_messages import (
     KEYS,
@@ -44,7 +46,9 @@ from tests.example_strategies import (
     mixed_batches,
 )
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
-from tfrecord_lite.example.batch import Batch, Lists
+from tfrecord_lite.example import batch as engine_batch
+from tfrecord_lite.example import layout
+from tfrecord_lite.example.batch import Batch, Lists, Memory
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
@@ -52,7 +56,6 @@ from tfrecord_lite.wire.keys import KeyTable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tfrecord_lite.example.layout import Layout
 
 in_c = pytest.mark.skipif(
     api_implementation.Type() == "python", reason="the runtime in Python decides otherwise"
@@ -85,7 +88,7 @@ def refused(message: bytes, asked: set[bytes] | None = None) -> bool:
 def assert_engine_agrees(
     batch: Sequence[bytes],
     asked: Iterable[bytes] | None = None,
-    layouts: list[Layout] | None = None,
+    memory: Memory | None = None,
     *,
     general: bool = False,
     between: bytes = b"",
@@ -95,7 +98,7 @@ def assert_engine_agrees(
     keys = sorted(keys_in(batch)) if asked is None else list(asked)
 
     def engine() -> tuple[list[Features], int]:
-        reading = read(batch, keys, layouts, general=general, between=between, fill=fill)
+        reading = read(batch, keys, memory, general=general, between=between, fill=fill)
         return features_of(reading), reading.n_by_layout
 
     try:
@@ -154,9 +157,9 @@ def test_the_engine_reads_or_refuses_every_prefix(message: bytes, behind: bytes)
             expected = with_a_kind(reference.parse(cut, set(keys)), keys)
         except RefusedError:
             with pytest.raises(WireError):
-                every_list(Batch(data, np.array([0]), np.array([stop]), table, []), len(keys))
+                every_list(Batch(data, np.array([0]), np.array([stop]), table, Memory()), len(keys))
         else:
-            batch = Batch(data, np.array([0]), np.array([stop]), table, [])
+            batch = Batch(data, np.array([0]), np.array([stop]), table, Memory())
             every_list(batch, len(keys))
             kinds = {k: int(np.broadcast_to(batch.kinds(i), 1)[0]) for i, k in enumerate(keys)}
             assert kinds == {k: expected.get(k, ABSENT).kind for k in keys}
@@ -239,9 +242,9 @@ def test_the_general_way_gives_the_same_as_layouts(batch: list[bytes]) -> None:
 @given(st.lists(mixed_batches(), min_size=2, max_size=4))
 def test_layouts_of_one_batch_serve_the_next(batches: list[list[bytes]]) -> None:
     asked = sorted(keys_in(itertools.chain(*batches)))
-    layouts: list[Layout] = []
+    memory = Memory()
     for batch in batches:
-        assert_engine_agrees(batch, asked, layouts)
+        assert_engine_agrees(batch, asked, memory)
 
 
 @given(look_alikes(), st.integers(0, 2**12), st.data())
@@ -263,12 +266,12 @@ def test_every_change_of_one_byte_in_a_batch_is_seen(n_bytes: int) -> None:
     message = plain(EVERY_FORM)
     if n_bytes >= len(message):
         return
-    layouts: list[Layout] = []
+    memory = Memory()
     keys = [*EVERY_FORM, b"imt", b"\0"]
     for byte in (0, 1, 0x0A, 0x12, 0x1A, 0x7F, 0x80, 0xFF, message[n_bytes] + 1 & 0xFF):
         changed = message[:n_bytes] + bytes([byte]) + message[n_bytes + 1 :]
         batch = [message] * 20 + [changed] + [message] * 20
-        assert_engine_agrees(batch, keys, layouts)
+        assert_engine_agrees(batch, keys, memory)
 
 
 EVERY_FORM: Features = {
@@ -306,9 +309,26 @@ def test_several_layouts_are_used_in_a_batch() -> None:
 
 def test_more_layouts_than_there_may_be_leave_the_rest_to_the_general_way() -> None:
     orders = itertools.islice(itertools.permutations(EVERY_FORM), 8)
-    batch = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders] * 40
+    often, *seldom = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders]
 
-    assert 0 < assert_engine_agrees(batch) < len(batch)
+    assert 200 <= assert_engine_agrees([often, *seldom, often, often] * 100) < 1000
+
+
+def test_learning_in_vain_is_not_tried_at_every_batch() -> None:
+    orders = itertools.islice(itertools.permutations(EVERY_FORM), 500)
+    batch = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders]
+    memory = Memory()
+    with mock.patch.object(engine_batch, "learn", wraps=layout.learn) as learn:
+        tried = []
+        for _ in range(12):
+            learn.reset_mock()
+            assert assert_engine_agrees(batch, EVERY_FORM, memory) == 0
+            tried.append(learn.called)
+    assert [i for i, was_tried in enumerate(tried) if was_tried] == [0, 2, 6]
+
+    alike = [plain(EVERY_FORM)] * 40
+    n_by_layout = [assert_engine_agrees(alike, EVERY_FORM, memory) for _ in range(10)]
+    assert n_by_layout[-1] == 40
 
 
 @pytest.mark.parametrize("content", [*EVERY_FORM.values(), *(
@@ -551,7 +571,7 @@ def peak_of(batch: list[bytes], keys: list[bytes], kind: Kind) -> int:
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        read_batch = Batch(*buffer, table, [])
+        read_batch = Batch(*buffer, table, Memory())
         for feature in range(len(keys)):
             read_batch.lists(feature, kind)
         return tracemalloc.get_traced_memory()[1] - before
@@ -586,3 +606,13 @@ def test_a_length_alone_takes_no_memory(length: int) -> None:
             assert tracemalloc.get_traced_memory()[1] < 2**20
         finally:
             tracemalloc.stop()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
+    """A million of them: ``python -m tests.long_run``."""
+    count = long_run.run(4000, seed)
+
+    assert count["messages"] == 4000
+    assert count["refused"] > 100
+    assert count["accepted"] > 3000

@@ -255,7 +255,7 @@ def test_both_give_the_same_records_of_a_damaged_stream(
             patch.setattr(compression, "_inflate_module", lambda: zlib)
         ours = read_ours(path, name)
 
-    assert_damaged_alike(name, Path(path).stat().st_size, theirs, ours)
+    assert_damaged_alike(name, changes, Path(path).stat().st_size, theirs, ours)
     assert set(ours.value) <= set(content)
 
 
@@ -269,11 +269,13 @@ def test_both_give_the_same_records_of_a_long_damaged_stream(
 ) -> None:
     path = both.path(damaged(compressed(framed(*content), name), changes))
 
-    n_bytes = Path(path).stat().st_size
-    assert_damaged_alike(name, n_bytes, both.read_theirs(path, name), read_ours(path, name))
+    theirs, ours = both.read_theirs(path, name), read_ours(path, name)
+    assert_damaged_alike(name, changes, Path(path).stat().st_size, theirs, ours)
 
 
-def assert_damaged_alike(name: str, n_bytes: int, theirs: Answer, ours: Answer) -> None:
+def assert_damaged_alike(
+    name: str, changes: Damages, n_bytes: int, theirs: Answer, ours: Answer
+) -> None:
     """Compare what both made of a damaged compressed stream."""
     text = f"TensorFlow: {theirs}; ours: {ours}"
     n_theirs, n_ours = len(theirs.value), len(ours.value)
@@ -294,4 +296,7 @@ def assert_damaged_alike(name: str, n_bytes: int, theirs: Answer, ours: Answer) 
         }
         if n_bytes == 1:
             allowed.add(Reason.COMPRESSION)  # not even half a header: C3
+        if any(kind == "cut" for kind, *_ in changes):
+            # ISA-L may see that what is there is wrong where zlib still waits for the rest: C3.
+            allowed.add(Reason.COMPRESSED_CORRUPT)
         assert ours.reason in allowed, text

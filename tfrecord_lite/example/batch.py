@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.lists import Flat
     from tfrecord_lite.wire.keys import KeyTable
 
-__all__ = ["Batch", "Lists"]
+__all__ = ["Batch", "Lists", "Memory"]
 
 _MAX_LAYOUTS = 4
 _MAX_FAILED = 2
 """So many layouts are learnt in vain before the rest is read the general way."""
+_LONGEST_PAUSE = 31
+"""So many batches are read without learning, at the most, once it was in vain often enough."""
 _SAMPLES = 4
 _FEW = 4
 """So many messages are read by the protobuf runtime, which has no start-up to pay for."""
@@ -44,6 +46,34 @@ _WORTH_A_LAYOUT = 5
 """Fewer messages than these are read the general way at once."""
 _MOST_CELLS = 4_000_000
 """Features times messages that are read the general way in one go; sets the memory that takes."""
+
+
+class Memory:
+    """What is remembered from one batch to the next of the same kind.
+
+    Learning in vain costs as much as reading some hundred messages. So after a batch in
+    which no layout was worth it, the next ones do without; after two such, twice as many,
+    and so on up to :data:`_LONGEST_PAUSE`.
+    """
+
+    def __init__(self) -> None:
+        self.layouts: list[Layout] = []
+        """The layouts that the last batch used."""
+        self._pause = 0
+        self._left = 0
+
+    def may_learn(self) -> bool:
+        """Say whether the next batch should try to learn layouts."""
+        self._left -= 1
+        return self._left < 0
+
+    def note(self, used: list[Layout], *, tried: bool) -> None:
+        """Remember which layouts a batch used, and whether it tried to learn some."""
+        self.layouts = used
+        if used:
+            self._pause = self._left = 0
+        elif tried:
+            self._pause = self._left = min(2 * self._pause + 1, _LONGEST_PAUSE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,8 +120,8 @@ class Batch:
     starts, stops : int64, shape (n,)
     table : KeyTable
         The keys of the features asked for.
-    layouts : list of Layout
-        Those of earlier batches with this table; replaced by those of this one.
+    memory : Memory
+        That of earlier batches with this table; brought up to date.
 
     Raises
     ------
@@ -106,7 +136,7 @@ class Batch:
         starts: npt.NDArray[np.int64],
         stops: npt.NDArray[np.int64],
         table: KeyTable,
-        layouts: list[Layout],
+        memory: Memory,
     ) -> None:
         self.n_messages = starts.size
         self.data = data
@@ -115,18 +145,39 @@ class Batch:
         if 0 < left.size <= _FEW and (few := _read_few(data, starts, stops, table)):
             self._parts.append((left, few))
             return
+        left = self._read_by_layouts(starts, stops, table, memory, left)
+        most = max(_MOST_CELLS // max(len(table.keys), 1), 1)
+        for first in range(0, left.size, most):
+            rest = left[first : first + most]
+            with _numbers_in(rest):
+                self._parts.append((rest, AnyEncoding(data, starts[rest], stops[rest], table)))
+
+    def _read_by_layouts(
+        self,
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+        table: KeyTable,
+        memory: Memory,
+        left: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int64]:
+        """Read what layouts can read of the messages that are left; return the others."""
+        if left.size < _WORTH_A_LAYOUT:
+            return left
         used: list[Layout] = []
-        remembered = list(layouts)
-        n_failed = 0
-        while left.size >= _WORTH_A_LAYOUT and len(used) < _MAX_LAYOUTS and n_failed < _MAX_FAILED:
-            layout = remembered.pop(0) if remembered else None
-            is_new = layout is None
-            if layout is None:
+        remembered = memory.layouts[:]
+        n_failed, most_failed = 0, _MAX_FAILED if memory.may_learn() else 0
+        while left.size >= _WORTH_A_LAYOUT and len(used) < _MAX_LAYOUTS:
+            is_new = not remembered
+            if is_new and n_failed >= most_failed:
+                break
+            if is_new:
                 # Around the middle, and elsewhere the next time: the first may be an odd one.
                 places = np.linspace(0, left.size - 1, _SAMPLES + n_failed).astype(np.int64)
                 some = left[np.roll(places, -(_SAMPLES // 2))]
-                layout = learn(data, starts[some], stops[some], table)
-            match = layout.match(data, starts[left], stops[left]) if layout else None
+                layout = learn(self.data, starts[some], stops[some], table)
+            else:
+                layout = remembered.pop(0)
+            match = layout.match(self.data, starts[left], stops[left]) if layout else None
             if layout is None or match is None or match.n_messages < _WORTH_A_LAYOUT:
                 n_failed += is_new
                 continue
@@ -139,13 +190,8 @@ class Batch:
             is_left = np.ones(left.size, np.bool_)
             is_left[match.chosen] = False
             left = left[is_left]
-        if used:
-            layouts[:] = used
-        most = max(_MOST_CELLS // max(len(table.keys), 1), 1)
-        for first in range(0, left.size, most):
-            rest = left[first : first + most]
-            with _numbers_in(rest):
-                self._parts.append((rest, AnyEncoding(data, starts[rest], stops[rest], table)))
+        memory.note(used, tried=n_failed > 0)
+        return left
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys of messages that are not in the table, about `limit` at the most."""

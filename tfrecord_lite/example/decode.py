@@ -17,7 +17,7 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import build
-from tfrecord_lite.example.batch import Batch
+from tfrecord_lite.example.batch import Batch, Memory
 from tfrecord_lite.example.parse import as_block, as_bytes
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.batch import Lists
-    from tfrecord_lite.example.layout import Layout
     from tfrecord_lite.example.parse import Serialized
 
     Row = dict[str, npt.NDArray[Any]]
@@ -56,7 +55,7 @@ class ExampleDecoder:
 
     def __init__(self) -> None:
         self._table = KeyTable([])
-        self._layouts: list[Layout] = []
+        self._memory = Memory()
 
     def __call__(self, block: Block) -> list[Row]:
         """Decode the messages of a block.
@@ -117,7 +116,7 @@ class ExampleDecoder:
         limit = min(_MOST_KEYS, _MOST_CELLS // len(block))
         is_fresh = not self._table.keys
         while True:
-            batch = Batch(block.data, block.offsets, stops, self._table, self._layouts)
+            batch = Batch(block.data, block.offsets, stops, self._table, self._memory)
             unknown = batch.unknown_keys(limit)
             if not unknown:
                 return batch
@@ -125,10 +124,10 @@ class ExampleDecoder:
             if len(keys) > limit:
                 keys = []  # forget those of earlier batches
                 if is_fresh:
-                    self._table, self._layouts = KeyTable([]), []
+                    self._table, self._memory = KeyTable([]), Memory()
                     return None
                 is_fresh = True
-            self._table, self._layouts = KeyTable(keys), []
+            self._table, self._memory = KeyTable(keys), Memory()
 
 
 def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Row:

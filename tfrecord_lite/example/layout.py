@@ -276,31 +276,38 @@ def learn(
     ----------
     data : uint8, shape (n_bytes,)
     starts, stops : int64, shape (n,)
-        The messages; the first says what the layout is, the others what varies in it.
+        The messages. The first that some other looks like says what the layout is, the
+        others what varies in it.
     table : KeyTable
         The keys of the features asked for.
 
     Returns
     -------
     Layout or None
-        None if the first message has another form than programs write: keys
-        twice, unknown fields, a value before its key.
+        None if no two messages look alike, or they have another form than programs write:
+        keys twice, unknown fields, a value before its key.
     """
     view = memoryview(data)  # type: ignore[arg-type]
     extents = zip(starts.tolist(), stops.tolist(), strict=True)
     samples = [_slots(view[start:stop], table) for start, stop in extents]
-    if not samples or samples[0] is None:
+    first, like = _most_alike([sample for sample in samples if sample is not None])
+    if not first or max(len(slot.head) for slot in first) > MAX_TEMPLATE_BYTES:
         return None
-    first = samples[0]
-    if max(len(slot.head) for slot in first) > MAX_TEMPLATE_BYTES:
-        return None
-    like = [other for other in samples[1:] if other is not None and _is_like(first, other)]
     slots = []
     for i, slot in enumerate(first):
         varies = any(other[i].length != slot.length for other in like)
         is_fixed = slot.form in _MAY_BE_FIXED and slot.kind != Kind.INT64 and not varies
         slots.append(replace(slot, form=Form.FIXED) if is_fixed or not slot.holes else slot)
     return Layout(slots)
+
+
+def _most_alike(samples: list[list[Slot]]) -> tuple[list[Slot], list[list[Slot]]]:
+    """Return the first sample that others look like, and those; nothing if there is none."""
+    for i, first in enumerate(samples):
+        like = [other for other in samples[i + 1 :] if _is_like(first, other)]
+        if like or len(samples) == 1:
+            return first, like
+    return [], []
 
 
 def _is_like(first: list[Slot], other: list[Slot]) -> bool:

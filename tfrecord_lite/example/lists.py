@@ -24,15 +24,15 @@ Only the features asked for are looked into; the others, as far as their keys.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite.example.entries import Entries, errors_of
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
-from tfrecord_lite.wire.ragged import gather, ranges, row_splits
+from tfrecord_lite.wire.fields import LEN, Fields
+from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import (
     Extents,
     repeated_fixed32,
@@ -41,7 +41,7 @@ from tfrecord_lite.wire.repeated import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LIST_READERS", "LIST_VALUE", "AnyEncoding", "Flat", "Values"]
 
-FEATURES = 1
-ENTRY = 1
-KEY, VALUE = 1, 2
 LIST_VALUE = 1
 
 
@@ -66,19 +63,6 @@ class Values:
     """Values of each list; a plain number if all have as many."""
     flat: Flat
     """All of them; for bytes, where they are in the buffer, or an object array."""
-
-
-@contextmanager
-def _errors_of(owner: npt.NDArray[np.int64]) -> Iterator[None]:
-    """Make the number in a :class:`WireError` that of the message one level up."""
-    try:
-        yield
-    except WireError as error:
-        raise WireError(int(owner[error.message]), error.offset, error.detail) from None
-
-
-def _submessages(fields: Fields, number: int) -> Fields:
-    return fields.only((fields.number == number) & (fields.wire_type == LEN))
 
 
 class AnyEncoding:
@@ -111,25 +95,24 @@ class AnyEncoding:
     ) -> None:
         self._data = data
         self.n_messages = starts.size
-        entries = _entries(data, starts, stops)
-        with _errors_of(entries.owner):
-            parts = tokenise(data, entries.start, entries.stop, depth=2)
-        ids, is_void, self._unknown = _keys(data, parts, entries, table)
+        entries = Entries(data, starts, stops)
+        ids = table.find(data, entries.key.start, entries.key.length)
+        entries.check_keys(ids >= 0)
+        unknown = np.flatnonzero(ids < 0)
+        self._unknown = Extents(entries.key.start[unknown], entries.key.length[unknown])
 
         # The last entry with a key counts: of several writes to one place, the last remains.
         last = np.full(len(table.keys) * self.n_messages, -1, np.int64)
-        known = np.flatnonzero((ids >= 0) & ~is_void)
-        last[ids[known] * self.n_messages + entries.owner[known]] = known
+        is_known = ids >= 0
+        known = np.flatnonzero(is_known & ~entries.is_void)
+        last[ids[known] * self.n_messages + entries.message[known]] = known
         filled = np.flatnonzero(last >= 0)
-        values = _values_of(_submessages(parts, VALUE), last[filled], entries.owner.size)
-        with _errors_of(entries.owner[last[filled[values.owner]]]):
-            found = tokenise(data, values.start, values.stop, depth=3)
-        self._set_lists(found, filled[values.owner[found.owner]], last.size)
-        counts = np.zeros(ids.size, np.bool_)
-        counts[last[filled]] = True
-        put_aside = np.flatnonzero((ids >= 0) & ~counts)
+        found = entries.features(last[filled])
+        self._set_lists(found, filled[found.owner], last.size)
+        is_known[last[filled]] = False
+        put_aside = np.flatnonzero(is_known)
         if put_aside.size:
-            self._check(_submessages(parts, VALUE), put_aside, entries.owner)
+            self._check(entries, put_aside)
         self._values: dict[Kind, tuple[npt.NDArray[np.int64], Flat]] = {}
 
     def _set_lists(self, found: Fields, cell: npt.NDArray[np.int64], n_cells: int) -> None:
@@ -150,23 +133,18 @@ class AnyEncoding:
         self._lists = found
         self._cell = cell
 
-    def _check(
-        self, values: Fields, entries: npt.NDArray[np.int64], message: npt.NDArray[np.int64]
-    ) -> None:
-        """Refuse malformed values that do not count; so does the runtime."""
-        values = _values_of(values, entries, message.size)
-        owner = message[entries[values.owner]]
-        with _errors_of(owner):
-            found = tokenise(self._data, values.start, values.stop, depth=3)
+    def _check(self, entries: Entries, put_aside: npt.NDArray[np.int64]) -> None:
+        """Refuse malformed Features of entries that do not count; so does the runtime."""
+        found = entries.features(put_aside)
         found = found.only((found.number <= Kind.INT64) & (found.wire_type == LEN))
-        self._check_lists(found, owner[found.owner])
+        self._check_lists(found, entries.message[put_aside[found.owner]])
 
     def _check_lists(self, lists: Fields, message: npt.NDArray[np.int64]) -> None:
         """Refuse malformed lists that do not count."""
         for kind, read in LIST_READERS.items():
             chosen = np.flatnonzero(lists.number == kind)
             some = lists.take(chosen)
-            with _errors_of(message[chosen]):
+            with errors_of(message[chosen]):
                 read(self._data, some.start, some.stop, LIST_VALUE, 4)
 
     def unknown_keys(self, limit: int) -> list[bytes]:
@@ -201,7 +179,7 @@ class AnyEncoding:
         """Read the values of all lists of one kind; return where each cell's start, and all."""
         chosen = self._lists.number == kind
         lists, cell = self._lists.only(chosen), self._cell[chosen]
-        with _errors_of(cell % self.n_messages if self.n_messages else cell):
+        with errors_of(cell % self.n_messages if self.n_messages else cell):
             per_list, flat = LIST_READERS[kind](self._data, lists.start, lists.stop, LIST_VALUE, 4)
         counts = np.zeros(self._kind.size, np.int64)
         if (cell[1:] > cell[:-1]).all():
@@ -215,78 +193,6 @@ def _part(flat: Flat, start: int, stop: int) -> Flat:
     if isinstance(flat, Extents):
         return Extents(flat.start[start:stop], flat.length[start:stop])
     return flat[start:stop]
-
-
-def _entries(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> Fields:
-    """Find the map entries of all messages; the owner of each is its message."""
-    features = _submessages(tokenise(data, starts, stops), FEATURES)
-    with _errors_of(features.owner):
-        entries = tokenise(data, features.start, features.stop, depth=1)
-    entries = _submessages(entries, ENTRY)
-    owner = features.owner[entries.owner]
-    return Fields(owner, entries.number, entries.wire_type, entries.start, entries.stop)
-
-
-def _keys(
-    data: npt.NDArray[np.uint8], parts: Fields, entries: Fields, table: KeyTable
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], Extents]:
-    """Find the number of each entry's key, -1 for one not in the table; check all of them.
-
-    Also return which entries are void for an unknown field in them, and where the keys
-    are that are not in the table.
-    """
-    is_known = (parts.wire_type == LEN) & ((parts.number == KEY) | (parts.number == VALUE))
-    is_void = np.zeros(entries.owner.size, np.bool_)
-    is_void[parts.owner[~is_known]] = True
-    keys = _submessages(parts, KEY)
-    start = entries.start.copy()
-    length = np.zeros_like(start)  # an entry without key has the key ""
-    start[keys.owner] = keys.start
-    length[keys.owner] = keys.stop - keys.start
-    ids = table.find(data, start, length)
-    is_unsure = ids[keys.owner] < 0
-    if keys.owner.size > 1:  # all but the last key of an entry
-        is_unsure[:-1] |= keys.owner[1:] == keys.owner[:-1]
-    unsure = keys.only(is_unsure)
-    with _errors_of(entries.owner[unsure.owner]):
-        _check_utf8(data, unsure.start, unsure.stop - unsure.start)
-    unknown = np.flatnonzero(ids < 0)
-    return ids, is_void, Extents(start[unknown], length[unknown])
-
-
-def _check_utf8(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> None:
-    """Refuse keys that are not UTF-8 (rule W8).
-
-    Raises
-    ------
-    WireError
-        Its `message` is the number of the key.
-    """
-    joined = gather(data, starts, lengths)
-    if joined.size == 0 or int(joined.max()) < 0x80:
-        return
-    view = memoryview(data)  # type: ignore[arg-type]
-    for i, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
-        try:
-            str(view[start : start + length], "utf-8")
-        except UnicodeDecodeError:
-            raise WireError(i, start, "a feature's key is not UTF-8") from None
-
-
-def _values_of(values: Fields, chosen: npt.NDArray[np.int64], n_entries: int) -> Fields:
-    """Return the values of the chosen entries, in that order; the owner is a number in `chosen`."""
-    if values.owner.size == n_entries and (values.owner[1:] > values.owner[:-1]).all():
-        picked, owner = chosen, np.arange(chosen.size)  # one value each
-    else:
-        counts = np.bincount(values.owner, minlength=n_entries)
-        first = np.cumsum(counts) - counts
-        picked = ranges(first[chosen], counts[chosen])
-        owner = np.repeat(np.arange(chosen.size), counts[chosen])
-    return replace(values.take(picked), owner=owner)
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[npt.NDArray[np.int64], Any]]] = {

@@ -21,7 +21,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import build
-from tfrecord_lite.example.batch import Batch
+from tfrecord_lite.example.batch import Batch, Memory
 from tfrecord_lite.example.build import Column, Misfit
 from tfrecord_lite.schema import (
     Dense,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.columns import RaggedTensor, SparseTensor
-    from tfrecord_lite.example.layout import Layout
     from tfrecord_lite.schema import FeatureSpec, Prepared
 
     Result: TypeAlias = npt.NDArray[Any] | BytesColumn | RaggedTensor | SparseTensor
@@ -100,7 +99,7 @@ class ExampleParser:
         self._kinds = keys_to_read(self._prepared)
         self._numbers = {key: number for number, key in enumerate(self._kinds)}
         self._table = KeyTable([key.encode() for key in self._kinds])
-        self._layouts: list[Layout] = []
+        self._memory = Memory()
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -167,7 +166,7 @@ class ExampleParser:
     def _columns(self, block: Block, *, single: bool) -> dict[str, Result]:
         """Parse; the error is about one of the messages that are wrong, maybe not the first."""
         stops = block.offsets + block.lengths
-        batch = Batch(block.data, block.offsets, stops, self._table, self._layouts)
+        batch = Batch(block.data, block.offsets, stops, self._table, self._memory)
         columns: dict[str, Column] = {}
 
         def column(key: str) -> Column:

@@ -21,7 +21,7 @@ length or value that leaves the message, a tag above 32 bits or a varint above
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -32,11 +32,14 @@ from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, TOO_LONG, read_varints
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+_Tags: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]"
+
 __all__ = ["I32", "I64", "LEN", "VARINT", "Fields", "WireError", "tokenise"]
 
 VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
 
 _BYTE, _EIGHT = np.uint64(0xFF), np.uint64(8)
+_TAG_AND_TOP_BIT = np.uint64(0x80FF)
 _MAX_TAG_BYTES = 5
 _MAX_DEPTH = 100
 _FEW = 24
@@ -127,13 +130,19 @@ def tokenise(
     at, end = starts[live], stops[live]
     steps: list[Fields] = []
     walked: list[tuple[int, int, int]] = []
+    tags: dict[int, _Tags] = {}
     while live.size > _FEW:
-        fields, following = _step(words, live, at, end)
-        groups = np.flatnonzero(fields.wire_type == START_GROUP)
-        if groups.size:
-            walked += zip(*(a[groups].tolist() for a in (live, at, end)), strict=True)
-            following[groups] = end[groups]
-            fields = fields.only(fields.wire_type != START_GROUP)
+        fields = _plain_step(words, live, at, end, tags)
+        if fields is None:
+            fields = _step(words, live, at, end)
+            following = fields.stop
+            groups = np.flatnonzero(fields.wire_type == START_GROUP)
+            if groups.size:
+                walked += zip(*(a[groups].tolist() for a in (live, at, end)), strict=True)
+                following[groups] = end[groups]
+                fields = fields.only(fields.wire_type != START_GROUP)
+        else:
+            following = fields.stop
         steps.append(fields)
         more = following < end
         if more.all():
@@ -144,13 +153,42 @@ def tokenise(
     return _in_order(steps, _walk_all(data, walked, depth), starts.size)
 
 
+def _plain_step(
+    words: npt.NDArray[np.uint64],
+    live: npt.NDArray[np.int64],
+    at: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+    tags: dict[int, _Tags],
+) -> Fields | None:
+    """Read one field of each message, if all have the same tag, LEN, and are short and sound.
+
+    What those of a tag have in common is made once, and kept in `tags`.
+    """
+    loaded = words[at]
+    tag = int(loaded[0]) & 0xFF
+    if tag & 7 != LEN or not LEN < tag < 0x80:
+        return None
+    if ((loaded & _TAG_AND_TOP_BIT) != np.uint64(tag)).any():
+        return None
+    loaded >>= _EIGHT
+    loaded &= _BYTE
+    begin = at + 2
+    following = begin + loaded.view(np.int64)
+    if (following > end).any():
+        return None
+    if tag not in tags:  # of those still live there will never be more
+        tags[tag] = np.full(at.size, tag >> 3, np.int32), np.full(at.size, LEN, np.uint8)
+    numbers, types = tags[tag]
+    return Fields(live, numbers[: at.size], types[: at.size], begin, following)
+
+
 def _step(
     words: npt.NDArray[np.uint64],
     live: npt.NDArray[np.int64],
     at: npt.NDArray[np.int64],
     end: npt.NDArray[np.int64],
-) -> tuple[Fields, npt.NDArray[np.int64]]:
-    """Read one field of each message; return them, and where the next ones start."""
+) -> Fields:
+    """Read one field of each message."""
     loaded = words[at]
     tag = int(loaded[0]) & 0xFF
     if tag < 0x80 and ((loaded & _BYTE) == tag).all():  # nearly always: one tag, of one byte
@@ -159,9 +197,6 @@ def _step(
         numbers = np.full(at.size, number, np.int32)
         types = np.full(at.size, wire_type, np.uint8)
         bad = np.full(at.size, number == 0 or wire_type > I32 or wire_type == END_GROUP)
-        length_byte = (loaded >> _EIGHT) & _BYTE
-        if wire_type == LEN and (length_byte < 0x80).all():
-            return _checked(live, at, end, numbers, types, begin + 1, length_byte, bad)
     else:
         tags, tag_sizes = read_varints(words, at)
         begin = at + tag_sizes
@@ -192,8 +227,8 @@ def _checked(
     begin: npt.NDArray[np.int64],
     lengths: npt.NDArray[np.uint64],
     bad: npt.NDArray[np.bool_],
-) -> tuple[Fields, npt.NDArray[np.int64]]:
-    """Refuse values that leave their message; return the fields and where they end."""
+) -> Fields:
+    """Refuse values that leave their message; return the fields."""
     # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
     room = end - begin
     bad |= (room < 0) | (lengths > room.view(np.uint64))
@@ -201,8 +236,7 @@ def _checked(
         first = int(np.flatnonzero(bad)[0])
         detail = _what_is_wrong(int(numbers[first]), int(types[first]))
         raise WireError(int(live[first]), int(at[first]), detail)
-    following = begin + lengths.view(np.int64)
-    return Fields(live, numbers, types, begin, following), following
+    return Fields(live, numbers, types, begin, begin + lengths.view(np.int64))
 
 
 def _what_is_wrong(number: int, wire_type: int) -> str:
