@@ -611,8 +611,8 @@ def test_a_length_alone_takes_no_memory(length: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
     """A million of them: ``python -m tests.long_run``."""
-    count = long_run.run(4000, seed)
+    count = long_run.run(2000, seed)
 
-    assert count["messages"] == 4000
-    assert count["refused"] > 100
-    assert count["accepted"] > 3000
+    assert count["messages"] == 2000
+    assert count["refused"] > 50
+    assert count["accepted"] > 1500
