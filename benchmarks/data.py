@@ -10,6 +10,7 @@ images      5,000               100 KB of image bytes, height, width, label
 embeddings  100,000             float32[512] and an id, 2 KB
 tokens      50,000              int64[256..1024], each value below 50,000
 tabular_gz  1,000,000           tabular, in one GZIP stream
+any_order   100,000             as tabular; the features of each in an order of its own
 ==========  ==================  ============================================================
 
 All are ``tf.train.Example`` messages. The same scale gives the same bytes on
@@ -76,6 +77,22 @@ def _tabular(n_records: int) -> Iterator[bytes]:
             yield _example(features)
 
 
+def _any_order(n_records: int) -> Iterator[bytes]:
+    from tfrecord_lite import Example, Features
+
+    random = np.random.default_rng(_SEED)
+    for record in _tabular(n_records):
+        features = sorted(Example.FromString(record).features.feature.items())
+        parts = [
+            Features(feature=dict([features[i]])).SerializeToString()
+            for i in random.permutation(len(features))
+        ]
+        # The message classes write a map in an order of their own, so the head is made here.
+        n_bytes = sum(map(len, parts))
+        head = bytes([0x0A, n_bytes & 0x7F | 0x80, n_bytes >> 7])
+        yield b"".join([head, *parts])
+
+
 def _images(n_records: int) -> Iterator[bytes]:
     for random, n in _batches(n_records):
         for label in random.integers(0, 1_000, n).tolist():
@@ -110,6 +127,7 @@ _SOURCES: dict[str, tuple[int, Callable[[int], Iterator[bytes]]]] = {
     "images": (5_000, _images),
     "embeddings": (100_000, _embeddings),
     "tokens": (50_000, _tokens),
+    "any_order": (100_000, _any_order),
 }
 
 DATA_SETS = (*_SOURCES, "tabular_gz")

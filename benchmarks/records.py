@@ -59,7 +59,7 @@ class Row:
     met: bool | None = None
 
 
-def _measure(what: str, **arguments: Any) -> dict[str, float]:
+def measure(what: str, **arguments: Any) -> dict[str, float]:
     """Run one measurement in a process of its own."""
     request = json.dumps({"what": what, **arguments})
     command = [sys.executable, "-m", "benchmarks.measure", request]
@@ -70,7 +70,7 @@ def _measure(what: str, **arguments: Any) -> dict[str, float]:
     return answer
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -82,11 +82,11 @@ def _rates(
     target: float | None,
 ) -> list[Row]:
     """Let contenders take turns; return their records a second and their ratios to TensorFlow."""
-    _say(f"{section}: {case}")
+    say(f"{section}: {case}")
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, request in contenders.items():
-            result = _measure(**request)
+            result = measure(**request)
             rates[name].append(result["n_records"] / result["seconds"])
     rows = []
     for name, values in rates.items():
@@ -112,7 +112,7 @@ def reading(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) ->
     rows = []
     for name, target in _READING.items():
         path = data_set(name, cache, scale)
-        _measure("read_ours_blocks", path=str(path))  # brings the file into the page cache
+        measure("read_ours_blocks", path=str(path))  # brings the file into the page cache
         contenders = {"TensorFlow": {"what": "read_tensorflow", "path": str(path)}}
         if not with_tensorflow:
             contenders.clear()
@@ -160,9 +160,9 @@ def memory(cache: Path, scale: float, *, with_tensorflow: bool) -> list[Row]:
     for size in (300, 100_000):
         n_bytes = int(_LARGE_FILE_BYTES * scale)
         case = f"{n_bytes / 1e9:g} GB of {size:,} bytes"
-        _say(f"memory: {case}")
+        say(f"memory: {case}")
         try:
-            _measure("make_large", path=str(path), size=size, n_bytes=n_bytes)
+            measure("make_large", path=str(path), size=size, n_bytes=n_bytes)
             for label, what in [
                 ("TensorFlow", "memory_tensorflow"),
                 ("TFRecordReader", "memory_ours"),
@@ -170,7 +170,7 @@ def memory(cache: Path, scale: float, *, with_tensorflow: bool) -> list[Row]:
             ]:
                 if label == "TensorFlow" and not with_tensorflow:
                     continue
-                peak = _measure(what, path=str(path))["peak_bytes"]
+                peak = measure(what, path=str(path))["peak_bytes"]
                 is_judged = label == "TFRecordReader"
                 rows.append(
                     Row(
@@ -190,13 +190,13 @@ def memory(cache: Path, scale: float, *, with_tensorflow: bool) -> list[Row]:
 
 def importing(*, with_tensorflow: bool) -> list[Row]:
     """Measure the time to import, NumPy included, each time in a fresh interpreter."""
-    _say("import")
+    say("import")
     contenders = {"TensorFlow": "import_tensorflow"} if with_tensorflow else {}
     contenders |= {"tfrecord_lite": "import_ours", "NumPy alone": "import_numpy"}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(_IMPORT_ROUNDS):
         for name, what in contenders.items():
-            seconds[name].append(_measure(what)["seconds"])
+            seconds[name].append(measure(what)["seconds"])
     rows = []
     for name, values in seconds.items():
         median = statistics.median(values)
@@ -207,7 +207,7 @@ def importing(*, with_tensorflow: bool) -> list[Row]:
     return rows
 
 
-def _setting(rounds: int, scale: float) -> dict[str, str | float]:
+def setting(rounds: int, scale: float) -> dict[str, str | float]:
     """Say what the figures depend on; nothing that names the machine."""
     packages = ["numpy", "crc32c", "isal", "tensorflow", "tensorflow-cpu"]
     versions: dict[str, str | float] = {}
@@ -294,7 +294,7 @@ def main() -> None:
     cache.mkdir(parents=True, exist_ok=True)
     with_tensorflow = importlib.util.find_spec("tensorflow") is not None
     if not with_tensorflow:
-        _say("TensorFlow is not installed here; measuring this package alone")
+        say("TensorFlow is not installed here; measuring this package alone")
 
     rows: list[Row] = []
     if "reading" in arguments.only:
@@ -308,11 +308,11 @@ def main() -> None:
     if "import" in arguments.only:
         rows += importing(with_tensorflow=with_tensorflow)
 
-    setting = _setting(rounds, scale)
+    conditions = setting(rounds, scale)
     if arguments.json:
-        print(json.dumps({"setting": setting, "rows": [asdict(row) for row in rows]}, indent=2))
+        print(json.dumps({"setting": conditions, "rows": [asdict(row) for row in rows]}, indent=2))
         return
-    print(", ".join(f"{name} {value}" for name, value in setting.items()))
+    print(", ".join(f"{name} {value}" for name, value in conditions.items()))
     _print_table(rows)
 
 
