@@ -5,7 +5,8 @@ and what was asked for; and returns the result. With `single` the batch is one
 message, and the result is that of the single-example call, without the batch
 dimension (rule E1).
 
-A message that does not fit raises :class:`Misfit`, always the first of the batch.
+A message that does not fit raises :class:`~.blame.Misfit`, the first that does not fit this
+feature.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.blame import Misfit
 from tfrecord_lite.schema import Dense, Padded, RaggedFeature
 from tfrecord_lite.wire.ragged import gather, ranges, row_splits
 
@@ -31,21 +33,11 @@ if TYPE_CHECKING:
     Flat: TypeAlias = npt.NDArray[Any] | BytesColumn
 
 _SHORT_BYTES = 256
-_MAX_GAPS = 2**20
-"""Rows that the row ids of one message may leave empty: memory is not taken on a number's word."""
+_MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
+"""Rows that the row ids of a batch may leave empty: so many, and so many a message besides.
+Memory is not taken on a number's word."""
 
-__all__ = ["Column", "Misfit", "dense", "padded", "ragged", "sparse", "strings", "var_len"]
-
-
-class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makings of one
-    """A message that does not fit a feature."""
-
-    def __init__(self, message: int, reason: Reason, key: str, detail: str) -> None:
-        super().__init__(message, reason, key, detail)
-        self.message = message
-        self.reason = reason
-        self.key = key
-        self.detail = detail
+__all__ = ["Column", "dense", "padded", "ragged", "sparse", "strings", "var_len"]
 
 
 class Column:
@@ -65,6 +57,15 @@ class Column:
         self.n_messages = lists.n_messages
         self.flat = flat
         self._lists = lists
+
+    def copy(self) -> Column:
+        """Return a column of values of its own."""
+        flat = self.flat
+        if isinstance(flat, BytesColumn):
+            copied: Flat = BytesColumn(flat.offsets.copy(), flat.data.copy())
+        else:
+            copied = flat.copy()
+        return Column(self.key, self._lists, copied)
 
     @property
     def count(self) -> int | None:
@@ -211,8 +212,7 @@ def ragged(
             else:
                 lengths, rows = _uniform(values, items, uniform)
             if is_plain:
-                inner = _values(inner)
-                inner = inner.reshape(int(rows.sum()), uniform, *inner.shape[1:])
+                inner = _reshaped(values.key, _values(inner), (int(rows.sum()), uniform))
                 items = rows
                 continue
         else:
@@ -228,6 +228,15 @@ def ragged(
         return inner  # type: ignore[no-any-return]
     splits = row_splits(items).astype(feature.splits_dtype)
     return RaggedTensor.from_row_splits(inner, splits, validate=False)
+
+
+def _reshaped(key: str, inner: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Divide the first dimension into two, as far as NumPy can have such an array."""
+    try:
+        return inner.reshape(*shape, *inner.shape[1:])
+    except ValueError as error:
+        detail = f"rows of one length cannot be an array here: {error}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail) from None
 
 
 def _uniform(
@@ -320,13 +329,15 @@ def _row_ids(
     if wrong.size:
         detail = "row ids must not fall, nor be negative"
         raise Misfit(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
-    far = np.flatnonzero(ids - items[message] > _MAX_GAPS)
-    if far.size:
-        detail = f"row id {ids[far[0]]} leaves more than {_MAX_GAPS} rows empty"
-        raise Misfit(int(message[far[0]]), Reason.BAD_PARTITION, column.key, detail)
-    rows = np.zeros_like(items)
-    last = (row_splits(items)[1:] - 1)[items > 0]
-    rows[items > 0] = ids[last] + 1
+    highest = np.full_like(items, -1)
+    highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
+    empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats: no sum is too large
+    column.refuse(
+        empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size,
+        Reason.BAD_PARTITION,
+        f"its {{}} row ids leave too many rows empty, with those before it over {_MAX_GAPS}",
+    )
+    rows = highest + 1
     starts = row_splits(rows)[:-1]
     return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
 

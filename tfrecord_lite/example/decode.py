@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import Reason
 from tfrecord_lite.example import build
 from tfrecord_lite.example.batch import Batch, Memory
+from tfrecord_lite.example.blame import Misfit, first_misfit
 from tfrecord_lite.example.parse import as_block, as_bytes
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
@@ -70,15 +71,24 @@ class ExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        if len(block) <= _FEW:
-            return [_decode_one(block[i], block, i) for i in range(len(block))]
+        rows = self._attempt(block)
+        if not isinstance(rows, Misfit):
+            return rows
+
+        def again(first: int, stop: int) -> Misfit | None:
+            found = self._attempt(block[first:stop])
+            return found if isinstance(found, Misfit) else None
+
+        raise first_misfit(rows, again).as_error(block)
+
+    def _attempt(self, block: Block) -> list[Row] | Misfit:
+        """Decode, or say what is wrong with one of the messages, maybe not the first."""
         try:
+            if len(block) <= _FEW:
+                return [_decode_one(block[i], i) for i in range(len(block))]
             return self._rows(block)
         except WireError as error:
-            number, detail = error.message, error.detail
-        if number:
-            self(block[:number])
-        raise _malformed(block, number, detail)
+            return Misfit(error.message, Reason.MALFORMED, None, error.detail)
 
     def _rows(self, block: Block) -> list[Row]:
         """Decode a batch, in parts if it has too many keys for one table."""
@@ -86,8 +96,12 @@ class ExampleDecoder:
         if batch is None:
             middle = len(block) // 2
             if middle == 0:
-                return [_decode_one(block[0], block, 0)]
-            return self._rows(block[:middle]) + self._rows(block[middle:])
+                return [_decode_one(block[0])]
+            rows = self._rows(block[:middle])
+            try:
+                return rows + self._rows(block[middle:])
+            except WireError as error:
+                raise WireError(middle + error.message, error.offset, error.detail) from None
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
         partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
@@ -130,8 +144,14 @@ class ExampleDecoder:
             self._table, self._memory = KeyTable(keys), Memory()
 
 
-def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Row:
-    """Decode one message, with the protobuf runtime where that knows all."""
+def _decode_one(serialized: bytes, number: int = 0) -> Row:
+    """Decode one message, with the protobuf runtime where that knows all.
+
+    Raises
+    ------
+    WireError
+        With `number` as the number of the message.
+    """
     from tfrecord_lite.example.few import NotSure, array_of, features_of  # noqa: PLC0415
 
     try:
@@ -141,11 +161,10 @@ def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Ro
             if kind and values is not None:
                 row[name] = values
     except NotSure:
-        block = as_block([serialized]) if block is None else block[i : i + 1]
         try:
-            return ExampleDecoder()._rows(block)[0]  # noqa: SLF001
+            return ExampleDecoder()._rows(as_block([serialized]))[0]  # noqa: SLF001
         except WireError as error:
-            raise _malformed(block, 0, error.detail) from None
+            raise WireError(number, error.offset, error.detail) from None
     return row
 
 
@@ -161,12 +180,6 @@ def _split(batch: Batch, lists: Lists) -> list[npt.NDArray[Any]]:
         rows = [flat[a:b] for a, b in pairwise(row_splits(count).tolist())]
     is_wide = flat.nbytes > _WIDE_BYTES * max(len(rows), 1)
     return [row.copy() for row in rows] if is_wide else rows
-
-
-def _malformed(block: Block, i: int, detail: str) -> InvalidArgumentError:
-    place = block.place(i)
-    fields = (place.offset, place.source, place.index)
-    return InvalidArgumentError(Reason.MALFORMED, *fields, None, detail)
 
 
 def decode_example(serialized: bytes | str) -> Row:
@@ -192,7 +205,12 @@ def decode_example(serialized: bytes | str) -> Row:
     >>> decode_example(b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07")
     {'a': array([7])}
     """
-    return _decode_one(as_bytes(serialized))
+    message = as_bytes(serialized)
+    try:
+        return _decode_one(message)
+    except WireError as error:
+        misfit = Misfit(0, Reason.MALFORMED, None, error.detail)
+        raise misfit.as_error(as_block([message])) from None
 
 
 def decode_examples(serialized: Serialized) -> list[Row]:

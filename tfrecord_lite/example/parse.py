@@ -22,7 +22,8 @@ from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import build
 from tfrecord_lite.example.batch import Batch, Memory
-from tfrecord_lite.example.build import Column, Misfit
+from tfrecord_lite.example.blame import Misfit, first_misfit
+from tfrecord_lite.example.build import Column
 from tfrecord_lite.schema import (
     Dense,
     Kind,
@@ -57,8 +58,8 @@ class ExampleParser:
     Parameters
     ----------
     features : mapping of str to feature specification
-        What to read: a dict, or a Schema. Features that are not named cost next to
-        nothing.
+        What to read: a dict, or a Schema. Of features that are not named
+        the values are passed over.
     strings : {"object", "column"}, optional
         What byte strings come as: object arrays of ``bytes``, as TensorFlow's
         ``.numpy()`` gives them; or a :class:`BytesColumn`, without an object a value,
@@ -148,20 +149,25 @@ class ExampleParser:
         self, block: Block, names: Sequence[str] | None, *, single: bool
     ) -> dict[str, Result]:
         """Parse; when a message is wrong, look for an earlier one that is."""
+        results = self._attempt(block, single=single)
+        if not isinstance(results, Misfit):
+            return results
+
+        def again(first: int, stop: int) -> Misfit | None:
+            found = self._attempt(block[first:stop], single=single)
+            return found if isinstance(found, Misfit) else None
+
+        misfit = first_misfit(results, again)
+        raise misfit.as_error(block, names[misfit.message] if names else None)
+
+    def _attempt(self, block: Block, *, single: bool) -> dict[str, Result] | Misfit:
+        """Parse, or say what is wrong with one of the messages, maybe not the first."""
         try:
             return self._columns(block, single=single)
         except Misfit as misfit:
-            message, key = misfit.message, misfit.key
-            reason, detail = misfit.reason, misfit.detail
+            return misfit
         except WireError as error:
-            message, key = error.message, None
-            reason, detail = Reason.MALFORMED, error.detail
-        if message > 0:
-            self._parse(block[:message], names, single=single)
-        place = block.place(message)
-        if names:
-            detail = f"{detail} (example {names[message]!r})"
-        raise InvalidArgumentError(reason, place.offset, place.source, place.index, key, detail)
+            return Misfit(error.message, Reason.MALFORMED, None, error.detail)
 
     def _columns(self, block: Block, *, single: bool) -> dict[str, Result]:
         """Parse; the error is about one of the messages that are wrong, maybe not the first."""
@@ -170,8 +176,9 @@ class ExampleParser:
         columns: dict[str, Column] = {}
 
         def column(key: str) -> Column:
-            if key not in columns:
-                columns[key] = self._column(batch, key)
+            if key in columns:  # for another result, which is to share no memory with the first
+                return columns[key].copy()
+            columns[key] = self._column(batch, key)
             return columns[key]
 
         results = {}
