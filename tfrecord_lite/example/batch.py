@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.example.cells import Values
 from tfrecord_lite.example.layout import learn
-from tfrecord_lite.example.lists import AnyEncoding, Values
+from tfrecord_lite.example.lists import AnyEncoding
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.ragged import ranges, row_splits
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from tfrecord_lite.example.cells import Flat
     from tfrecord_lite.example.few import FewMessages
     from tfrecord_lite.example.layout import Layout, Match
-    from tfrecord_lite.example.lists import Flat
     from tfrecord_lite.wire.keys import KeyTable
 
 __all__ = ["Batch", "Lists", "Memory"]
@@ -197,6 +198,13 @@ class Batch:
         """Return the keys of messages that are not in the table, about `limit` at the most."""
         found = (key for _, part in self._parts for key in part.unknown_keys(limit))
         return list(dict.fromkeys(found))
+
+    def present(self, feature: int) -> npt.NDArray[np.bool_]:
+        """Return whether each message has a feature, be it without a kind; shape (n,)."""
+        present = np.zeros(self.n_messages, np.bool_)
+        for chosen, part in self._parts:
+            present[chosen] = part.present(feature)
+        return present
 
     def kinds(self, feature: int) -> npt.NDArray[np.uint8] | int:
         """Return the kind of a feature in each message, 0 for none."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tfrecord_lite.example.lists import Values
+from tfrecord_lite.example.cells import Values
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 
@@ -85,7 +85,8 @@ class FewMessages:
     ) -> None:
         extents = zip(starts.tolist(), stops.tolist(), strict=True)
         self._messages = [features_of(data[start:stop].tobytes()) for start, stop in extents]
-        self._found = [self._read(key.decode()) for key in table.keys]
+        self._names = [key.decode() for key in table.keys]
+        self._found = [self._read(name) for name in self._names]
         self._known = frozenset(table.keys)
 
     def _read(self, name: str) -> list[tuple[int, npt.NDArray[Any] | None]]:
@@ -99,6 +100,11 @@ class FewMessages:
         """Return the keys that are not in the table."""
         keys = (name.encode() for features in self._messages for name in features)
         return [key for key in keys if key not in self._known]
+
+    def present(self, feature: int) -> npt.NDArray[np.bool_]:
+        """Return whether each message has a feature, be it without a kind."""
+        name = self._names[feature]
+        return np.array([name in features for features in self._messages])
 
     def kinds(self, feature: int) -> npt.NDArray[np.uint8] | int:
         """Return the kind of a feature in each message, a plain number if it is one."""
