@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["LIST_READERS", "LIST_VALUE", "Cells", "Flat", "Values"]
+__all__ = ["LIST_READERS", "LIST_VALUE", "Cells", "Flat", "Lists", "StepLists", "Values"]
 
 LIST_VALUE = 1
 
@@ -47,6 +47,52 @@ class Values:
     """Values of each list; a plain number if all have as many."""
     flat: Flat
     """All of them; for bytes, where they are in the buffer, or an object array."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """One feature of N messages.
+
+    Nearly always all messages have it alike; then its kind and count are plain
+    numbers, and nothing need be looked at message by message.
+    """
+
+    n_messages: int
+    kinds: npt.NDArray[np.uint8] | int
+    """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
+    values: Values
+    """Of each message, none where it is of another kind than was asked for."""
+
+    @property
+    def kind(self) -> npt.NDArray[np.uint8]:
+        """The kind in each message, 0 for none; shape (n,)."""
+        if isinstance(self.kinds, int):
+            return np.full(self.n_messages, self.kinds, np.uint8)
+        return self.kinds
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Values in each message; shape (n,)."""
+        if isinstance(self.values.counts, int):
+            return np.full(self.n_messages, self.values.counts)
+        return self.values.counts
+
+    @property
+    def flat(self) -> Flat:
+        """All values, end to end; for bytes, where they are in the buffer."""
+        return self.values.flat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepLists:
+    """One feature list of N messages."""
+
+    is_present: npt.NDArray[np.bool_]
+    """Whether each message has the list; shape (n_messages,)."""
+    n_steps: npt.NDArray[np.int64]
+    """Steps in each message, 0 if it has not; shape (n_messages,)."""
+    steps: Lists
+    """The Features of all steps, by message; a "message" there is a step."""
 
 
 class Cells:

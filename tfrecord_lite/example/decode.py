@@ -11,38 +11,77 @@ of one.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import build
-from tfrecord_lite.example.batch import Batch, Memory
-from tfrecord_lite.example.parse import as_block, as_bytes
+from tfrecord_lite.example.batch import FEW, Batch, Memory
+from tfrecord_lite.example.reading import as_block, as_bytes, first_wrong
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.batch import Lists
-    from tfrecord_lite.example.parse import Serialized
+    from tfrecord_lite.example.cells import Lists
+    from tfrecord_lite.example.reading import Serialized
 
     Row = dict[str, npt.NDArray[Any]]
 
-__all__ = ["ExampleDecoder", "decode_example", "decode_examples"]
 
-_FEW = 4
-"""So few messages are read one by one."""
+class _HasKeys(Protocol):
+    def unknown_keys(self, limit: int) -> list[bytes]: ...
+
+
+AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
+
+__all__ = ["ExampleDecoder", "Keys", "decode_example", "decode_examples", "split"]
+
 _MOST_KEYS = 20_000
 _MOST_CELLS = 4_000_000
 """Limits on the table of a batch: keys, and keys times messages."""
 _WIDE_BYTES = 256
 """Rows from this size on are copied out of their batch, which else would live as long as one."""
+
+
+class Keys:
+    """The keys that batches were seen to have.
+
+    Attributes
+    ----------
+    table : KeyTable
+        The keys of the last batch, at least.
+    """
+
+    def __init__(self) -> None:
+        self.table = KeyTable([])
+        self._memory = Memory()
+
+    def read(
+        self, n_messages: int, read: Callable[[KeyTable, Memory], AnyBatch]
+    ) -> AnyBatch | None:
+        """Read a batch with all the keys it has; None if those are too many."""
+        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages)
+        is_fresh = not self.table.keys
+        while True:
+            batch = read(self.table, self._memory)
+            unknown = batch.unknown_keys(limit)
+            if not unknown:
+                return batch
+            keys = [*self.table.keys, *unknown]
+            if len(keys) > limit:
+                keys = []  # forget those of earlier batches
+                if is_fresh:
+                    self.table, self._memory = KeyTable([]), Memory()
+                    return None
+                is_fresh = True
+            self.table, self._memory = KeyTable(keys), Memory()
 
 
 class ExampleDecoder:
@@ -54,8 +93,7 @@ class ExampleDecoder:
     """
 
     def __init__(self) -> None:
-        self._table = KeyTable([])
-        self._memory = Memory()
+        self._keys = Keys()
 
     def __call__(self, block: Block) -> list[Row]:
         """Decode the messages of a block.
@@ -70,37 +108,42 @@ class ExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        if len(block) <= _FEW:
+        if len(block) <= FEW:
             return [_decode_one(block[i], block, i) for i in range(len(block))]
-        try:
-            return self._rows(block)
-        except WireError as error:
-            number, detail = error.message, error.detail
-        if number:
-            self(block[:number])
-        raise _malformed(block, number, detail)
+        return first_wrong(block, None, self.rows)
 
-    def _rows(self, block: Block) -> list[Row]:
-        """Decode a batch, in parts if it has too many keys for one table."""
-        batch = self._batch(block)
+    def rows(self, block: Block) -> list[Row]:
+        """Decode a batch, in parts if it has too many keys for one table.
+
+        Raises
+        ------
+        WireError
+            About one of the messages that are malformed, maybe not the first.
+        """
+        stops = block.offsets + block.lengths
+
+        def read(table: KeyTable, memory: Memory) -> Batch:
+            return Batch(block.data, block.offsets, stops, table, memory)
+
+        batch = self._keys.read(len(block), read)
         if batch is None:
             middle = len(block) // 2
             if middle == 0:
                 return [_decode_one(block[0], block, 0)]
-            return self._rows(block[:middle]) + self._rows(block[middle:])
+            return self.rows(block[:middle]) + self.rows(block[middle:])
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
         partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
-        for number, key in enumerate(self._table.keys):
+        for number, key in enumerate(self._keys.table.keys):
             kinds = batch.kinds(number)
             for kind in Kind:
                 if isinstance(kinds, int):
                     if kinds == kind:
                         names.append(key.decode())
-                        columns.append(_split(batch, batch.lists(number, kind)))
+                        columns.append(split(batch.data, batch.lists(number, kind)))
                 elif (having := np.flatnonzero(kinds == kind)).size:
                     lists = batch.lists(number, kind)
-                    partial.append((key.decode(), having, _split(batch, lists)))
+                    partial.append((key.decode(), having, split(batch.data, lists)))
         if names:
             rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         else:
@@ -109,25 +152,6 @@ class ExampleDecoder:
             for i in having.tolist():
                 rows[i][name] = values[i]
         return rows
-
-    def _batch(self, block: Block) -> Batch | None:
-        """Read a batch with all the keys it has; None if those are too many."""
-        stops = block.offsets + block.lengths
-        limit = min(_MOST_KEYS, _MOST_CELLS // len(block))
-        is_fresh = not self._table.keys
-        while True:
-            batch = Batch(block.data, block.offsets, stops, self._table, self._memory)
-            unknown = batch.unknown_keys(limit)
-            if not unknown:
-                return batch
-            keys = [*self._table.keys, *unknown]
-            if len(keys) > limit:
-                keys = []  # forget those of earlier batches
-                if is_fresh:
-                    self._table, self._memory = KeyTable([]), Memory()
-                    return None
-                is_fresh = True
-            self._table, self._memory = KeyTable(keys), Memory()
 
 
 def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Row:
@@ -142,18 +166,15 @@ def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Ro
                 row[name] = values
     except NotSure:
         block = as_block([serialized]) if block is None else block[i : i + 1]
-        try:
-            return ExampleDecoder()._rows(block)[0]  # noqa: SLF001
-        except WireError as error:
-            raise _malformed(block, 0, error.detail) from None
+        return first_wrong(block, None, ExampleDecoder().rows)[0]
     return row
 
 
-def _split(batch: Batch, lists: Lists) -> list[npt.NDArray[Any]]:
+def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
     """Divide the values of a feature into an array a message."""
     flat: Any = lists.flat
     if isinstance(flat, Extents):
-        flat = build.strings(batch.data, flat, as_column=False)
+        flat = build.strings(data, flat, as_column=False)
     count = lists.values.counts
     if isinstance(count, int):
         rows = list(flat.reshape(lists.n_messages, count))
@@ -161,12 +182,6 @@ def _split(batch: Batch, lists: Lists) -> list[npt.NDArray[Any]]:
         rows = [flat[a:b] for a, b in pairwise(row_splits(count).tolist())]
     is_wide = flat.nbytes > _WIDE_BYTES * max(len(rows), 1)
     return [row.copy() for row in rows] if is_wide else rows
-
-
-def _malformed(block: Block, i: int, detail: str) -> InvalidArgumentError:
-    place = block.place(i)
-    fields = (place.offset, place.source, place.index)
-    return InvalidArgumentError(Reason.MALFORMED, *fields, None, detail)
 
 
 def decode_example(serialized: bytes | str) -> Row:

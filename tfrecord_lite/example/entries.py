@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.wire.keys import KeyTable
 
-__all__ = ["Entries", "Located", "errors_of", "keys_at", "submessages"]
+__all__ = ["KIND_OF_TAG", "Entries", "Located", "errors_of", "join", "keys_at", "submessages"]
 
 ENTRY = 1
 KEY, VALUE = 1, 2
@@ -43,8 +43,9 @@ _BODY_KNOWN = np.uint64(0xFF00FFFF)
 _BODY_PER_BYTE = np.uint64(1 << 8 | 1 << 24)
 _BODY = np.uint64((0x12 - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
-_KIND_OF_TAG = np.zeros(256, np.uint8)
-_KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
+KIND_OF_TAG = np.zeros(256, np.uint8)
+KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
+"""The :class:`Kind` whose list has a tag in a Feature, 0 for none."""
 
 
 @contextmanager
@@ -59,6 +60,13 @@ def errors_of(owner: npt.NDArray[np.int64]) -> Iterator[None]:
 def submessages(fields: Fields, number: int) -> Fields:
     """Return the LEN fields with a number."""
     return fields.only((fields.number == number) & (fields.wire_type == LEN))
+
+
+def join(parts: list[Fields]) -> Fields:
+    """Bring fields from several places into the order of their owners."""
+    columns = ([getattr(part, name) for part in parts] for name in Fields.__slots__)
+    joined = Fields(*map(np.concatenate, columns))
+    return joined.take(np.argsort(joined.owner, kind="stable"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +140,7 @@ class Entries:
         is_plain = body & _BODY_KNOWN == room * _BODY_PER_BYTE + _BODY
         is_plain &= head & _HEAD_KNOWN == _HEAD
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
-        kind = _KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
+        kind = KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
         kind *= is_plain
         return Extents(start, length), kind
 
@@ -240,14 +248,7 @@ class Entries:
         values = self.values(chosen[odd])
         with errors_of(self.message[chosen[odd[values.owner]]]):
             found = tokenise(self._data, values.start, values.stop, depth=3)
-        found = replace(found, owner=odd[values.owner[found.owner]])
-        joined = Fields(
-            *(
-                np.concatenate([getattr(fields, name), getattr(found, name)])
-                for name in Fields.__slots__
-            )
-        )
-        return joined.take(np.argsort(joined.owner, kind="stable"))
+        return join([fields, replace(found, owner=odd[values.owner[found.owner]])])
 
 
 def keys_at(data: npt.NDArray[np.uint8], extents: Extents, limit: int) -> list[bytes]:
