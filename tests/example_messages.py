@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tfrecord_lite.example.batch import Lists
+    from tfrecord_lite.example.cells import Lists
+    from tfrecord_lite.example.sequences import SequenceBatch
 
 Below: TypeAlias = Callable[[int], int]
 Features: TypeAlias = dict[bytes, Feature]
@@ -220,14 +221,17 @@ class Scribe:
         return parts
 
     def entry(self, key: bytes, feature: Feature) -> bytes:
-        """Write a map entry: key and value in any order, each maybe several times, or missing."""
-        lists = self.lists(feature)
+        """Write the map entry of a Feature."""
         known = {number: {LEN} for number in (BYTES, FLOAT, INT64)}
+        return self.entry_of(key, self.lists(feature), known)
+
+    def entry_of(self, key: bytes, fields: list[bytes], known: dict[int, set[int]]) -> bytes:
+        """Write a map entry: key and value in any order, each maybe several times, or missing."""
         values = [
-            self.len_field(2, self.with_unknown(lists[piece], known))
-            for piece in self.pieces(len(lists))
+            self.len_field(2, self.with_unknown(fields[piece], known))
+            for piece in self.pieces(len(fields))
         ]
-        if not lists and self.sometimes():
+        if not fields and self.sometimes():
             values = []
         keys = [self.len_field(1, key)]
         if key == b"" and self.sometimes():
@@ -247,6 +251,10 @@ class Scribe:
 
     def example(self, features: Features) -> bytes:
         """Write an Example that means these features."""
+        return self.with_unknown(self.features(features), {1: {LEN}})
+
+    def features(self, features: Features) -> list[bytes]:
+        """Write the ``features`` of an Example, or the context of a SequenceExample."""
         parts = []
         for key, feature in features.items():
             while self.sometimes():
@@ -254,11 +262,14 @@ class Scribe:
             parts.append(self.entry(key, feature))
             while self.sometimes():
                 parts.append(self.aside(key))
-        fields = [
-            self.len_field(1, self.with_unknown(parts[piece], {1: {LEN}}))
-            for piece in self.pieces(len(parts))
+        return self.maps(1, parts)
+
+    def maps(self, number: int, entries: list[bytes]) -> list[bytes]:
+        """Write messages that hold map entries, maybe several."""
+        return [
+            self.len_field(number, self.with_unknown(entries[piece], {1: {LEN}}))
+            for piece in self.pieces(len(entries))
         ]
-        return self.with_unknown(fields, {1: {LEN}})
 
 
 # --- random features and mutations
@@ -441,14 +452,14 @@ def read(
 ) -> Reading:
     """Read a batch with the engine; with `general`, without layouts."""
     table = KeyTable(list(keys))
-    most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch._FEW)
-    with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, _FEW=few):
+    most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch.FEW)
+    with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, FEW=few):
         batch = Batch(*buffer_of(messages, between, fill), table, memory or Memory())
     by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, Match))
     return Reading(batch, table, by_layout)
 
 
-def flat_values(batch: Batch, lists: Lists) -> list[int] | list[bytes]:
+def flat_values(batch: Batch | SequenceBatch, lists: Lists) -> list[int] | list[bytes]:
     """Return the values of one feature of all messages, end to end; floats as their bits."""
     flat = lists.flat
     if isinstance(flat, Extents):

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.example.sequence_decode import (
+        decode_sequence_example,
+        decode_sequence_examples,
+    )
+    from tfrecord_lite.example.sequence_parse import (
+        SequenceExampleParser,
+        parse_sequence_example,
+        parse_single_sequence_example,
+    )
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -63,6 +72,7 @@ __all__ = [
     "Reason",
     "Schema",
     "SequenceExample",
+    "SequenceExampleParser",
     "ShardedTFRecordWriter",
     "SparseFeature",
     "SparseTensor",
@@ -74,8 +84,12 @@ __all__ = [
     "VarLenFeature",
     "decode_example",
     "decode_examples",
+    "decode_sequence_example",
+    "decode_sequence_examples",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
+    "parse_single_sequence_example",
     "tf_record_iterator",
 ]
 
@@ -85,6 +99,12 @@ _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),
+    "example.sequence_parse": (
+        "SequenceExampleParser",
+        "parse_sequence_example",
+        "parse_single_sequence_example",
+    ),
     "messages": (
         "BytesList",
         "Example",

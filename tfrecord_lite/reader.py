@@ -13,7 +13,7 @@ A damaged or cut file gives every record before the damage, then the error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -28,14 +28,17 @@ from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any, Self
 
     import numpy.typing as npt
 
+    from tfrecord_lite.example.sequence_decode import SequenceRow
     from tfrecord_lite.files import Source, Sources
     from tfrecord_lite.options import CompressionType
+
+_Row = TypeVar("_Row")
 
 __all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
 
@@ -172,7 +175,31 @@ class TFRecordReader:
         """
         from tfrecord_lite.example.decode import ExampleDecoder  # noqa: PLC0415 - loads the engine
 
-        decode = ExampleDecoder()
+        return self._decoded(ExampleDecoder())
+
+    def sequence_examples(self) -> Iterator[SequenceRow]:
+        """Yield the SequenceExamples of all files as dictionaries, without a schema.
+
+        Yields
+        ------
+        dict
+            As :func:`decode_sequence_example` gives it; decoded many records at a time.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` for a record that is no SequenceExample, after all before it.
+        DataLossError
+            As for iteration.
+        """
+        from tfrecord_lite.example.sequence_decode import (  # noqa: PLC0415 - loads the engine
+            SequenceExampleDecoder,
+        )
+
+        return self._decoded(SequenceExampleDecoder())
+
+    def _decoded(self, decode: Callable[[Block], list[_Row]]) -> Iterator[_Row]:
+        """Decode the records of all files many at a time."""
         for block in self.blocks():
             try:
                 rows = decode(block)

@@ -11,39 +11,79 @@ of one.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.errors import Reason
 from tfrecord_lite.example import build
-from tfrecord_lite.example.batch import Batch, Memory
-from tfrecord_lite.example.blame import Misfit, first_misfit
-from tfrecord_lite.example.parse import as_block, as_bytes
+from tfrecord_lite.example.batch import FEW, Batch, Memory
+from tfrecord_lite.example.blame import first_wrong, numbered_from
+from tfrecord_lite.example.reading import as_block, as_bytes
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.batch import Lists
-    from tfrecord_lite.example.parse import Serialized
+    from tfrecord_lite.example.cells import Lists
+    from tfrecord_lite.example.reading import Serialized
 
     Row = dict[str, npt.NDArray[Any]]
 
-__all__ = ["ExampleDecoder", "decode_example", "decode_examples"]
 
-_FEW = 4
-"""So few messages are read one by one."""
+class _HasKeys(Protocol):
+    def unknown_keys(self, limit: int) -> list[bytes]: ...
+
+
+Decoded = TypeVar("Decoded")
+AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
+
+__all__ = ["ExampleDecoder", "Keys", "by_halves", "decode_example", "decode_examples", "split"]
+
 _MOST_KEYS = 20_000
 _MOST_CELLS = 4_000_000
 """Limits on the table of a batch: keys, and keys times messages."""
 _WIDE_BYTES = 256
 """Rows from this size on are copied out of their batch, which else would live as long as one."""
+
+
+class Keys:
+    """The keys that batches were seen to have.
+
+    Attributes
+    ----------
+    table : KeyTable
+        The keys of the last batch, at least.
+    """
+
+    def __init__(self) -> None:
+        self.table = KeyTable([])
+        self._memory = Memory()
+
+    def read(
+        self, n_messages: int, read: Callable[[KeyTable, Memory], AnyBatch]
+    ) -> AnyBatch | None:
+        """Read a batch with all the keys it has; None if those are too many."""
+        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages)
+        is_fresh = not self.table.keys
+        while True:
+            batch = read(self.table, self._memory)
+            unknown = batch.unknown_keys(limit)
+            if not unknown:
+                return batch
+            keys = [*self.table.keys, *unknown]
+            if len(keys) > limit:
+                keys = []  # forget those of earlier batches
+                if is_fresh:
+                    self.table, self._memory = KeyTable([]), Memory()
+                    return None
+                is_fresh = True
+            self.table, self._memory = KeyTable(keys), Memory()
 
 
 class ExampleDecoder:
@@ -55,8 +95,7 @@ class ExampleDecoder:
     """
 
     def __init__(self) -> None:
-        self._table = KeyTable([])
-        self._memory = Memory()
+        self._keys = Keys()
 
     def __call__(self, block: Block) -> list[Row]:
         """Decode the messages of a block.
@@ -71,50 +110,42 @@ class ExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        rows = self._attempt(block)
-        if not isinstance(rows, Misfit):
-            return rows
+        return first_wrong(block, None, self._decode)
 
-        def again(first: int, stop: int) -> Misfit | None:
-            found = self._attempt(block[first:stop])
-            return found if isinstance(found, Misfit) else None
+    def _decode(self, block: Block) -> list[Row]:
+        if len(block) <= FEW:
+            return [_decode_one(block[i], i) for i in range(len(block))]
+        return self.rows(block)
 
-        raise first_misfit(rows, again).as_error(block)
+    def rows(self, block: Block) -> list[Row]:
+        """Decode a batch, in parts if it has too many keys for one table.
 
-    def _attempt(self, block: Block) -> list[Row] | Misfit:
-        """Decode, or say what is wrong with one of the messages, maybe not the first."""
-        try:
-            if len(block) <= _FEW:
-                return [_decode_one(block[i], i) for i in range(len(block))]
-            return self._rows(block)
-        except WireError as error:
-            return Misfit(error.message, Reason.MALFORMED, None, error.detail)
+        Raises
+        ------
+        WireError
+            About one of the messages that are malformed, maybe not the first.
+        """
+        stops = block.offsets + block.lengths
 
-    def _rows(self, block: Block) -> list[Row]:
-        """Decode a batch, in parts if it has too many keys for one table."""
-        batch = self._batch(block)
+        def read(table: KeyTable, memory: Memory) -> Batch:
+            return Batch(block.data, block.offsets, stops, table, memory)
+
+        batch = self._keys.read(len(block), read)
         if batch is None:
-            middle = len(block) // 2
-            if middle == 0:
-                return [_decode_one(block[0])]
-            rows = self._rows(block[:middle])
-            try:
-                return rows + self._rows(block[middle:])
-            except WireError as error:
-                raise WireError(middle + error.message, error.offset, error.detail) from None
+            return by_halves(block, self.rows) if len(block) > 1 else [_decode_one(block[0])]
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
         partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
-        for number, key in enumerate(self._table.keys):
+        for number, key in enumerate(self._keys.table.keys):
             kinds = batch.kinds(number)
             for kind in Kind:
                 if isinstance(kinds, int):
                     if kinds == kind:
                         names.append(key.decode())
-                        columns.append(_split(batch, batch.lists(number, kind)))
+                        columns.append(split(batch.data, batch.lists(number, kind)))
                 elif (having := np.flatnonzero(kinds == kind)).size:
                     lists = batch.lists(number, kind)
-                    partial.append((key.decode(), having, _split(batch, lists)))
+                    partial.append((key.decode(), having, split(batch.data, lists)))
         if names:
             rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         else:
@@ -123,25 +154,6 @@ class ExampleDecoder:
             for i in having.tolist():
                 rows[i][name] = values[i]
         return rows
-
-    def _batch(self, block: Block) -> Batch | None:
-        """Read a batch with all the keys it has; None if those are too many."""
-        stops = block.offsets + block.lengths
-        limit = min(_MOST_KEYS, _MOST_CELLS // len(block))
-        is_fresh = not self._table.keys
-        while True:
-            batch = Batch(block.data, block.offsets, stops, self._table, self._memory)
-            unknown = batch.unknown_keys(limit)
-            if not unknown:
-                return batch
-            keys = [*self._table.keys, *unknown]
-            if len(keys) > limit:
-                keys = []  # forget those of earlier batches
-                if is_fresh:
-                    self._table, self._memory = KeyTable([]), Memory()
-                    return None
-                is_fresh = True
-            self._table, self._memory = KeyTable(keys), Memory()
 
 
 def _decode_one(serialized: bytes, number: int = 0) -> Row:
@@ -161,18 +173,24 @@ def _decode_one(serialized: bytes, number: int = 0) -> Row:
             if kind and values is not None:
                 row[name] = values
     except NotSure:
-        try:
-            return ExampleDecoder()._rows(as_block([serialized]))[0]  # noqa: SLF001
-        except WireError as error:
-            raise WireError(number, error.offset, error.detail) from None
+        with numbered_from(number):
+            return ExampleDecoder().rows(as_block([serialized]))[0]
     return row
 
 
-def _split(batch: Batch, lists: Lists) -> list[npt.NDArray[Any]]:
+def by_halves(block: Block, decode: Callable[[Block], list[Decoded]]) -> list[Decoded]:
+    """Decode one half of a batch, then the other."""
+    middle = len(block) // 2
+    rows = decode(block[:middle])
+    with numbered_from(middle):
+        return rows + decode(block[middle:])
+
+
+def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
     """Divide the values of a feature into an array a message."""
     flat: Any = lists.flat
     if isinstance(flat, Extents):
-        flat = build.strings(batch.data, flat, as_column=False)
+        flat = build.strings(data, flat, as_column=False)
     count = lists.values.counts
     if isinstance(count, int):
         rows = list(flat.reshape(lists.n_messages, count))
@@ -206,11 +224,7 @@ def decode_example(serialized: bytes | str) -> Row:
     {'a': array([7])}
     """
     message = as_bytes(serialized)
-    try:
-        return _decode_one(message)
-    except WireError as error:
-        misfit = Misfit(0, Reason.MALFORMED, None, error.detail)
-        raise misfit.as_error(as_block([message])) from None
+    return first_wrong(as_block([message]), None, lambda _: _decode_one(message))
 
 
 def decode_examples(serialized: Serialized) -> list[Row]:

@@ -1,7 +1,8 @@
-"""The map entries of many Examples: the key and the Feature of each.
+"""The map entries of many messages: the key of each, and the Feature or FeatureList.
 
-Nearly every entry is short and written as programs write it. Then all of it but its
-key, its kind and its values follows from its extent, and one look says whether it is so::
+Nearly every entry of a Feature is short and written as programs write it. Then all of it
+but its key, its kind and its values follows from its extent, and one look says whether it
+is so::
 
     0a K  key ...  12 r-2  (0a | 12 | 1a) r-4  list ...
           K bytes  r bytes, up to the end of the entry
@@ -12,7 +13,7 @@ The others are split into fields, as messages are.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Entries", "errors_of", "submessages"]
+    from tfrecord_lite.wire.keys import KeyTable
 
-FEATURES = 1
+__all__ = ["KIND_OF_TAG", "Entries", "Located", "errors_of", "join", "keys_at", "submessages"]
+
 ENTRY = 1
 KEY, VALUE = 1, 2
 
@@ -41,8 +43,9 @@ _BODY_KNOWN = np.uint64(0xFF00FFFF)
 _BODY_PER_BYTE = np.uint64(1 << 8 | 1 << 24)
 _BODY = np.uint64((0x12 - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
-_KIND_OF_TAG = np.zeros(256, np.uint8)
-_KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
+KIND_OF_TAG = np.zeros(256, np.uint8)
+KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
+"""The :class:`Kind` whose list has a tag in a Feature, 0 for none."""
 
 
 @contextmanager
@@ -59,6 +62,30 @@ def submessages(fields: Fields, number: int) -> Fields:
     return fields.only((fields.number == number) & (fields.wire_type == LEN))
 
 
+def join(parts: list[Fields]) -> Fields:
+    """Bring fields from several places into the order of their owners."""
+    columns = ([getattr(part, name) for part in parts] for name in Fields.__slots__)
+    joined = Fields(*map(np.concatenate, columns))
+    return joined.take(np.argsort(joined.owner, kind="stable"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """Which entries have the keys that were asked for.
+
+    A *cell* is one key in one message; its number is ``key * n_messages + message``.
+    """
+
+    cell: npt.NDArray[np.int64]
+    """The cells that have an entry, ascending; shape (n,)."""
+    entry: npt.NDArray[np.int64]
+    """The number of the entry that counts in each of them: the last; shape (n,)."""
+    aside: npt.NDArray[np.int64]
+    """The entries with such a key that do not count; shape (m,)."""
+    unknown: Extents
+    """All other keys."""
+
+
 class Entries:
     """The map entries of many messages, by message, then in the order stored.
 
@@ -66,30 +93,33 @@ class Entries:
     ----------
     data : uint8, shape (n_bytes,)
         The buffer; a block's spare bytes follow the last message.
-    starts, stops : int64, shape (n_messages,)
+    maps : Fields
+        The messages that hold the maps, ``Features`` or ``FeatureLists``; the owner is the
+        number of the message that has it.
+    of_features : bool, optional
+        Whether the values are Features, of which most can be told with one look.
 
     Raises
     ------
     WireError
-        For a message whose entries are malformed; their Features are not looked into.
+        For a message whose entries are malformed; their values are not looked into.
     """
 
     def __init__(
-        self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        self, data: npt.NDArray[np.uint8], maps: Fields, *, of_features: bool = True
     ) -> None:
         self._data = data
-        features = submessages(tokenise(data, starts, stops), FEATURES)
-        with errors_of(features.owner):
-            entries = tokenise(data, features.start, features.stop, depth=1)
+        with errors_of(maps.owner):
+            entries = tokenise(data, maps.start, maps.stop, depth=1)
         entries = submessages(entries, ENTRY)
-        self.message = features.owner[entries.owner]
+        self.message = maps.owner[entries.owner]
         """Number of the message of each entry."""
         self._stop = entries.stop
-        self.key, self._kind = self._look(entries)
+        self._kind = np.zeros(self.message.size, np.uint8)
+        self.key = Extents(entries.start.copy(), np.zeros_like(entries.start))
         """Where the key of each entry is: the last one, and "" if there is none."""
+        if of_features:
+            self.key, self._kind = self._look(entries)
         self._list_start = self.key.start + self.key.length + 4
         self.is_void = np.zeros(self.message.size, np.bool_)
         """Whether an entry has an unknown field; it is one itself then, for the runtime."""
@@ -110,7 +140,7 @@ class Entries:
         is_plain = body & _BODY_KNOWN == room * _BODY_PER_BYTE + _BODY
         is_plain &= head & _HEAD_KNOWN == _HEAD
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
-        kind = _KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
+        kind = KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
         kind *= is_plain
         return Extents(start, length), kind
 
@@ -127,18 +157,43 @@ class Entries:
         self.key.start[owner] = self._keys.start
         self.key.length[owner] = self._keys.stop - self._keys.start
 
-    def check_keys(self, is_known: npt.NDArray[np.bool_]) -> None:
-        """Refuse keys that are not UTF-8 (rule W8).
+    def locate(self, table: KeyTable, n_messages: int) -> Located:
+        """Look up all keys.
 
         Parameters
         ----------
-        is_known : bool, shape (n_entries,)
-            Whether an entry's key is one that surely is.
+        table : KeyTable
+            The keys asked for.
+        n_messages : int
+
+        Returns
+        -------
+        Located
 
         Raises
         ------
         WireError
+            For a key that is not UTF-8 (rule W8).
         """
+        ids = table.find(self._data, self.key.start, self.key.length)
+        is_known = ids >= 0
+        self._check_keys(is_known)
+        unknown = np.flatnonzero(~is_known)
+        # The last entry with a key counts: of several writes to one place, the last remains.
+        last = np.full(len(table.keys) * n_messages, -1, np.int64)
+        known = np.flatnonzero(is_known & ~self.is_void)
+        last[ids[known] * n_messages + self.message[known]] = known
+        cell = np.flatnonzero(last >= 0)
+        is_known[last[cell]] = False
+        return Located(
+            cell,
+            last[cell],
+            np.flatnonzero(is_known),
+            Extents(self.key.start[unknown], self.key.length[unknown]),
+        )
+
+    def _check_keys(self, is_known: npt.NDArray[np.bool_]) -> None:
+        """Refuse keys that are not UTF-8; the known ones surely are."""
         unsure = np.flatnonzero(~is_known)
         # All keys of an entry but the last are nowhere else.
         keys = self._keys
@@ -147,6 +202,22 @@ class Entries:
         lengths = np.concatenate([self.key.length[unsure], (keys.stop - keys.start)[hidden]])
         with errors_of(self.message[np.concatenate([unsure, self._odd[keys.owner[hidden]]])]):
             _check_utf8(self._data, starts, lengths)
+
+    def values(self, chosen: npt.NDArray[np.int64]) -> Fields:
+        """Return the values of some entries, none of which one look could tell.
+
+        Parameters
+        ----------
+        chosen : int64, shape (n,)
+            Numbers of entries.
+
+        Returns
+        -------
+        Fields
+            In the order of `chosen`; the owner is a number in it. An entry may have
+            several, which are to be merged, or none.
+        """
+        return _values_of(self._values, np.searchsorted(self._odd, chosen), self._odd.size)
 
     def features(self, chosen: npt.NDArray[np.int64]) -> Fields:
         """Return the fields of some entries' Features.
@@ -174,17 +245,22 @@ class Entries:
         if plain.size == chosen.size:
             return fields
         odd = np.flatnonzero(kind == 0)
-        values = _values_of(self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size)
+        values = self.values(chosen[odd])
         with errors_of(self.message[chosen[odd[values.owner]]]):
             found = tokenise(self._data, values.start, values.stop, depth=3)
-        found = replace(found, owner=odd[values.owner[found.owner]])
-        joined = Fields(
-            *(
-                np.concatenate([getattr(fields, name), getattr(found, name)])
-                for name in Fields.__slots__
-            )
-        )
-        return joined.take(np.argsort(joined.owner, kind="stable"))
+        return join([fields, replace(found, owner=odd[values.owner[found.owner]])])
+
+
+def keys_at(data: npt.NDArray[np.uint8], extents: Extents, limit: int) -> list[bytes]:
+    """Return the different keys among those at some places, so many at the most."""
+    view = memoryview(data)  # type: ignore[arg-type]
+    starts, stops = extents.start, extents.start + extents.length
+    found: dict[bytes, None] = {}
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        found[view[start:stop].tobytes()] = None
+        if len(found) > limit:
+            break
+    return list(found)
 
 
 def _check_utf8(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.example.lists import LIST_READERS, LIST_VALUE, Values
+from tfrecord_lite.example.cells import LIST_READERS, LIST_VALUE, Values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.lanes import lanes, rows
 from tfrecord_lite.wire.ragged import gather
@@ -34,7 +34,7 @@ from tfrecord_lite.wire.varint import read_varints
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfrecord_lite.example.lists import Flat
+    from tfrecord_lite.example.cells import Flat
     from tfrecord_lite.wire.keys import KeyTable
     from tfrecord_lite.wire.template import Rows
 
@@ -191,6 +191,10 @@ class Match:
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys that are not in the table, about so many at the most."""
         return self._layout.unknown
+
+    def present(self, feature: int) -> bool:
+        """Return whether every message has a feature, be it without a kind, or none."""
+        return feature in self._found
 
     def kinds(self, feature: int) -> int:
         """Return the :class:`Kind` a feature has in every message, 0 for none."""

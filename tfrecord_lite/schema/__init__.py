@@ -17,7 +17,7 @@ No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 
 from __future__ import annotations
 
-from tfrecord_lite.schema.checks import canonical, keys_to_read, prepare
+from tfrecord_lite.schema.checks import canonical, keys_to_read, prepare, prepare_sequence
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -52,4 +52,5 @@ __all__ = [
     "keys_to_read",
     "kind_of",
     "prepare",
+    "prepare_sequence",
 ]
