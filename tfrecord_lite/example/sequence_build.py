@@ -16,7 +16,7 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example import build
-from tfrecord_lite.example.build import Misfit
+from tfrecord_lite.example.blame import Misfit
 from tfrecord_lite.wire.ragged import ranges, row_splits
 
 if TYPE_CHECKING:

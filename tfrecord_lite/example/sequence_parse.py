@@ -12,8 +12,7 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import sequence_build as build
-from tfrecord_lite.example.blame import first_wrong
-from tfrecord_lite.example.build import Misfit
+from tfrecord_lite.example.blame import Misfit, first_wrong
 from tfrecord_lite.example.reading import (
     FeatureReader,
     as_block,
