@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         SparseFeature,
         VarLenFeature,
     )
+    from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
+    from tfrecord_lite.tensors.raw import decode_raw
+    from tfrecord_lite.tensors.serialize import serialize_tensor
 
 __all__ = [
     "Block",
@@ -74,8 +77,12 @@ __all__ = [
     "VarLenFeature",
     "decode_example",
     "decode_examples",
+    "decode_raw",
     "parse_example",
     "parse_single_example",
+    "parse_tensor",
+    "parse_tensors",
+    "serialize_tensor",
     "tf_record_iterator",
 ]
 
@@ -104,6 +111,9 @@ _LAZY = {
         "SparseFeature",
         "VarLenFeature",
     ),
+    "tensors.parse": ("parse_tensor", "parse_tensors"),
+    "tensors.raw": ("decode_raw",),
+    "tensors.serialize": ("serialize_tensor",),
 }
 
 
