@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -77,7 +78,10 @@ __all__ = [
     "VarLenFeature",
     "decode_example",
     "decode_examples",
+    "decode_image",
     "decode_raw",
+    "encode_image",
+    "image_row",
     "parse_example",
     "parse_single_example",
     "parse_tensor",
@@ -92,6 +96,7 @@ _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "integrations.image": ("decode_image", "encode_image", "image_row"),
     "messages": (
         "BytesList",
         "Example",

@@ -20,13 +20,14 @@ from tfrecord_lite.wire.lanes import rows
 from tfrecord_lite.wire.ragged import gather
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
     from tfrecord_lite.block import Place
 
 __all__ = ["Extents", "Objects", "Strings", "as_strings", "flatten"]
+
+_WIDE_BYTES = 2048
+"""From this size on, strings are copied one by one rather than joined."""
 
 
 def flatten(value: object) -> tuple[tuple[int, ...], list[Any]]:
@@ -106,11 +107,18 @@ class Objects:
 
     def joined(self, start: int, n_bytes: int) -> npt.NDArray[np.uint8]:
         """Copy as many bytes of each, from a place on, end to end; each must have them."""
-        parts: Sequence[bytes | memoryview] = self.items
-        if start or any(len(item) != n_bytes for item in self.items):
-            stop = start + n_bytes
-            parts = [memoryview(item)[start:stop] for item in self.items]
-        return np.frombuffer(bytearray().join(parts), np.uint8)
+        n, stop = len(self.items), start + n_bytes
+        width = len(self.items[0]) if n else 0
+        if width < _WIDE_BYTES and all(len(item) == width for item in self.items):
+            whole = np.frombuffer(bytearray().join(self.items), np.uint8)
+            return np.ascontiguousarray(whole.reshape(n, width)[:, start:stop]).reshape(-1)
+        # NumPy asks for large pages, a bytearray does not; faulting in small ones costs
+        # several times as much as the copy.
+        out = np.empty(n * n_bytes, np.uint8)
+        view = memoryview(out)  # type: ignore[arg-type]
+        for i, item in enumerate(self.items):
+            view[i * n_bytes : (i + 1) * n_bytes] = memoryview(item)[start:stop]
+        return out
 
     def padded(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         """Copy the first bytes of each end to end; zeros follow one that is shorter."""
