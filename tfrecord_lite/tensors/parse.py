@@ -23,6 +23,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import (
     STRING,
     TensorType,
+    check_shape,
     from_bytes,
     tensor_type,
     type_of_number,
@@ -153,10 +154,14 @@ def parse_tensors(
         if wanted is None:
             detail = "no tensors to tell the dtype by; give out_type"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        return np.empty((*strings.shape, *(wanted_shape or ())), wanted.dtype)
+        stacked = (*strings.shape, *(wanted_shape or ()))
+        check_shape(stacked, wanted.dtype.itemsize)
+        return np.empty(stacked, wanted.dtype)
     batch = _Batch(strings, n_tensors, limit)
     first, kind = batch.parse(0, wanted, wanted_shape)
-    return batch.stack(first, kind).reshape(*strings.shape, *first.shape)
+    stacked = (*strings.shape, *first.shape)
+    check_shape(stacked, first.dtype.itemsize)
+    return batch.stack(first, kind).reshape(stacked)
 
 
 def _parse(
