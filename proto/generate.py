@@ -40,6 +40,12 @@ FILES = {
         "FeatureLists",
     ),
     "example": ("Example", "SequenceExample"),
+    "tensor": (
+        "TensorShapeProto",
+        "TensorProto",
+        "ResourceHandleProto",
+        "VariantTensorDataProto",
+    ),
 }
 
 HEAD = """\

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         parse_sequence_example,
         parse_single_sequence_example,
     )
+    from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
         SparseFeature,
         VarLenFeature,
     )
+    from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
+    from tfrecord_lite.tensors.raw import decode_raw
+    from tfrecord_lite.tensors.serialize import serialize_tensor
 
 __all__ = [
     "Block",
@@ -86,10 +90,17 @@ __all__ = [
     "decode_examples",
     "decode_sequence_example",
     "decode_sequence_examples",
+    "decode_image",
+    "decode_raw",
+    "encode_image",
+    "image_row",
     "parse_example",
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
+    "parse_tensor",
+    "parse_tensors",
+    "serialize_tensor",
     "tf_record_iterator",
 ]
 
@@ -105,6 +116,7 @@ _LAZY = {
         "parse_sequence_example",
         "parse_single_sequence_example",
     ),
+    "integrations.image": ("decode_image", "encode_image", "image_row"),
     "messages": (
         "BytesList",
         "Example",
@@ -124,6 +136,9 @@ _LAZY = {
         "SparseFeature",
         "VarLenFeature",
     ),
+    "tensors.parse": ("parse_tensor", "parse_tensors"),
+    "tensors.raw": ("decode_raw",),
+    "tensors.serialize": ("serialize_tensor",),
 }
 
 
