@@ -29,6 +29,10 @@ from tfrecord_lite.framing import (
 from tfrecord_lite.options import TFRecordOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Buffer
+
     from tfrecord_lite.block import Block
     from tfrecord_lite.files import InputFile, OutputFile, Source
     from tfrecord_lite.options import CompressionType
@@ -214,15 +218,25 @@ class RecordSink:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         self._compressor = None if codec is None else codec.compressor(options.settings())
-        self._records: list[bytes] = []
+        self._records: list[Buffer] = []
         self._n_bytes = 0  # of the pending records, framed
         self._unwritten: bytes | bytearray = b""  # of the file, behind what is written
         self._process = os.getpid()
 
-    def add(self, record: bytes) -> None:
+    def add(self, record: Buffer) -> None:
         """Take one record in; write if there are enough."""
         self._records.append(record)
-        self._n_bytes += len(record) + OVERHEAD_BYTES
+        self._n_bytes += len(record) + OVERHEAD_BYTES  # type: ignore[arg-type]
+        if self._n_bytes >= self._buffer_bytes:
+            self._drain()
+
+    def add_all(self, records: Sequence[Buffer]) -> None:
+        """Take many records in, bytes-like and in order; write if there are enough.
+
+        They are held until they are written, and must not change before.
+        """
+        self._records += records
+        self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 

@@ -77,6 +77,30 @@ class Outgoing:
         """Whether every record has one value."""
         return isinstance(self.counts, int) and self.counts == 1
 
+    @property
+    def n_bytes(self) -> int:
+        """About how many bytes the values take."""
+        if isinstance(self.flat, Strings):
+            return int(self.flat.lengths.sum())
+        return int(self.flat.nbytes)
+
+    def part(self, first: int, last: int) -> Outgoing:
+        """Return the lists of some of the records; views."""
+        if isinstance(self.counts, int):
+            counts: Counts = self.counts
+            low, high = first * counts, last * counts
+        else:
+            counts = self.counts[first:last]
+            low = int(self.counts[:first].sum())
+            high = low + int(counts.sum())
+        flat = self.flat
+        if isinstance(flat, Strings):
+            flat = Strings(flat.data, flat.starts[low:high], flat.lengths[low:high])
+        else:
+            flat = flat[low:high]
+        present = None if self.present is None else self.present[first:last]
+        return Outgoing(last - first, self.kind, counts, flat, present)
+
     def counts_array(self) -> npt.NDArray[np.int64]:
         """Return the counts as an array."""
         return np.broadcast_to(np.asarray(self.counts, np.int64), (self.n_records,))

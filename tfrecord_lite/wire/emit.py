@@ -52,6 +52,7 @@ __all__ = [
     "compact",
     "emit",
     "emit_run",
+    "head",
 ]
 
 GAP_BYTES = 16
@@ -155,6 +156,24 @@ def _filled(head: _Head, n_bytes: int) -> bytes:
         for i in range(hole.width):
             known[hole.place + i] |= (n_bytes + hole.more) >> 7 * i & 0x7F
     return bytes(known)
+
+
+def head(levels: tuple[bytes, ...], n_bytes: int) -> bytes:
+    r"""Return what stands before one payload: known bytes and lengths.
+
+    Parameters
+    ----------
+    levels : tuple of bytes
+        As those of a :class:`Part`.
+    n_bytes : int
+        Of the payload.
+
+    Examples
+    --------
+    >>> head((b"\x0a", b"\x12"), 300)
+    b'\n\xaf\x02\x12\xac\x02'
+    """
+    return _filled(_head(levels, n_bytes), n_bytes)
 
 
 class _Sized:
