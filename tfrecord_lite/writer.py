@@ -17,6 +17,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Literal
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.compression import CODECS
 from tfrecord_lite.errors import (
     DataLossError,
@@ -165,10 +166,15 @@ class TFRecordWriter(ExampleWriter):
         if self._sink is None:
             raise self._closed()
 
-    def _put(self, records: Sequence[Buffer]) -> None:
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
         if self._sink is None:
             raise self._closed()
-        self._sink.add_all(records)
+        _put_into(self._sink, records)
+
+    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        if self._sink is None:
+            raise self._closed()
+        self._sink.add_pieces(pieces)
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6)."""
@@ -224,8 +230,15 @@ class TFRecordWriter(ExampleWriter):
             sink.abandon()
             return
         if self._rows:
-            sink.add_all(self._rows.take())
+            _put_into(sink, self._rows.take())
         sink.finish()
+
+
+def _put_into(sink: RecordSink, records: Sequence[Buffer] | Block) -> None:
+    if isinstance(records, Block):
+        sink.add_block(records)
+    else:
+        sink.add_all(records)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -417,7 +430,9 @@ class ShardedTFRecordWriter(ExampleWriter):
         if not self._is_open:
             raise FailedPreconditionError(Reason.CLOSED, source=self._pattern)
 
-    def _put(self, records: Sequence[Buffer]) -> None:
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        if isinstance(records, Block):
+            records = records.views()
         n_taken = 0
         try:
             for record in records:
@@ -429,6 +444,9 @@ class ShardedTFRecordWriter(ExampleWriter):
             for record in records[n_taken:]:
                 self._row_buffer().add_record(bytes(record))
             raise
+
+    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        self._add(b"".join(pieces))
 
     def _add(self, data: bytes) -> None:
         self._next_sink(len(data)).add(data)

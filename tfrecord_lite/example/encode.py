@@ -23,9 +23,9 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.fit import fit
 from tfrecord_lite.example.row import encode_features, encoded_key
-from tfrecord_lite.example.values import outgoing, refuse
+from tfrecord_lite.example.values import LargeStrings, outgoing, refuse
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import Fixed, Part, Short, compact, emit, emit_run
+from tfrecord_lite.wire.emit import Fixed, Objects, Part, Short, compact, emit, emit_run
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.pack import varint, varint_cells, varint_run
 from tfrecord_lite.wire.ragged import row_splits
@@ -43,7 +43,7 @@ _BATCH_BYTES = 1024 * 1024
 _FEWEST, _MOST = 64, 4096
 """Records of a batch, and about how many bytes of values it is to have."""
 
-_FEATURES = b"\x0a"
+FEATURES = b"\x0a"
 _ENTRY = b"\x0a"
 _KEY = b"\x0a"
 _VALUE = b"\x12"
@@ -143,7 +143,7 @@ def encode_example(
     """
     if schema is not None:
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
-    return encode_features(_FEATURES, row)
+    return b"".join(encode_features(FEATURES, row))
 
 
 def encode_batches(
@@ -192,7 +192,7 @@ def encode_outgoing(found: Mapping[str, Outgoing], n_records: int | None = None)
     keys = sorted((encoded_key(key), key) for key in found)
     parts = [part for raw, key in keys for part in _parts(raw, found[key])]
     try:
-        data, offsets, lengths = emit(_FEATURES, parts, n_records)
+        data, offsets, lengths = emit(FEATURES, parts, n_records)
     except WireError as error:
         reason, index = Reason.RECORD_TOO_LARGE, error.message
         raise InvalidArgumentError(reason, None, None, index, None, error.detail) from None
@@ -265,6 +265,10 @@ def _int64_payload(out: Outgoing) -> Payload:
 
 def _bytes_payload(out: Outgoing) -> Payload:
     flat = out.flat
+    if isinstance(flat, LargeStrings):
+        if out.is_single:
+            return Objects(flat.items, flat.lengths)
+        flat = flat.joined()
     payload = compact(flat.data, flat.starts, flat.lengths)
     if out.is_single:
         return payload

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.example.values import outgoing, refuse
+from tfrecord_lite.example.values import LargeStrings, outgoing, refuse
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import head
 from tfrecord_lite.wire.pack import varint, varint_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from typing_extensions import Buffer
 
     from tfrecord_lite.example.values import Outgoing
 
@@ -65,7 +67,7 @@ def encoded_key(key: Any) -> bytes:
         refuse(key, "the key has no UTF-8 form")
 
 
-def encode_features(tag: bytes, row: Mapping[str, Any]) -> bytes:
+def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
     """Encode a dictionary as a Features message, keys in the order of their bytes.
 
     Parameters
@@ -74,6 +76,11 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> bytes:
         Of the field that the message is to be.
     row : mapping of str to value
         None for a feature that is missing.
+
+    Returns
+    -------
+    list of bytes-like
+        The pieces of the field, to be joined; large values among them are those of the row.
 
     Raises
     ------
@@ -95,9 +102,8 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> bytes:
             entry = delimited(b"\x0a", raw) + delimited(b"\x12", content)
             entries.append((raw, (delimited(b"\x0a", entry),)))
     entries.sort(key=itemgetter(0))
-    # In one join: a large value is copied once.
     pieces = list(chain.from_iterable([pieces for _, pieces in entries]))
-    return b"".join([tag, _length(sum(map(len, pieces))), *pieces])
+    return [tag, _length(sum(map(len, pieces))), *pieces]
 
 
 def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
@@ -197,6 +203,8 @@ def _general(key: str, value: Any) -> bytes | None:
 def _content(out: Outgoing) -> bytes:
     """Return the content of the list that a column of one record is."""
     flat: Any = out.flat
+    if isinstance(flat, LargeStrings):
+        flat = flat.joined()
     if out.kind is Kind.BYTES:
         view = memoryview(flat.data)
         ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)

@@ -21,20 +21,24 @@ from __future__ import annotations
 
 import struct
 from itertools import chain
-from operator import itemgetter
+from operator import countOf, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.example.encode import encode_example, encode_outgoing
-from tfrecord_lite.example.row import encoded_key
+from tfrecord_lite.example.encode import FEATURES, encode_outgoing
+from tfrecord_lite.example.row import encode_features, encoded_key
 from tfrecord_lite.example.values import Outgoing, Strings, outgoing
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.ragged import row_splits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from typing_extensions import Buffer
+
+    from tfrecord_lite.block import Block
 
 __all__ = ["RowBuffer"]
 
@@ -98,10 +102,8 @@ def _array_packer(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
 
 
 def _list_packer(kind: type, letter: str) -> Callable[[Any], bytes]:
-    kinds = {kind}
-
     def pack(values: Any) -> bytes:
-        if set(map(type, values)) != kinds:
+        if countOf(map(type, values), kind) != len(values) or not values:
             raise TypeError
         return struct.pack(f"<{len(values)}{letter}", *values)
 
@@ -132,6 +134,7 @@ class _Plan:
         self.types = tuple(map(type, values))
         lists_of = [i for i, t in enumerate(self.types) if t in (list, tuple)]
         self._lists = [i for i in lists_of if len(values[i]) <= _SHORT_LIST]
+        self.has_lists = bool(lists_of)
         self._choose_lists = _chooser(self._lists)
         lists = self._choose_lists(values)
         self._list_lengths = tuple(map(len, lists))
@@ -290,8 +293,14 @@ class RowBuffer:
         """Whether it is time to take what is here."""
         return self._n >= _MOST_ROWS or self._n_bytes >= _MOST_BYTES
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Take a row in.
+    def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
+        """Take a row in; or give it back, encoded, if it is large and nothing waits before it.
+
+        Returns
+        -------
+        list of bytes-like, or None
+            The pieces of a record that is not in the buffer: to be written as it is, which
+            saves a copy, before the row's arrays change.
 
         Raises
         ------
@@ -300,8 +309,7 @@ class RowBuffer:
         """
         plan = self._last
         if type(row) is not dict:
-            self.add_record(encode_example(row))
-            return
+            return self._add_alone(row)
         values = tuple(row.values())
         if plan is not None and plan.keys == tuple(row) and plan.types == tuple(map(type, values)):
             n_bytes = plan.take(values)
@@ -309,22 +317,32 @@ class RowBuffer:
                 plan.order.append(self._n)
                 self._n += 1
                 self._n_bytes += n_bytes
-                return
-        self._add_other(row, values)
+                return None
+            if not plan.has_lists:  # no other plan has these types
+                return self._add_alone(row)
+        return self._add_other(row, values)
 
-    def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> None:
+    def _add_alone(self, row: Mapping[str, Any]) -> list[Buffer] | None:
+        """Encode a row by itself."""
+        pieces = encode_features(FEATURES, row)
+        if not self._n and sum(map(len, pieces)) >= _LARGE_BYTES:  # type: ignore[arg-type]
+            return pieces
+        self.add_record(b"".join(pieces))
+        return None
+
+    def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> list[Buffer] | None:
         """Take in a row of another form than the last one, or one to be encoded by itself."""
         plan = self._plan_for(tuple(row), values)
         n_bytes = plan.take(values) if plan is not None else 0
         if plan is None or not n_bytes:
-            self.add_record(encode_example(row))
-            return
+            return self._add_alone(row)
         if not plan.order:
             self._active.append(plan)
         plan.order.append(self._n)
         self._last = plan
         self._n += 1
         self._n_bytes += n_bytes
+        return None
 
     def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> _Plan | None:
         """Return the plan of a row's form, if it has come before and can have one."""
@@ -357,22 +375,26 @@ class RowBuffer:
         self._n += 1
         self._n_bytes += len(record)
 
-    def take(self) -> list[Any]:
+    def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and begin anew."""
-        found: list[Any] = []
-        orders: list[list[int]] = []
-        for plan in self._active:
-            found += encode_outgoing(plan.columns(), len(plan.order)).views()
-            orders.append(plan.order)
+        blocks = [encode_outgoing(plan.columns(), len(plan.order)) for plan in self._active]
+        if len(blocks) == 1 and not self._records:
+            self._begin_anew()
+            return blocks[0]
+        found: list[Any] = list(chain.from_iterable([block.views() for block in blocks]))
+        orders = [plan.order for plan in self._active]
         if self._records:
             found += self._records
             orders.append(self._record_order)
         if len(orders) > 1:
             places = np.argsort(np.fromiter(chain(*orders), np.int64, self._n))
             found = [found[i] for i in places.tolist()]
+        self._begin_anew()
+        return found
+
+    def _begin_anew(self) -> None:
         for plan in self._active:
             plan.clear()
         self._n = self._n_bytes = 0
         self._records, self._record_order, self._active = [], [], []
         self._last = None
-        return found

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tfrecord_lite.block import Block
     from tfrecord_lite.example.rows import RowBuffer
     from tfrecord_lite.schema import FeatureSpec
 
@@ -37,8 +38,11 @@ class ExampleWriter:
         def _check_open(self) -> None:
             """Raise if the writer is closed."""
 
-        def _put(self, records: Sequence[Buffer]) -> None:
+        def _put(self, records: Sequence[Buffer] | Block) -> None:
             """Take encoded records over, in order; none is lost if they cannot be written."""
+
+        def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+            """Take over one record in pieces, which change after this call."""
 
     def write_example(
         self, row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
@@ -76,8 +80,10 @@ class ExampleWriter:
             self._add_records([encode_example(row, schema)])
             return
         rows = self._row_buffer()
-        rows.add(row)
-        if rows.is_full:
+        pieces = rows.add(row)
+        if pieces is not None:
+            self._put_pieces(pieces)
+        elif rows.is_full:
             self._put_rows()
 
     def write_examples(
@@ -110,7 +116,7 @@ class ExampleWriter:
             from tfrecord_lite.example.encode import encode_batches  # noqa: PLC0415 - see above
 
             for block in encode_batches(rows, schema):
-                self._add_records(block.views())
+                self._add_records(block)
         elif schema is None:
             for index, row in enumerate(rows):
                 self._numbered(index, self.write_example, row)
@@ -134,7 +140,7 @@ class ExampleWriter:
                 for index, row in enumerate(batch, first):
                     self._numbered(index, self.write_example, row, schema)
             else:
-                self._add_records(block.views())
+                self._add_records(block)
 
         for row in rows:
             batch.append(row)
@@ -160,7 +166,7 @@ class ExampleWriter:
             self._rows = RowBuffer()
         return self._rows
 
-    def _add_records(self, records: Sequence[Buffer]) -> None:
+    def _add_records(self, records: Sequence[Buffer] | Block) -> None:
         """Write encoded records behind the rows that wait."""
         self._put_rows()
         self._put(records)
