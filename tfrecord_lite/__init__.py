@@ -20,7 +20,9 @@ from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode import decode_example, decode_examples
+    from tfrecord_lite.example.encode import encode_example, encode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.example.sequence import encode_sequence_example
     from tfrecord_lite.example.sequence_decode import (
         decode_sequence_example,
         decode_sequence_examples,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         parse_sequence_example,
         parse_single_sequence_example,
     )
+    from tfrecord_lite.example.storing import restore, schema_of
     from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
         BytesList,
@@ -92,7 +95,10 @@ __all__ = [
     "decode_raw",
     "decode_sequence_example",
     "decode_sequence_examples",
+    "encode_example",
+    "encode_examples",
     "encode_image",
+    "encode_sequence_example",
     "image_row",
     "parse_example",
     "parse_sequence_example",
@@ -100,6 +106,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "parse_tensors",
+    "restore",
+    "schema_of",
     "serialize_tensor",
     "tf_record_iterator",
 ]
@@ -109,6 +117,7 @@ __all__ = [
 _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "example.decode": ("decode_example", "decode_examples"),
+    "example.encode": ("encode_example", "encode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),
     "example.sequence_parse": (
@@ -117,6 +126,8 @@ _LAZY = {
         "parse_single_sequence_example",
     ),
     "integrations.image": ("decode_image", "encode_image", "image_row"),
+    "example.sequence": ("encode_sequence_example",),
+    "example.storing": ("restore", "schema_of"),
     "messages": (
         "BytesList",
         "Example",

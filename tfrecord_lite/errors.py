@@ -51,6 +51,7 @@ class Reason(StrEnum):
     WRONG_DTYPE = "tensor of another dtype"
     BAD_SHAPE = "shape does not fit"
     TENSOR_TOO_LARGE = "tensor larger than the limit"
+    UNREPRESENTABLE = "value that would not come back as it is"
     BAD_ARGUMENT = "argument out of range"
     UNSUPPORTED = "not supported here"
     CLOSED = "closed"
