@@ -21,6 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import measure_tensors
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -423,6 +425,7 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,
     **{name: _encoder(name) for name in ENCODERS},
+    **measure_tensors.MEASUREMENTS,
 }
 
 
