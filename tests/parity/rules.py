@@ -25,6 +25,8 @@ FAMILIES = {
     "V": 2,
     "Z": 6,
     "G": 8,
+    "Q": 16,
+    "L": 6,
 }
 """How many rules each family has."""
 

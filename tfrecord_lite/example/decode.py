@@ -24,7 +24,7 @@ from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
 
@@ -40,12 +40,14 @@ class _HasKeys(Protocol):
 
 
 AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
+AnyRow = TypeVar("AnyRow")
 
-__all__ = ["ExampleDecoder", "Keys", "decode_example", "decode_examples", "split"]
+__all__ = ["ExampleDecoder", "Keys", "by_runtime", "decode_example", "decode_examples", "split"]
 
 _MOST_KEYS = 20_000
 _MOST_CELLS = 4_000_000
 """Limits on the table of a batch: keys, and keys times messages."""
+_ANY_NUMBER = 2**63
 _WIDE_BYTES = 256
 """Rows from this size on are copied out of their batch, which else would live as long as one."""
 
@@ -66,8 +68,8 @@ class Keys:
     def read(
         self, n_messages: int, read: Callable[[KeyTable, Memory], AnyBatch]
     ) -> AnyBatch | None:
-        """Read a batch with all the keys it has; None if those are too many."""
-        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages)
+        """Read a batch with all the keys it has; None if those are too many for several."""
+        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
         is_fresh = not self.table.keys
         while True:
             batch = read(self.table, self._memory)
@@ -108,9 +110,8 @@ class ExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        if len(block) <= FEW:
-            return [_decode_one(block[i], block, i) for i in range(len(block))]
-        return first_wrong(block, None, self.rows)
+        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        return first_wrong(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[Row]:
         """Decode a batch, in parts if it has too many keys for one table.
@@ -128,8 +129,6 @@ class ExampleDecoder:
         batch = self._keys.read(len(block), read)
         if batch is None:
             middle = len(block) // 2
-            if middle == 0:
-                return [_decode_one(block[0], block, 0)]
             return self.rows(block[:middle]) + self.rows(block[middle:])
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
@@ -154,20 +153,27 @@ class ExampleDecoder:
         return rows
 
 
-def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Row:
-    """Decode one message, with the protobuf runtime where that knows all."""
-    from tfrecord_lite.example.few import NotSure, array_of, features_of  # noqa: PLC0415
+def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> list[AnyRow] | None:
+    """Decode a few messages with the protobuf runtime; None where that does not know all."""
+    from tfrecord_lite.example.few import NotSure  # noqa: PLC0415 - not light
 
     try:
-        row = {}
-        for name, feature in features_of(serialized).items():
-            kind, values = array_of(feature)
-            if kind and values is not None:
-                row[name] = values
+        return [row_of(record) for record in records]
     except NotSure:
-        block = as_block([serialized]) if block is None else block[i : i + 1]
-        return first_wrong(block, None, ExampleDecoder().rows)[0]
-    return row
+        return None
+
+
+def _row_of(serialized: bytes) -> Row:
+    """Decode one message.
+
+    Raises
+    ------
+    NotSure
+    """
+    from tfrecord_lite.example.few import array_of, features_of  # noqa: PLC0415 - not light
+
+    found = {name: array_of(feature) for name, feature in features_of(serialized).items()}
+    return {name: values for name, (_, values) in found.items() if values is not None}
 
 
 def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
@@ -207,7 +213,9 @@ def decode_example(serialized: bytes | str) -> Row:
     >>> decode_example(b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07")
     {'a': array([7])}
     """
-    return _decode_one(as_bytes(serialized))
+    record = as_bytes(serialized)
+    rows = by_runtime(_row_of, [record]) or ExampleDecoder()(as_block([record]))
+    return rows[0]
 
 
 def decode_examples(serialized: Serialized) -> list[Row]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.batch import FEW
-from tfrecord_lite.example.decode import ExampleDecoder, Keys, split
+from tfrecord_lite.example.decode import ExampleDecoder, Keys, by_runtime, split
 from tfrecord_lite.example.reading import as_block, as_bytes, first_wrong
 from tfrecord_lite.example.sequences import SequenceBatch
 from tfrecord_lite.schema import Kind
@@ -70,9 +70,8 @@ class SequenceExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        if len(block) <= FEW:
-            return [_decode_one(block[i], block, i) for i in range(len(block))]
-        return first_wrong(block, None, self.rows)
+        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        return first_wrong(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[SequenceRow]:
         """Decode a batch, in parts if it has too many keys for one table.
@@ -90,8 +89,6 @@ class SequenceExampleDecoder:
         batch = self._keys.read(len(block), read)
         if batch is None:
             middle = len(block) // 2
-            if middle == 0:
-                return [_decode_one(block[0], block, 0)]
             return self.rows(block[:middle]) + self.rows(block[middle:])
         contexts = self._context.rows(
             Block(block.data, block.offsets, batch.context_stops - block.offsets)
@@ -132,26 +129,23 @@ def _match_empty(steps: list[npt.NDArray[Any]], kinds: npt.NDArray[np.uint8]) ->
         steps[i] = np.empty(0, first.dtype)
 
 
-def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> SequenceRow:
-    """Decode one message, with the protobuf runtime where that knows all."""
-    from tfrecord_lite.example.few import NotSure, array_of, sequence_of  # noqa: PLC0415
+def _row_of(serialized: bytes) -> SequenceRow:
+    """Decode one message with the protobuf runtime.
 
-    try:
-        message = sequence_of(serialized)
-        found = {name: array_of(each) for name, each in message.context.feature.items()}
-        context = {
-            name: values for name, (kind, values) in found.items() if kind and values is not None
-        }
-        lists = {}
-        for name, feature_list in message.feature_lists.feature_list.items():
-            steps = [array_of(feature) for feature in feature_list.feature]
-            arrays: list[Any] = [values for _, values in steps]
-            kinds = np.array([kind for kind, _ in steps], np.uint8)
-            _match_empty(arrays, kinds)
-            lists[name] = arrays
-    except NotSure:
-        block = as_block([serialized]) if block is None else block[i : i + 1]
-        return first_wrong(block, None, SequenceExampleDecoder().rows)[0]
+    Raises
+    ------
+    NotSure
+    """
+    from tfrecord_lite.example.few import array_of, sequence_of  # noqa: PLC0415 - not light
+
+    message = sequence_of(serialized)
+    found = {name: array_of(each) for name, each in message.context.feature.items()}
+    lists: dict[str, Any] = {}
+    for name, feature_list in message.feature_lists.feature_list.items():
+        steps = [array_of(feature) for feature in feature_list.feature]
+        lists[name] = [values for _, values in steps]
+        _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
+    context = {name: values for name, (_, values) in found.items() if values is not None}
     return {"context": context, "feature_lists": lists}
 
 
@@ -186,7 +180,9 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     >>> decode_sequence_example(message.SerializeToString())
     {'context': {}, 'feature_lists': {'my_ints': [array([5, 6]), array([7, 8, 9])]}}
     """
-    return _decode_one(as_bytes(serialized))
+    record = as_bytes(serialized)
+    rows = by_runtime(_row_of, [record]) or SequenceExampleDecoder()(as_block([record]))
+    return rows[0]
 
 
 def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
