@@ -15,6 +15,8 @@ from tests.parity import (
     test_options,
     test_ragged_rules,
     test_records,
+    test_sequence_rules,
+    test_sequence_wire,
     test_sparse_rules,
     test_streams,
     test_tensor_rules,
@@ -29,6 +31,8 @@ TESTED = (
     test_options,
     test_ragged_rules,
     test_records,
+    test_sequence_rules,
+    test_sequence_wire,
     test_sparse_rules,
     test_streams,
     test_tensor_rules,
@@ -65,6 +69,6 @@ def test_marks_name_rules_there_are() -> None:
 
 def test_the_summary_names_what_is_missing() -> None:
     families = "F1-F4 R1-R9 C1-C8 O1-O9 P1-P7 W1-W21 E1-E8 X1-X8 S1-S5 V1-V2 Z1-Z6 G1-G8"
-    families += " D1-D6 T1-T8"
+    families += " Q1-Q16 L1-L6 D1-D6 T1-T8"
     assert summary(set(RULES)) == f"parity: {len(RULES)} rules covered, 0 missing of {families}"
     assert summary(set(RULES) - {"R8", "O1"}).endswith(f"2 missing of {families}: R8, O1")

@@ -25,7 +25,7 @@ from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import numpy.typing as npt
 
@@ -40,14 +40,23 @@ class _HasKeys(Protocol):
     def unknown_keys(self, limit: int) -> list[bytes]: ...
 
 
-Decoded = TypeVar("Decoded")
 AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
+AnyRow = TypeVar("AnyRow")
 
-__all__ = ["ExampleDecoder", "Keys", "by_halves", "decode_example", "decode_examples", "split"]
+__all__ = [
+    "ExampleDecoder",
+    "Keys",
+    "by_halves",
+    "by_runtime",
+    "decode_example",
+    "decode_examples",
+    "split",
+]
 
 _MOST_KEYS = 20_000
 _MOST_CELLS = 4_000_000
 """Limits on the table of a batch: keys, and keys times messages."""
+_ANY_NUMBER = 2**63
 _WIDE_BYTES = 256
 """Rows from this size on are copied out of their batch, which else would live as long as one."""
 
@@ -68,8 +77,8 @@ class Keys:
     def read(
         self, n_messages: int, read: Callable[[KeyTable, Memory], AnyBatch]
     ) -> AnyBatch | None:
-        """Read a batch with all the keys it has; None if those are too many."""
-        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages)
+        """Read a batch with all the keys it has; None if those are too many for several."""
+        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
         is_fresh = not self.table.keys
         while True:
             batch = read(self.table, self._memory)
@@ -110,12 +119,8 @@ class ExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        return first_wrong(block, None, self._decode)
-
-    def _decode(self, block: Block) -> list[Row]:
-        if len(block) <= FEW:
-            return [_decode_one(block[i], i) for i in range(len(block))]
-        return self.rows(block)
+        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        return first_wrong(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[Row]:
         """Decode a batch, in parts if it has too many keys for one table.
@@ -132,7 +137,7 @@ class ExampleDecoder:
 
         batch = self._keys.read(len(block), read)
         if batch is None:
-            return by_halves(block, self.rows) if len(block) > 1 else [_decode_one(block[0])]
+            return by_halves(self.rows, block)
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
         partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
@@ -156,34 +161,35 @@ class ExampleDecoder:
         return rows
 
 
-def _decode_one(serialized: bytes, number: int = 0) -> Row:
-    """Decode one message, with the protobuf runtime where that knows all.
+def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[AnyRow]:
+    """Decode one half of a batch, then the other."""
+    middle = len(block) // 2
+    rows = rows_of(block[:middle])
+    with numbered_from(middle):
+        return rows + rows_of(block[middle:])
+
+
+def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> list[AnyRow] | None:
+    """Decode a few messages with the protobuf runtime; None where that does not know all."""
+    from tfrecord_lite.example.few import NotSure  # noqa: PLC0415 - not light
+
+    try:
+        return [row_of(record) for record in records]
+    except NotSure:
+        return None
+
+
+def _row_of(serialized: bytes) -> Row:
+    """Decode one message.
 
     Raises
     ------
-    WireError
-        With `number` as the number of the message.
+    NotSure
     """
-    from tfrecord_lite.example.few import NotSure, array_of, features_of  # noqa: PLC0415
+    from tfrecord_lite.example.few import array_of, features_of  # noqa: PLC0415 - not light
 
-    try:
-        row = {}
-        for name, feature in features_of(serialized).items():
-            kind, values = array_of(feature)
-            if kind and values is not None:
-                row[name] = values
-    except NotSure:
-        with numbered_from(number):
-            return ExampleDecoder().rows(as_block([serialized]))[0]
-    return row
-
-
-def by_halves(block: Block, decode: Callable[[Block], list[Decoded]]) -> list[Decoded]:
-    """Decode one half of a batch, then the other."""
-    middle = len(block) // 2
-    rows = decode(block[:middle])
-    with numbered_from(middle):
-        return rows + decode(block[middle:])
+    found = {name: array_of(feature) for name, feature in features_of(serialized).items()}
+    return {name: values for name, (_, values) in found.items() if values is not None}
 
 
 def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
@@ -223,8 +229,9 @@ def decode_example(serialized: bytes | str) -> Row:
     >>> decode_example(b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07")
     {'a': array([7])}
     """
-    message = as_bytes(serialized)
-    return first_wrong(as_block([message]), None, lambda _: _decode_one(message))
+    record = as_bytes(serialized)
+    rows = by_runtime(_row_of, [record]) or ExampleDecoder()(as_block([record]))
+    return rows[0]
 
 
 def decode_examples(serialized: Serialized) -> list[Row]:

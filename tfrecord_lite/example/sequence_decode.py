@@ -17,8 +17,8 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.batch import FEW
-from tfrecord_lite.example.blame import first_wrong, numbered_from
-from tfrecord_lite.example.decode import ExampleDecoder, Keys, by_halves, split
+from tfrecord_lite.example.blame import first_wrong
+from tfrecord_lite.example.decode import ExampleDecoder, Keys, by_halves, by_runtime, split
 from tfrecord_lite.example.reading import as_block, as_bytes
 from tfrecord_lite.example.sequences import SequenceBatch
 from tfrecord_lite.schema import Kind
@@ -71,12 +71,8 @@ class SequenceExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        return first_wrong(block, None, self._decode)
-
-    def _decode(self, block: Block) -> list[SequenceRow]:
-        if len(block) <= FEW:
-            return [_decode_one(block[i], i) for i in range(len(block))]
-        return self.rows(block)
+        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        return first_wrong(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[SequenceRow]:
         """Decode a batch, in parts if it has too many keys for one table.
@@ -93,7 +89,7 @@ class SequenceExampleDecoder:
 
         batch = self._keys.read(len(block), read)
         if batch is None:
-            return by_halves(block, self.rows) if len(block) > 1 else [_decode_one(block[0])]
+            return by_halves(self.rows, block)
         contexts = self._context.rows(
             Block(block.data, block.offsets, batch.context_stops - block.offsets)
         )
@@ -133,32 +129,23 @@ def _match_empty(steps: list[npt.NDArray[Any]], kinds: npt.NDArray[np.uint8]) ->
         steps[i] = np.empty(0, first.dtype)
 
 
-def _decode_one(serialized: bytes, number: int = 0) -> SequenceRow:
-    """Decode one message, with the protobuf runtime where that knows all.
+def _row_of(serialized: bytes) -> SequenceRow:
+    """Decode one message with the protobuf runtime.
 
     Raises
     ------
-    WireError
-        With `number` as the number of the message.
+    NotSure
     """
-    from tfrecord_lite.example.few import NotSure, array_of, sequence_of  # noqa: PLC0415
+    from tfrecord_lite.example.few import array_of, sequence_of  # noqa: PLC0415 - not light
 
-    try:
-        message = sequence_of(serialized)
-        found = {name: array_of(each) for name, each in message.context.feature.items()}
-        context = {
-            name: values for name, (kind, values) in found.items() if kind and values is not None
-        }
-        lists = {}
-        for name, feature_list in message.feature_lists.feature_list.items():
-            steps = [array_of(feature) for feature in feature_list.feature]
-            arrays: list[Any] = [values for _, values in steps]
-            kinds = np.array([kind for kind, _ in steps], np.uint8)
-            _match_empty(arrays, kinds)
-            lists[name] = arrays
-    except NotSure:
-        with numbered_from(number):
-            return SequenceExampleDecoder().rows(as_block([serialized]))[0]
+    message = sequence_of(serialized)
+    found = {name: array_of(each) for name, each in message.context.feature.items()}
+    lists: dict[str, Any] = {}
+    for name, feature_list in message.feature_lists.feature_list.items():
+        steps = [array_of(feature) for feature in feature_list.feature]
+        lists[name] = [values for _, values in steps]
+        _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
+    context = {name: values for name, (_, values) in found.items() if values is not None}
     return {"context": context, "feature_lists": lists}
 
 
@@ -193,8 +180,9 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     >>> decode_sequence_example(message.SerializeToString())
     {'context': {}, 'feature_lists': {'my_ints': [array([5, 6]), array([7, 8, 9])]}}
     """
-    message = as_bytes(serialized)
-    return first_wrong(as_block([message]), None, lambda _: _decode_one(message))
+    record = as_bytes(serialized)
+    rows = by_runtime(_row_of, [record]) or SequenceExampleDecoder()(as_block([record]))
+    return rows[0]
 
 
 def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:

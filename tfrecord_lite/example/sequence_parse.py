@@ -89,12 +89,9 @@ class SequenceExampleParser:
         if strings not in ("object", "column"):
             detail = f"strings is {strings!r}, expected 'object' or 'column'"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        self._arguments = tuple(
-            dict(features) if features else features
-            for features in (context_features, sequence_features)
-        )
-        self._strings = strings
         context, self._lists = prepare_sequence(context_features, sequence_features)
+        self._features = dict(context_features or {}), dict(sequence_features or {})
+        self._strings = strings
         self._required = [
             feature
             for feature in context.values()
@@ -200,7 +197,7 @@ class SequenceExampleParser:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was asked for, not what was learnt."""
-        return _remake, (*self._arguments, self._strings)
+        return _remake, (*self._features, self._strings)
 
 
 def _remake(
