@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.inference import infer_schema, summarize
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         RaggedFeature,
         Schema,
         SparseFeature,
+        Summary,
         VarLenFeature,
     )
 
@@ -66,6 +68,7 @@ __all__ = [
     "ShardedTFRecordWriter",
     "SparseFeature",
     "SparseTensor",
+    "Summary",
     "TFRecordCompressionType",
     "TFRecordError",
     "TFRecordOptions",
@@ -74,8 +77,10 @@ __all__ = [
     "VarLenFeature",
     "decode_example",
     "decode_examples",
+    "infer_schema",
     "parse_example",
     "parse_single_example",
+    "summarize",
     "tf_record_iterator",
 ]
 
@@ -85,6 +90,7 @@ _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "inference": ("infer_schema", "summarize"),
     "messages": (
         "BytesList",
         "Example",
@@ -102,6 +108,7 @@ _LAZY = {
         "RaggedFeature",
         "Schema",
         "SparseFeature",
+        "Summary",
         "VarLenFeature",
     ),
 }

@@ -17,11 +17,10 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example import build
-from tfrecord_lite.example.batch import Batch
+from tfrecord_lite.example.discover import KeyFinder
 from tfrecord_lite.example.parse import as_block, as_bytes
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
-from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import Extents
 
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.batch import Lists
-    from tfrecord_lite.example.layout import Layout
+    from tfrecord_lite.example.batch import Batch, Lists
     from tfrecord_lite.example.parse import Serialized
 
     Row = dict[str, npt.NDArray[Any]]
@@ -39,9 +37,6 @@ __all__ = ["ExampleDecoder", "decode_example", "decode_examples"]
 
 _FEW = 4
 """So few messages are read one by one."""
-_MOST_KEYS = 20_000
-_MOST_CELLS = 4_000_000
-"""Limits on the table of a batch: keys, and keys times messages."""
 _WIDE_BYTES = 256
 """Rows from this size on are copied out of their batch, which else would live as long as one."""
 
@@ -55,8 +50,7 @@ class ExampleDecoder:
     """
 
     def __init__(self) -> None:
-        self._table = KeyTable([])
-        self._layouts: list[Layout] = []
+        self._finder = KeyFinder()
 
     def __call__(self, block: Block) -> list[Row]:
         """Decode the messages of a block.
@@ -83,7 +77,7 @@ class ExampleDecoder:
 
     def _rows(self, block: Block) -> list[Row]:
         """Decode a batch, in parts if it has too many keys for one table."""
-        batch = self._batch(block)
+        batch = self._finder.batch(block)
         if batch is None:
             middle = len(block) // 2
             if middle == 0:
@@ -92,7 +86,7 @@ class ExampleDecoder:
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
         partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
-        for number, key in enumerate(self._table.keys):
+        for number, key in enumerate(self._finder.keys):
             kinds = batch.kinds(number)
             for kind in Kind:
                 if isinstance(kinds, int):
@@ -110,25 +104,6 @@ class ExampleDecoder:
             for i in having.tolist():
                 rows[i][name] = values[i]
         return rows
-
-    def _batch(self, block: Block) -> Batch | None:
-        """Read a batch with all the keys it has; None if those are too many."""
-        stops = block.offsets + block.lengths
-        limit = min(_MOST_KEYS, _MOST_CELLS // len(block))
-        is_fresh = not self._table.keys
-        while True:
-            batch = Batch(block.data, block.offsets, stops, self._table, self._layouts)
-            unknown = batch.unknown_keys(limit)
-            if not unknown:
-                return batch
-            keys = [*self._table.keys, *unknown]
-            if len(keys) > limit:
-                keys = []  # forget those of earlier batches
-                if is_fresh:
-                    self._table, self._layouts = KeyTable([]), []
-                    return None
-                is_fresh = True
-            self._table, self._layouts = KeyTable(keys), []
 
 
 def _decode_one(serialized: bytes, block: Block | None = None, i: int = 0) -> Row:
