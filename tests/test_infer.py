@@ -36,7 +36,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.example import batch as engine_batch
 from tfrecord_lite.example import discover
-from tfrecord_lite.schema import Kind, Summary
+from tfrecord_lite.schema import Kind, Original, Summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,6 +217,8 @@ def test_a_feature_that_some_record_lacks_is_never_given_values_unasked() -> Non
 
     assert infer_schema(records)["a"] == RaggedFeature("int64", row_splits_dtype="int64")
     assert infer_schema(records)["b"] == FixedLenFeature([], "int64")
+    assert infer_schema(records).originals == {"a": Original("int64", [], missing=True)}
+    assert infer_schema(records, variable="varlen").originals == {}
     with_default = infer_schema(records, defaults={"a": -1})
     assert with_default["a"] == FixedLenFeature([], "int64", -1)
     parsed: Any = ExampleParser(with_default)(records)

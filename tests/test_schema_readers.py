@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 BYTES, FLOAT, INT64 = "string", "float32", "int64"
 
 
-def ragged(dtype: str, *uniform: int, **arguments: Any) -> RaggedFeature:
-    partitions = [RaggedFeature.UniformRowLength(n) for n in uniform]
-    arguments = {"partitions": partitions, "row_splits_dtype": "int64", **arguments}
-    return RaggedFeature(dtype, **arguments)
+def ragged(dtype: str, **arguments: Any) -> RaggedFeature:
+    return RaggedFeature(dtype, row_splits_dtype="int64", **arguments)
 
 
 def refused(read: Callable[..., Schema], *arguments: Any) -> InvalidArgumentError:
@@ -112,7 +110,7 @@ def test_every_number_of_a_dtype_is_known(number: int, kind: str, original: str 
 def test_a_first_dimension_that_varies_is_ragged() -> None:
     schema = superserial.from_yaml("x: {dtype: 4, shape: [null, 3]}")
 
-    assert schema["x"] == ragged(INT64, 3)
+    assert schema["x"] == ragged(INT64)
     assert schema.originals["x"] == Original("uint8", [None, 3])
 
 
@@ -220,7 +218,7 @@ CASES: dict[str, tuple[Any, dict[str, FeatureSpec], dict[str, Original]]] = {
             "f": FixedLenFeature([2, 3], FLOAT),
             "d": FixedLenFeature([], FLOAT),
             "b": FixedLenFeature([4], INT64),
-            "u": ragged(INT64, 5),
+            "u": ragged(INT64),
             "s": ragged(BYTES),
             "o": FixedLenFeature([], BYTES),
             "scalar": FixedLenFeature([], INT64),
@@ -267,12 +265,15 @@ CASES: dict[str, tuple[Any, dict[str, FeatureSpec], dict[str, Original]]] = {
         {
             "of labels": ragged(INT64),
             "fixed": FixedLenFeature([3, 2], FLOAT),
-            "of boxes/box": ragged(FLOAT, 4),
+            "of boxes/box": ragged(FLOAT),
             "of boxes/label": ragged(INT64),
             "of boxes/mask": ragged(BYTES),
             "steps/a": ragged(INT64),
         },
-        {"steps/a": Original("bool", [None])},
+        {
+            "of boxes/box": Original("float32", [None, 4]),
+            "steps/a": Original("bool", [None]),
+        },
     ),
     "sequences in sequences": (
         {"s": sequence(sequence(tensor("int32"))), "t": sequence(sequence(sequence(TEXT)))},
@@ -300,7 +301,7 @@ CASES: dict[str, tuple[Any, dict[str, FeatureSpec], dict[str, Original]]] = {
             "opt": ragged(INT64),
             "mine": FixedLenFeature([], INT64),
         },
-        {},
+        {"opt": Original("int64", [], missing=True)},
     ),
 }
 

@@ -20,7 +20,9 @@ from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode import decode_example, decode_examples
+    from tfrecord_lite.example.encode import encode_example, encode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.example.storing import restore, schema_of
     from tfrecord_lite.inference import infer_schema, summarize
     from tfrecord_lite.messages import (
         BytesList,
@@ -77,9 +79,13 @@ __all__ = [
     "VarLenFeature",
     "decode_example",
     "decode_examples",
+    "encode_example",
+    "encode_examples",
     "infer_schema",
     "parse_example",
     "parse_single_example",
+    "restore",
+    "schema_of",
     "summarize",
     "tf_record_iterator",
 ]
@@ -89,7 +95,9 @@ __all__ = [
 _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "example.decode": ("decode_example", "decode_examples"),
+    "example.encode": ("encode_example", "encode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "example.storing": ("restore", "schema_of"),
     "inference": ("infer_schema", "summarize"),
     "messages": (
         "BytesList",

@@ -67,8 +67,8 @@ def specification(
     Returns
     -------
     spec : FeatureSpec
-        FixedLenFeature for a shape that is known; RaggedFeature if the first dimension
-        varies, or the feature is optional.
+        FixedLenFeature for a shape that is known; RaggedFeature, of values without further
+        rows, if the first dimension varies, or the feature is optional.
     original : Original or None
         None if there is nothing to restore.
 
@@ -82,12 +82,11 @@ def specification(
     if None in shape[1:]:
         detail = f"only the first dimension may be unknown, not those of {list(shape)}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
-    varies = None in shape
-    spec: FeatureSpec
-    if varies or optional:
-        uniform = [RaggedFeature.UniformRowLength(dim or 0) for dim in shape[1:] if varies]
-        spec = RaggedFeature(kind.dtype, partitions=uniform, row_splits_dtype=np.int64)
-    else:
-        spec = FixedLenFeature(shape, kind.dtype)
-    is_plain = dtype in _NATURAL and (varies or not optional or len(shape) < 2)
-    return spec, None if is_plain else Original(dtype, shape)
+    if None not in shape and not optional:
+        original = None if dtype in _NATURAL else Original(dtype, shape)
+        return FixedLenFeature(shape, kind.dtype), original
+    # What rows there are in the values, the original shape says.
+    spec = RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
+    if None not in shape:
+        return spec, Original(dtype, shape, missing=True)
+    return spec, None if dtype in _NATURAL and len(shape) == 1 else Original(dtype, shape)

@@ -318,9 +318,8 @@ def _nested(leaf: _Leaf) -> Iterator[tuple[str, FeatureSpec, Original | None]]:
         RaggedFeature.RowLengths(f"{leaf.name}/ragged_row_lengths_{level}")
         for level in range(leaf.sequences - 1)
     ]
-    partitions += [RaggedFeature.UniformRowLength(dim or 0) for dim in below]
     key = f"{leaf.name}/ragged_flat_values"
     spec = RaggedFeature(kind.dtype, key, partitions, np.int64)
-    is_plain = leaf.dtype in ("int64", "float32", "string")
+    is_plain = leaf.dtype in ("int64", "float32", "string") and not below
     shape = (*[None] * leaf.sequences, *below)
     yield leaf.name, spec, None if is_plain else Original(leaf.dtype, shape)

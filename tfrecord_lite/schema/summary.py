@@ -33,7 +33,7 @@ from tfrecord_lite.schema.features import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind
-from tfrecord_lite.schema.schema import Schema
+from tfrecord_lite.schema.schema import Original, Schema
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -131,6 +131,12 @@ class FeatureSummary:
         every = [found.lengths for found in self.lists.values()] or [(0, 0)]
         return min(low for low, _ in every), max(high for _, high in every)
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all records that have it have one number of values, at least 1."""
+        low, high = self.lengths
+        return 0 < low == high
+
 
 class Summary(Mapping[str, FeatureSummary]):
     """What some records hold: a mapping of names to what is known of each feature.
@@ -210,8 +216,9 @@ class Summary(Mapping[str, FeatureSummary]):
         -------
         Schema
             FixedLenFeature for a feature that every record has with the same number of
-            values, at least one: of shape [] for 1, else [n]. A feature that never has a
-            kind is left out.
+            values, at least one: of shape [] for 1, else [n]. One that some record lacks
+            keeps that shape as its original, with "ragged": :func:`restore` makes a masked
+            array of it. A feature that never has a kind is left out.
 
         Raises
         ------
@@ -234,11 +241,16 @@ class Summary(Mapping[str, FeatureSummary]):
             for name, found in self._features.items()
             if found.lists
         }
+        originals = {
+            name: Original(found.kind.label, _shape(found), missing=True)
+            for name, found in self._features.items()
+            if found.kind and found.is_fixed and isinstance(specs[name], RaggedFeature)
+        }
         if not specs:
             held = "no record has a feature" if self.n_records else "there are no records"
             detail = f"{held}, so there is nothing to infer a schema from"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        return Schema(specs)
+        return Schema(specs, originals)
 
     def _spec(
         self, name: str, found: FeatureSummary, variable: Variable, defaults: Mapping[str, Any]
@@ -247,17 +259,15 @@ class Summary(Mapping[str, FeatureSummary]):
         if found.kind is None:
             raise _several_kinds(name, found)
         low, high = found.lengths
-        is_fixed = 0 < low == high
-        if name in defaults and not is_fixed:
+        if name in defaults and not found.is_fixed:
             detail = f"a default for a feature whose length varies, from {low} to {high}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
-        if not is_fixed or (found.n_records < self.n_records and name not in defaults):
+        if not found.is_fixed or (found.n_records < self.n_records and name not in defaults):
             return _VARIABLE[variable](found.kind)
-        shape = [] if high == 1 else [high]
         default = defaults.get(name)
         if default is not None and np.size(default) == 1 and isinstance(default, bytes | str):
             default = [default] * high
-        return FixedLenFeature(shape, found.kind.dtype, default)
+        return FixedLenFeature(_shape(found), found.kind.dtype, default)
 
     def describe(self) -> dict[str, Any]:
         """Return everything as what JSON can hold."""
@@ -309,6 +319,12 @@ def _several_kinds(name: str, found: FeatureSummary) -> InvalidArgumentError:
     return InvalidArgumentError(
         Reason.WRONG_KIND, where.offset, where.source, where.index, name, detail
     )
+
+
+def _shape(found: FeatureSummary) -> list[int]:
+    """Return the shape of a feature of one length: [] for single values."""
+    length = found.lengths[1]
+    return [] if length == 1 else [length]
 
 
 def _describe(lists: ListSummary) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Copies of many byte ranges into one array, and the index arithmetic of ragged rows."""
+"""Copies of many byte ranges, out of one array or into one, and the arithmetic of ragged rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from tfrecord_lite.wire.lanes import rows
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["gather", "ranges", "row_splits"]
+__all__ = ["gather", "ranges", "row_splits", "scatter"]
 
 _WIDEST_ROW_BYTES = 256
+_WIDEST_PIECE_BYTES = 4096
+_PIECES_BYTES = 256 * 1024
+"""So many bytes of pieces are on their way at once; they stay in the cache."""
 
 
 def row_splits(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -78,3 +81,69 @@ def gather(
     # Each row is copied with what follows it, and the next row is written over that.
     rows(out, widest)[splits[:-1]] = rows(data, widest)[starts]
     return out[: splits[-1]]
+
+
+def scatter(
+    out: npt.NDArray[np.uint8],
+    places: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+) -> None:
+    """Copy byte ranges of a buffer to many places of another, and nothing beside them.
+
+    Parameters
+    ----------
+    out : uint8, shape (n_out,)
+        Where to.
+    places : int64, shape (n,)
+        Where in `out` each range goes.
+    data : uint8, shape (n_bytes,)
+        Where from.
+    starts, lengths : int64, shape (n,)
+
+    Notes
+    -----
+    A range is copied in pieces of one width, the last of them moved back so that it ends
+    with the range: of 100 bytes 0 to 64 and 36 to 100. Ranges are dealt with by the power
+    of two in their length, so there are a dozen steps, however many ranges.
+    """
+    width = 1
+    longest = int(lengths.max(initial=0))
+    while width <= longest:
+        is_last = width == _WIDEST_PIECE_BYTES
+        is_chosen = lengths >= width
+        if not is_last:
+            is_chosen &= lengths < 2 * width
+        chosen = np.flatnonzero(is_chosen)
+        if chosen.size:
+            n_bytes, to, source = lengths[chosen], places[chosen], starts[chosen]
+            if is_last:
+                counts = -(-n_bytes // width)
+                within = np.minimum(
+                    ranges(np.zeros_like(counts), counts, width), np.repeat(n_bytes - width, counts)
+                )
+                _copy_pieces(out, np.repeat(to, counts) + within, data,
+                             np.repeat(source, counts) + within, width)  # fmt: skip
+            else:
+                _copy_pieces(out, to, data, source, width)
+                rest = n_bytes - width
+                _copy_pieces(out, to + rest, data, source + rest, width)
+        if is_last:
+            break
+        width *= 2
+
+
+def _copy_pieces(
+    out: npt.NDArray[np.uint8],
+    places: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    width: int,
+) -> None:
+    """Copy pieces of one width."""
+    to, source = rows(out, width), rows(data, width)
+    step = max(_PIECES_BYTES // width, 1)
+    for first in range(0, places.size, step):
+        some = slice(first, first + step)
+        to[places[some]] = source[starts[some]]
