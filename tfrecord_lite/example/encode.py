@@ -14,6 +14,7 @@ A single dictionary is encoded without NumPy where that would cost more than it 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,24 +22,28 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.fit import fit
-from tfrecord_lite.example.row import delimited, encode_features, encoded_key
-from tfrecord_lite.example.values import outgoing, refuse
+from tfrecord_lite.example.row import encode_features, encoded_key
+from tfrecord_lite.example.values import LargeStrings, outgoing, refuse
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import Fixed, Part, Short, compact, emit, emit_run
+from tfrecord_lite.wire.emit import Fixed, Objects, Part, Short, compact, emit, emit_run
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.pack import varint, varint_cells, varint_run
 from tfrecord_lite.wire.ragged import row_splits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tfrecord_lite.example.values import Outgoing
-    from tfrecord_lite.schema import Schema
+    from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.wire.emit import Payload
 
 __all__ = ["encode_example", "encode_examples", "encode_outgoing"]
 
-_FEATURES = b"\x0a"
+_BATCH_BYTES = 1024 * 1024
+_FEWEST, _MOST = 64, 4096
+"""Records of a batch, and about how many bytes of values it is to have."""
+
+FEATURES = b"\x0a"
 _ENTRY = b"\x0a"
 _KEY = b"\x0a"
 _VALUE = b"\x12"
@@ -46,7 +51,9 @@ _LIST_VALUE = b"\x0a"
 _KIND_TAGS = {kind: bytes([kind << 3 | 2]) for kind in Kind}
 
 
-def encode_examples(columns: Mapping[str, Any], schema: Schema | None = None) -> Block:
+def encode_examples(
+    columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
+) -> Block:
     r"""Encode columns as Example messages, one a record.
 
     Parameters
@@ -96,16 +103,12 @@ def encode_examples(columns: Mapping[str, Any], schema: Schema | None = None) ->
     [('age', array([7])), ('name', array([b'a'], dtype=object))]
     [('age', array([300]))]
     """
-    if schema is None:
-        found = {
-            key: outgoing(key, column) for key, column in columns.items() if column is not None
-        }
-    else:
-        found = fit(columns, schema)
-    return encode_outgoing(found)
+    return encode_outgoing(_outgoing(columns, schema))
 
 
-def encode_example(row: Mapping[str, Any], schema: Schema | None = None) -> bytes:
+def encode_example(
+    row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
+) -> bytes:
     """Encode one dictionary as an Example message.
 
     Parameters
@@ -140,16 +143,56 @@ def encode_example(row: Mapping[str, Any], schema: Schema | None = None) -> byte
     """
     if schema is not None:
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
-    return delimited(_FEATURES, encode_features(row))
+    return b"".join(encode_features(FEATURES, row))
 
 
-def encode_outgoing(found: Mapping[str, Outgoing]) -> Block:
-    """Encode lists, one feature a key, as Example messages."""
+def encode_batches(
+    columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
+) -> Iterator[Block]:
+    """Encode columns as :func:`encode_examples`, as blocks that the cache holds.
+
+    Errors come before the first block.
+    """
+    found = _outgoing(columns, schema)
     n_records = _n_records(found)
+    n_bytes = sum(out.n_bytes for out in found.values())
+    step = _BATCH_BYTES * n_records // max(n_bytes, 1)
+    step = min(max(step, _FEWEST), _MOST)
+    for first in range(0, n_records, step):
+        last = min(first + step, n_records)
+        part = {key: out.part(first, last) for key, out in found.items()}
+        yield encode_outgoing(part, last - first)
+
+
+def encode_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, FeatureSpec]) -> Block:
+    """Encode dictionaries as Example messages that fit a schema."""
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return encode_examples({name: [row.get(name) for row in rows] for name in names}, schema)
+
+
+def _outgoing(
+    columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
+) -> dict[str, Outgoing]:
+    if schema is not None:
+        return fit(columns, schema)
+    return {key: outgoing(key, column) for key, column in columns.items() if column is not None}
+
+
+def encode_outgoing(found: Mapping[str, Outgoing], n_records: int | None = None) -> Block:
+    """Encode lists, one feature a key, as Example messages.
+
+    Parameters
+    ----------
+    found : mapping of str to Outgoing
+    n_records : int, optional
+        How many; by default what the features say.
+    """
+    if n_records is None:
+        n_records = _n_records(found)
     keys = sorted((encoded_key(key), key) for key in found)
     parts = [part for raw, key in keys for part in _parts(raw, found[key])]
     try:
-        data, offsets, lengths = emit(_FEATURES, parts, n_records)
+        data, offsets, lengths = emit(FEATURES, parts, n_records)
     except WireError as error:
         reason, index = Reason.RECORD_TOO_LARGE, error.message
         raise InvalidArgumentError(reason, None, None, index, None, error.detail) from None
@@ -222,6 +265,10 @@ def _int64_payload(out: Outgoing) -> Payload:
 
 def _bytes_payload(out: Outgoing) -> Payload:
     flat = out.flat
+    if isinstance(flat, LargeStrings):
+        if out.is_single:
+            return Objects(flat.items, flat.lengths)
+        flat = flat.joined()
     payload = compact(flat.data, flat.starts, flat.lengths)
     if out.is_single:
         return payload

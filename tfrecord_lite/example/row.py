@@ -8,14 +8,21 @@ the way of columns, as a column of one record. Both ways give the same bytes.
 from __future__ import annotations
 
 import struct
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.example.values import outgoing, refuse
+import numpy as np
+
+from tfrecord_lite.example.values import LargeStrings, outgoing, refuse
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.emit import head
 from tfrecord_lite.wire.pack import varint, varint_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from typing_extensions import Buffer
 
     from tfrecord_lite.example.values import Outgoing
 
@@ -23,6 +30,9 @@ __all__ = ["delimited", "encode_features", "encoded_key", "feature_content"]
 
 _BYTES, _FLOAT, _INT64 = (bytes([kind << 3 | 2]) for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LIST_VALUE = b"\x0a"
+_LARGE_BYTES = 1024
+_LARGE_VALUES = 64
+"""Strings and arrays from this size on are copied only once, from where they are."""
 _FEW = 32
 """Integers that are encoded one by one; of more, NumPy is faster."""
 
@@ -57,13 +67,20 @@ def encoded_key(key: Any) -> bytes:
         refuse(key, "the key has no UTF-8 form")
 
 
-def encode_features(row: Mapping[str, Any]) -> bytes:
-    """Encode a dictionary as the content of a Features message, keys in the order of their bytes.
+def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
+    """Encode a dictionary as a Features message, keys in the order of their bytes.
 
     Parameters
     ----------
+    tag : bytes
+        Of the field that the message is to be.
     row : mapping of str to value
         None for a feature that is missing.
+
+    Returns
+    -------
+    list of bytes-like
+        The pieces of the field, to be joined; large values among them are those of the row.
 
     Raises
     ------
@@ -72,16 +89,33 @@ def encode_features(row: Mapping[str, Any]) -> bytes:
     """
     if not hasattr(row, "items"):
         raise TypeError(f"a record must be a dict of its features, not {type(row).__name__}")
-    entries = []
+    entries: list[tuple[bytes, tuple[Any, ...]]] = []
     for key, value in row.items():
+        raw = encoded_key(key)
+        if (type(value) is bytes and len(value) >= _LARGE_BYTES) or (
+            type(value) is np.ndarray and value.size >= _LARGE_VALUES and value.dtype.kind in "iuf"
+        ):
+            entries.append((raw, _large(key, raw, value)))
+            continue
         content = feature_content(key, value)
         if content is not None:
-            raw = encoded_key(key)
-            entries.append((raw, delimited(b"\x12", content)))
-    entries.sort()
-    return b"".join(
-        [delimited(b"\x0a", delimited(b"\x0a", raw) + feature) for raw, feature in entries]
-    )
+            entry = delimited(b"\x0a", raw) + delimited(b"\x12", content)
+            entries.append((raw, (delimited(b"\x0a", entry),)))
+    entries.sort(key=itemgetter(0))
+    pieces = list(chain.from_iterable([pieces for _, pieces in entries]))
+    return [tag, _length(sum(map(len, pieces))), *pieces]
+
+
+def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
+    """Encode the entry of a large value: its head, and its payload as it is."""
+    kind, payload = Kind.BYTES, value
+    if type(value) is not bytes:
+        out = outgoing(key, value.reshape(1, -1))
+        kind = out.kind or kind
+        flat: Any = out.flat if kind is Kind.FLOAT else varint_run(out.flat)[0]
+        payload = memoryview(flat).cast("B")
+    entry = (b"\x0a", b"\x0a" + _length(len(raw)) + raw + b"\x12")
+    return head((*entry, bytes([kind << 3 | 2]), _LIST_VALUE), len(payload)), payload
 
 
 def feature_content(key: str, value: Any) -> bytes | None:
@@ -126,9 +160,12 @@ def _text(value: str) -> bytes | None:
 
 def _list(values: list[Any] | tuple[Any, ...]) -> bytes | None:
     types = set(map(type, values))
-    if types == {int} and len(values) <= _FEW:
+    if types == {int}:
         if not -(2**63) <= min(values) <= max(values) < 2**63:
             return None
+        if len(values) > _FEW:
+            data = varint_run(np.fromiter(values, np.int64, len(values)))[0]
+            return delimited(_INT64, delimited(_LIST_VALUE, data.tobytes()))
         parts = [_SHORT[v] if 0 <= v < 1024 else varint(v & 0xFFFFFFFFFFFFFFFF) for v in values]
         return delimited(_INT64, delimited(_LIST_VALUE, b"".join(parts)))
     if types == {float}:
@@ -166,6 +203,8 @@ def _general(key: str, value: Any) -> bytes | None:
 def _content(out: Outgoing) -> bytes:
     """Return the content of the list that a column of one record is."""
     flat: Any = out.flat
+    if isinstance(flat, LargeStrings):
+        flat = flat.joined()
     if out.kind is Kind.BYTES:
         view = memoryview(flat.data)
         ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)

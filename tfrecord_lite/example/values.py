@@ -40,7 +40,20 @@ if TYPE_CHECKING:
 
     Counts: TypeAlias = npt.NDArray[np.int64] | int
 
-__all__ = ["Outgoing", "Strings", "empty", "exact_floats", "outgoing", "refusal", "refuse", "ticks"]
+__all__ = [
+    "LargeStrings",
+    "Outgoing",
+    "Strings",
+    "empty",
+    "exact_floats",
+    "outgoing",
+    "refusal",
+    "refuse",
+    "ticks",
+]
+
+_LARGE_BYTES = 4096
+"""Objects of this mean size are copied one by one."""
 
 _RAW = "or store it as it is, with the schema of schema_of(columns)"
 
@@ -54,8 +67,21 @@ class Strings:
     lengths: npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeStrings:
+    """Byte strings that are large, an object each: to be copied once, to where they go."""
+
+    items: list[Any]
+    lengths: npt.NDArray[np.int64]
+
+    def joined(self) -> Strings:
+        """Copy them into one buffer."""
+        data = np.frombuffer(b"".join(self.items), np.uint8)
+        return Strings(data, row_splits(self.lengths)[:-1], self.lengths)
+
+
 Run: TypeAlias = "tuple[Kind | None, Flat]"
-Flat: TypeAlias = "npt.NDArray[np.float32] | npt.NDArray[np.int64] | Strings"
+Flat: TypeAlias = "npt.NDArray[np.float32] | npt.NDArray[np.int64] | Strings | LargeStrings"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +94,7 @@ class Outgoing:
     counts: Counts
     """Values of each record, int64, shape (n_records,); a plain number if all have as many."""
     flat: Any
-    """int64 or float32, shape (n_values,), or Strings: the values of all records end to end, also of those that are to go without."""
+    """int64 or float32, shape (n_values,), Strings or LargeStrings: the values of all records end to end, also of those that are to go without."""
     present: npt.NDArray[np.bool_] | None = None
     """Which records have the feature; None for all."""
 
@@ -76,6 +102,32 @@ class Outgoing:
     def is_single(self) -> bool:
         """Whether every record has one value."""
         return isinstance(self.counts, int) and self.counts == 1
+
+    @property
+    def n_bytes(self) -> int:
+        """About how many bytes the values take."""
+        if isinstance(self.flat, Strings | LargeStrings):
+            return int(self.flat.lengths.sum())
+        return int(self.flat.nbytes)
+
+    def part(self, first: int, last: int) -> Outgoing:
+        """Return the lists of some of the records; views."""
+        if isinstance(self.counts, int):
+            counts: Counts = self.counts
+            low, high = first * counts, last * counts
+        else:
+            counts = self.counts[first:last]
+            low = int(self.counts[:first].sum())
+            high = low + int(counts.sum())
+        flat = self.flat
+        if isinstance(flat, Strings):
+            flat = Strings(flat.data, flat.starts[low:high], flat.lengths[low:high])
+        elif isinstance(flat, LargeStrings):
+            flat = LargeStrings(flat.items[low:high], flat.lengths[low:high])
+        else:
+            flat = flat[low:high]
+        present = None if self.present is None else self.present[first:last]
+        return Outgoing(last - first, self.kind, counts, flat, present)
 
     def counts_array(self) -> npt.NDArray[np.int64]:
         """Return the counts as an array."""
@@ -483,8 +535,9 @@ def _texts(items: list[Any]) -> Run:
 
 def _bytes(items: list[Any]) -> Run:
     lengths = np.fromiter(map(len, items), np.int64, len(items))
-    data = np.frombuffer(b"".join(items), np.uint8)
-    return Kind.BYTES, Strings(data, row_splits(lengths)[:-1], lengths)
+    large = LargeStrings(items, lengths)
+    is_large = int(lengths.sum()) >= _LARGE_BYTES * len(items) > 0
+    return Kind.BYTES, large if is_large else large.joined()
 
 
 def _mixed_strings(items: list[Any]) -> Run:

@@ -31,13 +31,14 @@ from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.lanes import rows
 from tfrecord_lite.wire.pack import varint_cells, varint_size
-from tfrecord_lite.wire.ragged import row_splits, scatter
+from tfrecord_lite.wire.ragged import place_all, row_splits, scatter
 from tfrecord_lite.wire.template import Hole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
+    from typing_extensions import Buffer
 
     Cells: TypeAlias = npt.NDArray[np.uint8]
     Counts: TypeAlias = npt.NDArray[np.int64] | int
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GAP_BYTES",
     "Fixed",
+    "Objects",
     "Part",
     "Payload",
     "Ranges",
@@ -52,6 +54,7 @@ __all__ = [
     "compact",
     "emit",
     "emit_run",
+    "head",
 ]
 
 GAP_BYTES = 16
@@ -106,7 +109,20 @@ class Ranges:
         return self.sizes
 
 
-Payload: TypeAlias = Fixed | Short | Ranges
+@dataclass(frozen=True, slots=True, eq=False)
+class Objects:
+    """A payload that is large, an object each."""
+
+    items: Sequence[Buffer]
+    sizes: npt.NDArray[np.int64]
+
+    @property
+    def lengths(self) -> Counts:
+        """Bytes of each."""
+        return self.sizes
+
+
+Payload: TypeAlias = Fixed | Short | Ranges | Objects
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,6 +171,24 @@ def _filled(head: _Head, n_bytes: int) -> bytes:
         for i in range(hole.width):
             known[hole.place + i] |= (n_bytes + hole.more) >> 7 * i & 0x7F
     return bytes(known)
+
+
+def head(levels: tuple[bytes, ...], n_bytes: int) -> bytes:
+    r"""Return what stands before one payload: known bytes and lengths.
+
+    Parameters
+    ----------
+    levels : tuple of bytes
+        As those of a :class:`Part`.
+    n_bytes : int
+        Of the payload.
+
+    Examples
+    --------
+    >>> head((b"\x0a", b"\x12"), 300)
+    b'\n\xaf\x02\x12\xac\x02'
+    """
+    return _filled(_head(levels, n_bytes), n_bytes)
 
 
 class _Sized:
@@ -399,6 +433,10 @@ class _Pen:
                     self._store(cells[chosen], at[chosen])
             case Ranges(data, starts, sizes):
                 scatter(self._data, at[chosen], data, starts[chosen], sizes[chosen])
+            case Objects(items):
+                if present is not None:
+                    items = [items[i] for i in np.flatnonzero(present).tolist()]
+                place_all(self._data, at[chosen], items)
 
 
 def _as_items(cells: Cells) -> npt.NDArray[Any]:

@@ -28,7 +28,7 @@ Words = TypeVar("Words", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint32]")
 
 __all__ = ["varint", "varint_cells", "varint_run", "varint_size", "varint_sizes"]
 
-_RUN_VALUES = 16 * 1024
+_RUN_VALUES = 8 * 1024
 """Values that are encoded in one go; what lies between them and the result stays in the cache."""
 
 # Each step of _spread parts groups of bits: what stays, what moves up, by how much.

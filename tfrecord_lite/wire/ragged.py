@@ -9,12 +9,15 @@ import numpy as np
 from tfrecord_lite.wire.lanes import rows
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from collections.abc import Sequence
 
-__all__ = ["gather", "ranges", "row_splits", "scatter"]
+    import numpy.typing as npt
+    from typing_extensions import Buffer
+
+__all__ = ["gather", "place_all", "ranges", "row_splits", "scatter"]
 
 _WIDEST_ROW_BYTES = 256
-_WIDEST_PIECE_BYTES = 4096
+_LARGE_BYTES = 4096
 _PIECES_BYTES = 256 * 1024
 """So many bytes of pieces are on their way at once; they stay in the cache."""
 
@@ -104,34 +107,44 @@ def scatter(
 
     Notes
     -----
-    A range is copied in pieces of one width, the last of them moved back so that it ends
-    with the range: of 100 bytes 0 to 64 and 36 to 100. Ranges are dealt with by the power
-    of two in their length, so there are a dozen steps, however many ranges.
+    A range is copied in two pieces of one width, the second moved back so that it ends with
+    the range: of 100 bytes 0 to 64 and 36 to 100. Ranges are dealt with by the power of two
+    in their length, so there are a dozen steps, however many ranges. Those of 4 KB and more
+    are copied one by one, which then costs next to nothing and saves a copy.
     """
-    width = 1
     longest = int(lengths.max(initial=0))
-    while width <= longest:
-        is_last = width == _WIDEST_PIECE_BYTES
-        is_chosen = lengths >= width
-        if not is_last:
-            is_chosen &= lengths < 2 * width
-        chosen = np.flatnonzero(is_chosen)
+    width = 1
+    while width <= min(longest, _LARGE_BYTES - 1):
+        chosen = np.flatnonzero((lengths >= width) & (lengths < 2 * width))
         if chosen.size:
-            n_bytes, to, source = lengths[chosen], places[chosen], starts[chosen]
-            if is_last:
-                counts = -(-n_bytes // width)
-                within = np.minimum(
-                    ranges(np.zeros_like(counts), counts, width), np.repeat(n_bytes - width, counts)
-                )
-                _copy_pieces(out, np.repeat(to, counts) + within, data,
-                             np.repeat(source, counts) + within, width)  # fmt: skip
-            else:
-                _copy_pieces(out, to, data, source, width)
-                rest = n_bytes - width
-                _copy_pieces(out, to + rest, data, source + rest, width)
-        if is_last:
-            break
+            to, source = places[chosen], starts[chosen]
+            _copy_pieces(out, to, data, source, width)
+            rest = lengths[chosen] - width
+            _copy_pieces(out, to + rest, data, source + rest, width)
         width *= 2
+    if longest >= _LARGE_BYTES:
+        chosen = np.flatnonzero(lengths >= _LARGE_BYTES)
+        view = memoryview(data)  # type: ignore[arg-type]
+        ends = zip(starts[chosen].tolist(), lengths[chosen].tolist(), strict=True)
+        place_all(out, places[chosen], [view[a : a + n] for a, n in ends])
+
+
+def place_all(
+    out: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], items: Sequence[Buffer]
+) -> None:
+    """Copy bytes-like objects to many places of a buffer, one by one.
+
+    Parameters
+    ----------
+    out : uint8, shape (n_out,)
+    places : int64, shape (n,)
+        Where in `out` each goes.
+    items : sequence of bytes-like
+        Large ones, so that the loop over them costs little beside the copies.
+    """
+    view = memoryview(out)  # type: ignore[arg-type]
+    for place, item in zip(places.tolist(), items, strict=True):
+        view[place : place + len(item)] = item  # type: ignore[arg-type]
 
 
 def _copy_pieces(
