@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Summary,
         VarLenFeature,
     )
+    from tfrecord_lite.storage import load, load_schema, save
 
 __all__ = [
     "Block",
@@ -82,9 +83,12 @@ __all__ = [
     "encode_example",
     "encode_examples",
     "infer_schema",
+    "load",
+    "load_schema",
     "parse_example",
     "parse_single_example",
     "restore",
+    "save",
     "schema_of",
     "summarize",
     "tf_record_iterator",
@@ -119,6 +123,7 @@ _LAZY = {
         "Summary",
         "VarLenFeature",
     ),
+    "storage": ("load", "load_schema", "save"),
 }
 
 

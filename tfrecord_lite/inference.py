@@ -14,17 +14,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.encode import encode_examples
+from tfrecord_lite.example.frames import columns_of_frame
+from tfrecord_lite.example.regular import regular
+from tfrecord_lite.example.storing import schema_of
 from tfrecord_lite.example.survey import ExampleSurvey
 from tfrecord_lite.files import is_file_object
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.schema import Schema, Summary
+from tfrecord_lite.schema import RaggedFeature, Schema, Summary
 
 if TYPE_CHECKING:
     from tfrecord_lite.files import Sources
@@ -48,10 +53,12 @@ def summarize(
 
     Parameters
     ----------
-    source : path, TFRecordReader, Block or list of bytes
+    source : path, TFRecordReader, Block, list of bytes, columns, rows, or data frame
         Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
         object, a list of these), read one after the other and never held in memory; or a
-        reader; or serialised Examples.
+        reader; or serialised Examples. Or what is to be encoded: a dict of columns, a list of
+        dicts, a DataFrame of pandas or polars, a Table of pyarrow; these are summarised as
+        the Examples they would become.
     max_records : int, optional
         Look at the first so many records only; what comes behind them is not read.
     compression : str, optional
@@ -104,6 +111,10 @@ def summarize(
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     survey = ExampleSurvey()
     left = max_records
+    columns = _columns(source, max_records)
+    if columns is not None:
+        survey.add(encode_examples(columns))
+        return survey.summary()
     for block in _blocks(source, compression):
         if left is None:
             survey.add(block)
@@ -127,7 +138,7 @@ def infer_schema(
 
     Parameters
     ----------
-    source : path, TFRecordReader, Block, list of bytes, or Summary
+    source : path, TFRecordReader, Block, list of bytes, columns, rows, data frame, Summary
         As for :func:`summarize`; or what it returned, maybe of several shards, added.
     variable : {"ragged", "varlen", "padded"}, optional
         What a feature becomes whose length varies, or which some record lacks:
@@ -144,7 +155,8 @@ def infer_schema(
     -------
     Schema
         FixedLenFeature for what every record has with one number of values, of shape []
-        for 1 and [n] for n; for the others, what `variable` says.
+        for 1 and [n] for n; for the others, what `variable` says. Columns have shapes and
+        dtypes, and keep them: it is what ``schema_of(columns, lossless=False)`` says.
 
     Raises
     ------
@@ -170,9 +182,49 @@ def infer_schema(
     n     FixedLenFeature  int64   []
     tags  RaggedFeature    string
     """
-    if not isinstance(source, Summary):
-        source = summarize(source, max_records=max_records, compression=compression)
-    return source.schema(variable=variable, defaults=defaults)
+    if isinstance(source, Summary):
+        return source.schema(variable=variable, defaults=defaults)
+    columns = _columns(source, max_records)
+    summary = summarize(
+        source if columns is None else columns, max_records=max_records, compression=compression
+    )
+    schema = summary.schema(variable=variable, defaults=defaults)
+    if columns is None:
+        return schema
+    described = schema_of(columns, lossless=False)
+    specs = described.features
+    for name, spec in specs.items():
+        # What is ragged in one level, or missing, is of varying length to Examples as well.
+        varies = isinstance(spec, RaggedFeature) and not spec.partitions
+        if varies and name in schema and (variable != "ragged" or name in (defaults or {})):
+            specs[name] = schema[name]
+    return Schema(specs, described.originals)
+
+
+def _columns(source: Any, max_records: int | None) -> dict[str, Any] | None:
+    """Return the columns of what is to be encoded, the first so many records; None for others."""
+    if isinstance(source, Summary | Block | TFRecordReader):
+        return None
+    columns = columns_of_frame(source)
+    if columns is None and isinstance(source, list) and source and isinstance(source[0], Mapping):
+        rows = source[:max_records]
+        names = dict.fromkeys(chain.from_iterable(rows))
+        columns = {name: [row.get(name) for row in rows] for name in names}
+    if columns is None and isinstance(source, Mapping):
+        columns = dict(source)
+    if columns is None:
+        return None
+    made = {name: regular(name, column) for name, column in columns.items()}
+    if max_records is None:
+        return made
+    return {name: _first(name, column, max_records) for name, column in made.items()}
+
+
+def _first(name: str, column: Any, n_records: int) -> Any:
+    if isinstance(column, SparseTensor):
+        detail = "max_records of a SparseTensor, which has no rows to take"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    return column[:n_records]
 
 
 def _blocks(source: Any, compression: CompressionType) -> Iterator[Block]:

@@ -92,12 +92,20 @@ def _values(key: str, items: list[Any]) -> np.ndarray[Any, Any]:
     is_text = any(issubclass(cls, bytes | str) for cls in types)
     if not is_text and len(is_bool) == 1 and all(issubclass(cls, numbers) for cls in types):
         array = np.array(items)
-        if array.dtype.kind != "O":
+        if array.dtype.kind != "O" and not _is_rounded(array, items, types):
             return array
     names = ", ".join(sorted(cls.__name__ for cls in types))
     raise refusal(
         key, f"values that no array holds together: {names}", None, Reason.UNREPRESENTABLE
     )
+
+
+def _is_rounded(array: np.ndarray[Any, Any], items: list[Any], types: set[type]) -> bool:
+    """Whether an integer has changed its value, being put among floats."""
+    if array.dtype.kind not in "fc" or not any(issubclass(t, int | np.integer) for t in types):
+        return False
+    pairs = zip(items, array.tolist(), strict=True)
+    return any(isinstance(item, int | np.integer) and int(item) != made for item, made in pairs)
 
 
 def _of_sequences(key: str, rows: list[Any], mask: np.ndarray[Any, Any]) -> Any:
