@@ -22,7 +22,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.encode import encode_examples
+from tfrecord_lite.example.encode import encode_batches
 from tfrecord_lite.example.frames import columns_of_frame
 from tfrecord_lite.example.regular import regular
 from tfrecord_lite.example.storing import schema_of
@@ -113,9 +113,10 @@ def summarize(
     left = max_records
     columns = _columns(source, max_records)
     if columns is not None:
-        survey.add(encode_examples(columns))
-        return survey.summary()
-    for block in _blocks(source, compression):
+        blocks = encode_batches(columns, schema_of(columns, lossless=False))
+    else:
+        blocks = _blocks(source, compression)
+    for block in blocks:
         if left is None:
             survey.add(block)
             continue

@@ -11,13 +11,14 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.joining import join
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.example.originals import is_raw
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.storing import restore
 from tfrecord_lite.example.survey import refuse_sequences
 from tfrecord_lite.files import expand, name_of
 from tfrecord_lite.inference import infer_schema
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.schema import Schema
+from tfrecord_lite.schema import Schema, kind_of
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.structure import rebuild
 from tfrecord_lite.storage.widening import Conflict, widened
@@ -197,6 +198,13 @@ class _Batches:
         self._schema = schema
         plain: Structure = {name: name for name in schema}
         self._structure = plain if structure is None else structure
+        originals = schema.originals
+        self._raw = {
+            name
+            for name, spec in schema.items()
+            if is_raw(originals.get(name), kind_of(spec.dtype))  # type: ignore[attr-defined]
+        }
+        # Raw values come as one column; an object for each string would only be in the way.
         self._parse = ExampleParser(schema, strings="column") if schema else None
 
     def each(self, blocks: Iterator[Block]) -> Iterator[Any]:
@@ -227,7 +235,10 @@ class _Batches:
         """Return the columns of a block."""
         if self._parse is None:
             return {}
-        parsed = self._parse(block)
+        parsed = {
+            name: column if name in self._raw else _objects(column)
+            for name, column in self._parse(block).items()
+        }
         try:
             self._check_sizes(parsed, len(block))
             restored = restore(parsed, self._schema)
