@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         parse_single_sequence_example,
     )
     from tfrecord_lite.example.storing import restore, schema_of
+    from tfrecord_lite.inference import infer_schema, summarize
     from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
         BytesList,
@@ -51,8 +52,10 @@ if TYPE_CHECKING:
         RaggedFeature,
         Schema,
         SparseFeature,
+        Summary,
         VarLenFeature,
     )
+    from tfrecord_lite.storage import load, load_schema, save
     from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
     from tfrecord_lite.tensors.raw import decode_raw
     from tfrecord_lite.tensors.serialize import serialize_tensor
@@ -83,6 +86,7 @@ __all__ = [
     "ShardedTFRecordWriter",
     "SparseFeature",
     "SparseTensor",
+    "Summary",
     "TFRecordCompressionType",
     "TFRecordError",
     "TFRecordOptions",
@@ -100,6 +104,9 @@ __all__ = [
     "encode_image",
     "encode_sequence_example",
     "image_row",
+    "infer_schema",
+    "load",
+    "load_schema",
     "parse_example",
     "parse_sequence_example",
     "parse_single_example",
@@ -107,8 +114,10 @@ __all__ = [
     "parse_tensor",
     "parse_tensors",
     "restore",
+    "save",
     "schema_of",
     "serialize_tensor",
+    "summarize",
     "tf_record_iterator",
 ]
 
@@ -128,6 +137,7 @@ _LAZY = {
     "integrations.image": ("decode_image", "encode_image", "image_row"),
     "example.sequence": ("encode_sequence_example",),
     "example.storing": ("restore", "schema_of"),
+    "inference": ("infer_schema", "summarize"),
     "messages": (
         "BytesList",
         "Example",
@@ -145,11 +155,13 @@ _LAZY = {
         "RaggedFeature",
         "Schema",
         "SparseFeature",
+        "Summary",
         "VarLenFeature",
     ),
     "tensors.parse": ("parse_tensor", "parse_tensors"),
     "tensors.raw": ("decode_raw",),
     "tensors.serialize": ("serialize_tensor",),
+    "storage": ("load", "load_schema", "save"),
 }
 
 

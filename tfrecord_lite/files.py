@@ -44,6 +44,7 @@ __all__ = [
     "open_input",
     "open_output",
     "position_of",
+    "remove",
     "seek_to",
     "shard_names",
 ]
@@ -531,6 +532,17 @@ def _beside(name: str) -> OutputFile:
         with contextlib.suppress(OSError):
             os.chmod(temporary, stat.S_IMODE(mode))
     return OutputFile(name, file, commit=commit, discard=discard)
+
+
+def remove(name: str | os.PathLike[str]) -> None:
+    """Remove a file; it need not be there."""
+    name = name_of(name)
+    with contextlib.suppress(FileNotFoundError):
+        if _URL.match(name):
+            filesystem, path = _fsspec().core.url_to_fs(name)
+            filesystem.rm(path)
+        else:
+            os.remove(name)
 
 
 def _sync_directory(path: str) -> None:

@@ -11,16 +11,16 @@ of one.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tfrecord_lite.example import build
-from tfrecord_lite.example.batch import FEW, Batch, Memory
+from tfrecord_lite.example.batch import FEW, Batch
 from tfrecord_lite.example.blame import first_wrong, numbered_from
+from tfrecord_lite.example.discover import Keys
 from tfrecord_lite.example.reading import as_block, as_bytes
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import Extents
 
@@ -30,22 +30,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.example.batch import Memory
     from tfrecord_lite.example.cells import Lists
     from tfrecord_lite.example.reading import Serialized
+    from tfrecord_lite.wire.keys import KeyTable
 
     Row = dict[str, npt.NDArray[Any]]
 
 
-class _HasKeys(Protocol):
-    def unknown_keys(self, limit: int) -> list[bytes]: ...
-
-
-AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
 AnyRow = TypeVar("AnyRow")
 
 __all__ = [
     "ExampleDecoder",
-    "Keys",
     "by_halves",
     "by_runtime",
     "decode_example",
@@ -53,46 +49,8 @@ __all__ = [
     "split",
 ]
 
-_MOST_KEYS = 20_000
-_MOST_CELLS = 4_000_000
-"""Limits on the table of a batch: keys, and keys times messages."""
-_ANY_NUMBER = 2**63
 _WIDE_BYTES = 256
 """Rows from this size on are copied out of their batch, which else would live as long as one."""
-
-
-class Keys:
-    """The keys that batches were seen to have.
-
-    Attributes
-    ----------
-    table : KeyTable
-        The keys of the last batch, at least.
-    """
-
-    def __init__(self) -> None:
-        self.table = KeyTable([])
-        self._memory = Memory()
-
-    def read(
-        self, n_messages: int, read: Callable[[KeyTable, Memory], AnyBatch]
-    ) -> AnyBatch | None:
-        """Read a batch with all the keys it has; None if those are too many for several."""
-        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
-        is_fresh = not self.table.keys
-        while True:
-            batch = read(self.table, self._memory)
-            unknown = batch.unknown_keys(limit)
-            if not unknown:
-                return batch
-            keys = [*self.table.keys, *unknown]
-            if len(keys) > limit:
-                keys = []  # forget those of earlier batches
-                if is_fresh:
-                    self.table, self._memory = KeyTable([]), Memory()
-                    return None
-                is_fresh = True
-            self.table, self._memory = KeyTable(keys), Memory()
 
 
 class ExampleDecoder:

@@ -18,7 +18,8 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.batch import FEW
 from tfrecord_lite.example.blame import first_wrong
-from tfrecord_lite.example.decode import ExampleDecoder, Keys, by_halves, by_runtime, split
+from tfrecord_lite.example.decode import ExampleDecoder, by_halves, by_runtime, split
+from tfrecord_lite.example.discover import Keys
 from tfrecord_lite.example.reading import as_block, as_bytes
 from tfrecord_lite.example.sequences import SequenceBatch
 from tfrecord_lite.schema import Kind

@@ -30,13 +30,16 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.prepared import Dense, Padded, Prepared, Ragged, Sparse, VarLen
 from tfrecord_lite.schema.schema import Original, Schema
+from tfrecord_lite.schema.summary import FeatureSummary, ListSummary, Summary, Variable
 
 __all__ = [
     "Dense",
     "FeatureSpec",
+    "FeatureSummary",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "Kind",
+    "ListSummary",
     "Original",
     "Padded",
     "Partition",
@@ -46,8 +49,10 @@ __all__ = [
     "Schema",
     "Sparse",
     "SparseFeature",
+    "Summary",
     "VarLen",
     "VarLenFeature",
+    "Variable",
     "canonical",
     "keys_to_read",
     "kind_of",
