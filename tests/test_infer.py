@@ -188,7 +188,7 @@ def test_the_general_way_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None
     records = [example(a=[i], b=[0.5] * (i % 3 + 1), c=[b"x" * i]) for i in range(50)]
     predicted = summarize(records)
     monkeypatch.setattr(engine_batch, "_MAX_LAYOUTS", 0)
-    monkeypatch.setattr(engine_batch, "_FEW", 0)
+    monkeypatch.setattr(engine_batch, "FEW", 0)
 
     assert summarize(records) == predicted
 
