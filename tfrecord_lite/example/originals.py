@@ -206,9 +206,7 @@ def from_stored(values: Any, original: Original) -> Any:
     if original.dtype == "string":
         return _texts(values, original.text)
     dtype = original_dtype(original.dtype)
-    if dtype.kind in "Mm" or dtype == np.uint64:
-        return np.ascontiguousarray(values, np.int64).view(dtype)
-    return values.astype(dtype)
+    return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
 
 def _texts(values: Any, text: str | None) -> Any:
