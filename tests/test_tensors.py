@@ -230,6 +230,15 @@ def test_the_first_tensor_that_does_not_fit_is_named(form: Any) -> None:
         assert (error.reason, error.index) == (reason, 0)
 
 
+@every_form
+def test_of_several_that_do_not_fit_the_first_is_named(form: Any) -> None:
+    good, unsound = (proto(10, (2,), content(data)) for data in (b"\0\1", b"\0\2"))
+    for bad in (unsound, b"bogus", proto(10, (3,))):
+        error = refusal(parse_tensors, form([good, good, bad, b"bogus", unsound, good]))
+        assert error.index == 2
+    assert parse_tensors(form([good, proto(10, (2,)), good])).sum() == 2
+
+
 def test_an_error_in_a_block_says_where_the_record_is(tmp_path: Any) -> None:
     path = str(tmp_path / "tensors")
     records = [serialize_tensor([i]) for i in range(3)] + [b"bogus"]

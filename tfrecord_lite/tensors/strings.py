@@ -122,6 +122,8 @@ class Objects:
 
     def padded(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         """Copy the first bytes of each end to end; zeros follow one that is shorter."""
+        if all(len(item) >= n_bytes for item in self.items):
+            return self.joined(0, n_bytes)
         parts = [item[:n_bytes].ljust(n_bytes, b"\0") for item in self.items]
         return np.frombuffer(bytearray().join(parts), np.uint8)
 
