@@ -146,6 +146,15 @@ def test_other_formats_are_not_opened(name: str) -> None:
     assert name not in FORMATS
 
 
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_large_images_are_refused_whatever_becomes_of_warnings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = encode_image(noise(10, 10, 3))
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 99)
+    assert refusal(decode_image, data).reason is Reason.TENSOR_TOO_LARGE
+
+
 def test_large_images_are_refused_before_their_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encode_image(noise(10, 10, 3))
     for limit in (99, 40):

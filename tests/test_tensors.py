@@ -230,6 +230,15 @@ def test_the_first_tensor_that_does_not_fit_is_named(form: Any) -> None:
         assert (error.reason, error.index) == (reason, 0)
 
 
+@every_form
+def test_of_several_that_do_not_fit_the_first_is_named(form: Any) -> None:
+    good, unsound = (proto(10, (2,), content(data)) for data in (b"\0\1", b"\0\2"))
+    for bad in (unsound, b"bogus", proto(10, (3,))):
+        error = refusal(parse_tensors, form([good, good, bad, b"bogus", unsound, good]))
+        assert error.index == 2
+    assert parse_tensors(form([good, proto(10, (2,)), good])).sum() == 2
+
+
 def test_an_error_in_a_block_says_where_the_record_is(tmp_path: Any) -> None:
     path = str(tmp_path / "tensors")
     records = [serialize_tensor([i]) for i in range(3)] + [b"bogus"]
@@ -269,9 +278,18 @@ def test_large_tensors_are_believed_as_far_as_bytes_are_there() -> None:
     assert refusal(parse_tensors, [*stored, small], max_bytes=0).index == 10
 
 
+def test_half_a_complex_number_is_dropped() -> None:
+    for number, one in ((8, 0x3F800000), (18, 0x3FF0000000000000)):
+        field = NUMBERS[number][1]
+        for n, wanted in ((0, 0), (1, 0), (2, 1 + 1j), (3, 1 + 1j)):
+            data = proto(number, (2,), typed(field, [one] * n))
+            assert parse_tensor(data).tolist() == [wanted] * 2
+
+
 def test_no_message_of_two_gigabytes_is_begun() -> None:
-    vast = np.broadcast_to(np.uint8(0), 2**31)
-    assert refusal(serialize_tensor, vast).reason is Reason.TENSOR_TOO_LARGE
+    for n_values in (2**31, 2**45):
+        vast = np.broadcast_to(np.uint8(0), n_values)
+        assert refusal(serialize_tensor, vast).reason is Reason.TENSOR_TOO_LARGE
 
 
 @pytest.mark.parametrize(

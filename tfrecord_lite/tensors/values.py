@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
 
-__all__ = ["LARGEST_FACTOR", "array_of", "check_fill", "check_zero_or_one"]
+__all__ = ["LARGEST_FACTOR", "array_of", "check_fill"]
 
 LARGEST_FACTOR = 8
 """Bytes in an array for each byte of the message, at the most, if nothing is repeated."""
@@ -77,21 +77,15 @@ def check_fill(n_bytes: int, limit: int) -> None:
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
 
 
-def check_zero_or_one(raw: npt.NDArray[np.uint8]) -> None:
-    """Refuse bytes that are no bools (rule T4)."""
-    if raw.max() > 1:
-        detail = "the content of a bool tensor has bytes other than 0 and 1"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
-
-
 def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> npt.NDArray[Any]:
     n_bytes = n_values * kind.dtype.itemsize
     if len(content) != n_bytes:
         detail = f"{len(content)} bytes of content for {n_values} values of {kind.name}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     raw = np.frombuffer(bytearray(content), np.uint8)
-    if kind.name == "bool":
-        check_zero_or_one(raw)
+    if kind.name == "bool" and raw.max() > 1:
+        detail = "the content of a bool tensor has bytes other than 0 and 1"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
     return from_bytes(raw, kind)
 
 
