@@ -46,6 +46,9 @@ FILES = {
         "ResourceHandleProto",
         "VariantTensorDataProto",
     ),
+    "summary": ("HistogramProto", "SummaryMetadata", "Summary"),
+    "event": ("Event", "SourceMetadata", "LogMessage", "SessionLog", "TaggedRunMetadata"),
+    "input": ("ExampleListWithContext",),
 }
 
 HEAD = """\
