@@ -60,6 +60,9 @@ FILES = {
         "TensorRepresentation",
         "TensorRepresentationGroup",
     ),
+    "summary": ("HistogramProto", "SummaryMetadata", "Summary"),
+    "event": ("Event", "SourceMetadata", "LogMessage", "SessionLog", "TaggedRunMetadata"),
+    "input": ("ExampleListWithContext",),
 }
 
 HEAD = """\

@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     import numpy.typing as npt
+    from google.protobuf.message import Message
 
     from tfrecord_lite.example.sequence_decode import SequenceRow
     from tfrecord_lite.files import Source, Sources
     from tfrecord_lite.options import CompressionType
 
 _Row = TypeVar("_Row")
+    AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 __all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
 
@@ -209,6 +211,56 @@ class TFRecordReader:
                     yield from decode(block[: error.index - first])
                 raise
             yield from rows
+
+    def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+        r"""Yield the records of all files as messages of a protobuf class.
+
+        Parameters
+        ----------
+        message_class : type of Message
+            Any generated class: one of :mod:`tfrecord_lite.messages`, TensorFlow's, or
+            your own.
+
+        Yields
+        ------
+        Message
+            One a record; it owns its memory.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` for a record that is no such message, after all before it.
+        TypeError
+            If it is no protobuf class.
+        DataLossError
+            As for iteration.
+
+        Examples
+        --------
+        >>> import io
+        >>> from tfrecord_lite.framing import frame
+        >>> from tfrecord_lite.messages import Int64List
+        >>> file = io.BytesIO(frame([b"\x0a\x02\x07\x08"]))
+        >>> [list(message.value) for message in TFRecordReader(file).messages(Int64List)]
+        [[7, 8]]
+        """
+        if not callable(getattr(message_class, "FromString", None)):
+            raise TypeError(f"expected a protobuf message class, got {message_class!r}")
+        return self._messages(message_class)
+
+    def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+        from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+        for block in self.blocks():
+            for i, record in enumerate(block):
+                try:
+                    message = message_class.FromString(record)
+                except (DecodeError, UnicodeDecodeError):
+                    place = block.place(i)
+                    detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
+                    fields = (place.offset, place.source, place.index, None, detail)
+                    raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
+                yield message
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
         empty = Block.from_records([])
