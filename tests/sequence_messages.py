@@ -142,7 +142,8 @@ def runtime_sequence(message: bytes) -> Sequence:
 
 def steps_of(batch: SequenceBatch, number: int) -> list[list[Feature] | None]:
     """Return the steps of one feature list of all messages; None where it is missing."""
-    kinds = np.asarray(batch.kinds(number))
+    n_all = batch.lists(number, Kind.INT64).steps.n_messages
+    kinds = np.broadcast_to(batch.kinds(number), (n_all,))
     steps = [Feature(NO_KIND, ())] * kinds.size
     lists: Any = None
     for kind in Kind:

@@ -10,26 +10,23 @@ there were is remembered, so the next batch learns nothing anew.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.example.cells import Lists, Values
+from tfrecord_lite.example.cells import Lists, Values, merge
 from tfrecord_lite.example.layout import learn
 from tfrecord_lite.example.lists import AnyEncoding
-from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
-from tfrecord_lite.wire.ragged import ranges, row_splits
-from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
-    from tfrecord_lite.example.cells import Flat
     from tfrecord_lite.example.few import FewMessages
     from tfrecord_lite.example.layout import Layout, Match
+    from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
 
 __all__ = ["FEW", "Batch", "Lists", "Memory"]
@@ -195,13 +192,8 @@ class Batch:
         kinds = self.kinds(feature)
         if len(found) == 1:
             return Lists(self.n_messages, kinds, found[0])
-        counts = np.zeros(self.n_messages, np.int64)
-        for (chosen, _), values in zip(self._parts, found, strict=True):
-            counts[chosen] = values.counts
-        splits = row_splits(counts)
-        places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in self._parts]
-        flat = _merge(kind, int(splits[-1]), places, found)
-        return Lists(self.n_messages, kinds, Values(counts, flat))
+        parts = [(chosen, values) for (chosen, _), values in zip(self._parts, found, strict=True)]
+        return Lists(self.n_messages, kinds, merge(kind, self.n_messages, parts))
 
 
 def _read_few(
@@ -225,29 +217,3 @@ def _numbers_in(chosen: npt.NDArray[np.int64]) -> Iterator[None]:
         yield
     except WireError as error:
         raise WireError(int(chosen[error.message]), error.offset, error.detail) from None
-
-
-def _merge(
-    kind: Kind, n_values: int, places: list[npt.NDArray[np.int64]], found: list[Values]
-) -> Flat:
-    """Put the values of all parts in their places among those of the batch."""
-    flats = [values.flat for values in found]
-    if kind is Kind.BYTES:
-        extents = [flat for flat in flats if isinstance(flat, Extents)]
-        starts = _scatter(np.dtype(np.int64), n_values, places, [e.start for e in extents])
-        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.length for e in extents])
-        return Extents(starts, lengths)
-    arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
-    return _scatter(kind.dtype, n_values, places, arrays)
-
-
-def _scatter(
-    dtype: np.dtype[Any],
-    n_values: int,
-    places: list[npt.NDArray[np.int64]],
-    arrays: list[npt.NDArray[Any]],
-) -> npt.NDArray[Any]:
-    out = np.empty(n_values, dtype)
-    for place, array in zip(places, arrays, strict=True):
-        out[place] = array
-    return out

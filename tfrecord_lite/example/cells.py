@@ -19,7 +19,7 @@ import numpy as np
 from tfrecord_lite.example.entries import errors_of
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import LEN, Fields, WireError
-from tfrecord_lite.wire.ragged import row_splits
+from tfrecord_lite.wire.ragged import ranges, row_splits
 from tfrecord_lite.wire.repeated import (
     Extents,
     repeated_fixed32,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["LIST_READERS", "LIST_VALUE", "Cells", "Flat", "Lists", "StepLists", "Values"]
+__all__ = ["LIST_READERS", "LIST_VALUE", "Cells", "Flat", "Lists", "StepLists", "Values", "merge"]
 
 LIST_VALUE = 1
 
@@ -187,6 +187,50 @@ class Cells:
         else:  # several lists of one cell, to be merged
             np.add.at(counts, lists.owner, per_list)
         return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
+
+
+def merge(kind: Kind, n_lists: int, parts: list[tuple[npt.NDArray[np.int64], Values]]) -> Values:
+    """Put values that were read apart in their places among those of all.
+
+    Parameters
+    ----------
+    kind : Kind
+    n_lists : int
+    parts : list of (numbers of lists, Values of these)
+    """
+    counts = np.zeros(n_lists, np.int64)
+    for chosen, values in parts:
+        counts[chosen] = values.counts
+    splits = row_splits(counts)
+    places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in parts]
+    found = [values for _, values in parts]
+    return Values(counts, _merge(kind, int(splits[-1]), places, found))
+
+
+def _merge(
+    kind: Kind, n_values: int, places: list[npt.NDArray[np.int64]], found: list[Values]
+) -> Flat:
+    """Put the values of all parts in their places among those of the batch."""
+    flats = [values.flat for values in found]
+    if kind is Kind.BYTES:
+        extents = [flat for flat in flats if isinstance(flat, Extents)]
+        starts = _scatter(np.dtype(np.int64), n_values, places, [e.start for e in extents])
+        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.length for e in extents])
+        return Extents(starts, lengths)
+    arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
+    return _scatter(kind.dtype, n_values, places, arrays)
+
+
+def _scatter(
+    dtype: np.dtype[Any],
+    n_values: int,
+    places: list[npt.NDArray[np.int64]],
+    arrays: list[npt.NDArray[Any]],
+) -> npt.NDArray[Any]:
+    out = np.empty(n_values, dtype)
+    for place, array in zip(places, arrays, strict=True):
+        out[place] = array
+    return out
 
 
 def _part(flat: Flat, start: int, stop: int) -> Flat:

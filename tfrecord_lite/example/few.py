@@ -164,6 +164,10 @@ class FewSequences:
         """Return the keys of lists that are not in the table."""
         return list(self._keys - self._known)
 
+    def n_steps(self, number: int) -> int:
+        """Return how many steps a list has in all messages together."""
+        return len(self._steps[number])
+
     def kinds(self, number: int) -> npt.NDArray[np.uint8]:
         """Return the kind of each step of a list, of all messages."""
         return np.array([kind for kind, _ in self._steps[number]], np.uint8)

@@ -118,7 +118,8 @@ def _add_list(rows: list[SequenceRow], batch: SequenceBatch, number: int, name: 
     everyone = range(len(rows)) if has_list.all() else np.flatnonzero(has_list).tolist()
     for i in everyone:
         rows[i]["feature_lists"][name] = steps[splits[i] : splits[i + 1]]
-    if present.size > 1 and not kinds.all():
+    if present.size > 1 and present[0] == 0:
+        kinds = lists.steps.kind
         for i in everyone:
             _match_empty(rows[i]["feature_lists"][name], kinds[splits[i] : splits[i + 1]])
 

@@ -4,55 +4,273 @@
 
     FeatureList   1 feature ─> Feature   1 bytes_list, 2 float_list, 3 int64_list
 
-Steps follow one another, so where one is found depends on the one before it. Nearly
-every step is short and written as programs write it, though. Then all of it but its kind
-and its values follows from its size::
+Steps follow one another, so where one is found depends on the one before it. But programs
+write all steps of a list alike: behind a head of known form there are the values, one
+string or one packed chunk, up to the next step::
 
     0a r  (0a | 12 | 1a) r-2  0a r-4  values ...
           r bytes, up to the next step
 
-Two guesses at all steps of a list, made without going from one to the next, are checked
-as a whole: that they all have the size of the first; and that they are where bytes look
-like the head of one. A guess is right if heads and sizes lead from the start of the list
-to its end. Lists for which neither is right go step by step, in lockstep with each other.
+Two guesses at all steps of many lists, made without going from one to the next, are checked
+as a whole: that all have the size of the first; and that they are where bytes look like the
+head of one. A guess is right for a list if heads and sizes lead from its start to its end.
+Lists for which neither is right go step by step, in lockstep with each other.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.example.cells import Values
 from tfrecord_lite.example.entries import KIND_OF_TAG, errors_of, join
+from tfrecord_lite.example.layout import length_before, nested
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import LEN, Fields, tokenise
-from tfrecord_lite.wire.lanes import lanes
+from tfrecord_lite.wire.lanes import lanes, rows
 from tfrecord_lite.wire.ragged import gather, ranges, row_splits
-from tfrecord_lite.wire.repeated import repeated_len
+from tfrecord_lite.wire.repeated import Extents, repeated_len, varint_runs
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import numpy.typing as npt
 
-__all__ = ["find_steps"]
+    _Found: TypeAlias = tuple[
+        npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64] | int
+    ]
+
+__all__ = ["PlainSteps", "find_plain", "find_steps"]
 
 FEATURE = 1
 _LIST_DEPTH, _FEATURE_DEPTH = 3, 4
 
 _TAG = 0x0A
-# The head of a plain step is linear in its number of bytes r, but for the kind.
-_HEAD_KNOWN = np.uint64(0xFFFFFF00FFFF)
-_HEAD_PER_BYTE = np.uint64(1 << 8 | 1 << 24 | 1 << 40)
-_HEAD = np.uint64((0x0A - (2 << 24) + (0x0A << 32) - (4 << 40)) % 2**64)
+# The head of a short step is linear in its number of bytes r.
 _HEAD_BYTES = 6
+_HEAD_KNOWN = np.uint64(0xFFFFFFFFFFFF)
+_HEAD_PER_BYTE = np.uint64(1 << 8 | 1 << 24 | 1 << 40)
+_HEAD = 0x0A - (2 << 24) + (0x0A << 32) - (4 << 40)
 _SHORTEST, _LONGEST = 4, 0x7F
 _SEARCHED = 40
 """Longer steps are not searched for: looking at every byte would cost more than walking."""
+_MOST_WRONG = 0.5
+"""If a guess is wrong for more of the lists than this, another is made."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainSteps:
+    """Steps of many lists that are one string, or one packed chunk, of one kind each."""
+
+    is_plain: npt.NDArray[np.bool_]
+    """Which of the lists have such steps, and no others; shape (n_lists,)."""
+    kind: Kind
+    """Of all steps."""
+    counts: npt.NDArray[np.int64]
+    """Steps of each of these lists; shape (is_plain.sum(),)."""
+    start: npt.NDArray[np.int64]
+    """Where the content of each step starts; shape (n_steps,)."""
+    length: npt.NDArray[np.int64] | int
+    """Bytes of it; a plain number if all have as many."""
+
+    def values(self, data: npt.NDArray[np.uint8], kind: Kind) -> Values:
+        """Read the values of all steps; none if they are of another kind.
+
+        Raises
+        ------
+        WireError
+            Its `message` is the number of the list.
+        """
+        if kind != self.kind:
+            none: Any = np.empty(0, np.int64)
+            is_bytes = kind is Kind.BYTES
+            return Values(0, Extents(none, none) if is_bytes else none.astype(kind.dtype))
+        if kind is Kind.FLOAT and isinstance(self.length, int):
+            if not self.length:
+                return Values(0, np.empty(0, np.float32))
+            found = rows(data, self.length)[self.start]
+            return Values(self.length // 4, found.view("<f4"))
+        lengths = np.broadcast_to(self.length, self.start.shape)
+        if kind is Kind.BYTES:
+            return Values(1, Extents(self.start, lengths))
+        if kind is Kind.FLOAT:
+            return Values(lengths >> 2, gather(data, self.start, lengths).view("<f4"))
+        with (
+            errors_of(np.flatnonzero(self.is_plain)),
+            errors_of(np.repeat(np.arange(self.counts.size), self.counts)),
+        ):
+            counts, numbers = varint_runs(data, self.start, lengths)
+        return Values(1 if (counts == 1).all() else counts, numbers)
+
+
+def find_plain(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> PlainSteps | None:
+    """Find the lists whose steps a guess is right for.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; a block's spare bytes follow the last list.
+    starts, stops : int64, shape (n_lists,)
+        FeatureLists that are likely to be alike: those of one key.
+
+    Returns
+    -------
+    PlainSteps or None
+        Lists without steps count as plain. None if it is right for no others.
+    """
+    filled = np.flatnonzero(stops > starts)
+    if not filled.size:
+        return None
+    sample = filled[filled.size // 2]
+    view = memoryview(data)[int(starts[sample]) : int(stops[sample])]  # type: ignore[arg-type]
+    first = _first_step(view)
+    if first is None:
+        return None
+    is_plain = stops == starts
+    some_starts, some_stops = starts[filled], stops[filled]
+    found: _Found | None = _even(data, some_starts, some_stops, first)
+    if found is None and first.size <= _SEARCHED:
+        found = _searched(data, some_starts, some_stops, first.kind)
+    if found is None:
+        return None
+    is_right, start, length = found
+    is_plain[filled] = is_right > 0
+    counts = np.zeros(starts.size, np.int64)
+    counts[filled] = is_right
+    return PlainSteps(is_plain, first.kind, counts[is_plain], start, length)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What the first step of a list looks like."""
+
+    kind: Kind
+    head: bytes
+    """All of it up to its content."""
+    length: int
+    """Bytes of its content."""
+
+    @property
+    def size(self) -> int:
+        return len(self.head) + self.length
+
+
+def _first_step(view: memoryview) -> _Step | None:
+    """Look at the step a list starts with; None if it is not plain."""
+    feature = nested(view, 0, None, _TAG)
+    if feature is None or feature >= len(view):
+        return None
+    stop = feature + length_before(view, 0)
+    tag = view[feature] if feature < stop <= len(view) else 0
+    values = nested(view, feature, stop, tag)
+    content = nested(view, values, stop, _TAG) if values is not None else None
+    if content is None or not KIND_OF_TAG[tag]:
+        return None
+    kind, length = Kind(int(KIND_OF_TAG[tag])), stop - content
+    if kind is Kind.FLOAT and length % 4:
+        return None
+    return _Step(kind, bytes(view[:content]), length)
+
+
+def _even(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    first: _Step,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int] | None:
+    """Find steps that are all as the first; None if sizes tell that not all lists are so.
+
+    Returns
+    -------
+    counts : int64, shape (n_lists,)
+        Steps of each list; 0 where the guess is wrong.
+    start : int64, shape (n_steps,)
+        Where the content of each step of the others starts.
+    length : int
+        Of that.
+    """
+    length = stops - starts
+    if (length % first.size).any():
+        return None
+    counts = length // first.size
+    at = ranges(starts, counts, first.size)
+    words = lanes(data)
+    differs = np.zeros(at.size, np.bool_)
+    for place in range(0, len(first.head), 8):
+        part = first.head[place : place + 8]
+        unused = np.uint64(64 - 8 * len(part))
+        loaded = words[at + place] if place else words[at]
+        loaded ^= np.uint64(int.from_bytes(part, "little"))
+        loaded <<= unused
+        differs |= loaded != 0
+    if differs.any():
+        which = np.repeat(np.arange(starts.size), counts)
+        is_bad = np.zeros(starts.size, np.bool_)
+        is_bad[which[differs]] = True
+        if is_bad.mean() > _MOST_WRONG:
+            return None
+        at = at[~is_bad[which]]
+        counts[is_bad] = 0
+    at += len(first.head)
+    return counts, at, first.length
+
+
+def _searched(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    kind: Kind,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+    """Find short steps of one kind by what their heads look like; as :func:`_even`."""
+    splits = row_splits(stops - starts)
+    joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
+    # Three bytes of a head do not vary; comparing bytes that lie side by side costs little.
+    looks = joined[:-8] == _TAG
+    looks &= joined[2:-6] == kind << 3 | LEN
+    looks &= joined[4:-4] == _TAG
+    place = np.flatnonzero(looks)
+    if not place.size:
+        return None
+    head = lanes(joined)[place]
+    room = head >> np.uint64(8)
+    room &= np.uint64(0xFF)
+    head -= room * _HEAD_PER_BYTE + np.uint64((_HEAD + ((kind << 3 | LEN) << 16)) % 2**64)
+    room -= np.uint64(_SHORTEST)
+    size = room.view(np.int64)  # of the content; very large for a room that is too small
+    is_broken = head & _HEAD_KNOWN != 0
+    is_broken |= room > np.uint64(_LONGEST - _SHORTEST)
+    bounds = np.searchsorted(place, splits)
+    counts = np.diff(bounds)
+    some = counts > 0
+    following = np.empty_like(place)
+    following[:-1] = place[1:]
+    following[bounds[1:][some] - 1] = splits[1:][some]
+    following -= place
+    following -= size
+    is_broken |= following != _HEAD_BYTES
+    if kind is Kind.FLOAT:
+        is_broken |= size & 3 != 0
+    is_bad = np.append(place, -1)[bounds[:-1]] != splits[:-1]  # starts with something else
+    if is_broken.any() or is_bad.any():
+        which = np.repeat(np.arange(starts.size), counts)
+        is_bad[which[is_broken]] = True
+        if is_bad.all():
+            return None
+        is_good = ~is_bad[which]
+        place, size = place[is_good], size[is_good]
+        counts[is_bad] = 0
+    place += np.repeat(starts - splits[:-1] + _HEAD_BYTES, counts)
+    return counts, place, size
 
 
 def find_steps(
     data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], Fields]:
-    """Find the steps of many FeatureLists, and the fields of their Features.
+    """Find the steps of many FeatureLists, of any form, and the fields of their Features.
 
     Parameters
     ----------
@@ -73,174 +291,6 @@ def find_steps(
         For a list that is malformed, or a Feature in it; its `message` is the number of
         the list.
     """
-    counts = np.zeros(starts.size, np.int64)
-    parts: list[tuple[npt.NDArray[np.int64], Fields]] = []
-    left = np.flatnonzero(stops > starts)
-    for guess in (_even, _searched):
-        if left.size:
-            is_right, n_steps, found = guess(data, starts[left], stops[left])
-            counts[left[is_right]] = n_steps
-            parts.append((left[is_right], found))
-            left = left[~is_right]
-    if left.size:
-        with errors_of(left):
-            n_steps, found = _walked(data, starts[left], stops[left])
-        counts[left] = n_steps
-        parts.append((left, found))
-    return counts, _merge(parts, row_splits(counts), counts)
-
-
-def _merge(
-    parts: list[tuple[npt.NDArray[np.int64], Fields]],
-    splits: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-) -> Fields:
-    """Bring fields of steps that are numbered within some lists into the order of all."""
-    parts = [part for part in parts if part[1].owner.size]
-    moved = []
-    for lists, found in parts:
-        if lists.size == counts.size:
-            return found
-        step = ranges(splits[lists], counts[lists])
-        moved.append(replace(found, owner=step[found.owner]))
-    if not moved:
-        none = np.empty(0, np.int64)
-        return _plain_fields(none, none, none.astype(np.uint8))
-    return join(moved)
-
-
-def _plain_fields(
-    start: npt.NDArray[np.int64], stop: npt.NDArray[np.int64], kind: npt.NDArray[np.uint8]
-) -> Fields:
-    """Return the fields of plain steps: one list each."""
-    types = np.full(start.size, LEN, np.uint8)
-    return Fields(np.arange(start.size), kind.astype(np.int32), types, start + 4, stop)
-
-
-def _is_head(head: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
-    """Say which words start a plain step, of any kind, and how many bytes it then has."""
-    room = (head >> np.uint64(8)) & np.uint64(0xFF)
-    is_head = head & _HEAD_KNOWN == room * _HEAD_PER_BYTE + _HEAD
-    is_head &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
-    return is_head, room
-
-
-def _kind(head: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
-    """Return the kind of plain steps, 0 for none that there is."""
-    return KIND_OF_TAG[((head >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
-
-
-def _even(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], Fields]:
-    """Find steps that are plain and all of one size in each list.
-
-    Returns
-    -------
-    is_right : bool, shape (n_lists,)
-        For which lists this is so.
-    counts : int64, shape (is_right.sum(),)
-        Steps of each of them.
-    found : Fields
-        Of their steps.
-    """
-    words = lanes(data)
-    head = words[starts]
-    is_right, room = _is_head(head)
-    kind = _kind(head)
-    is_right &= kind != 0
-    size = room.view(np.int64) + 2
-    length = stops - starts
-    is_right &= length % size == 0
-    chosen = np.flatnonzero(is_right)
-    counts = length[chosen] // size[chosen]
-    at = _arithmetic(starts[chosen], size[chosen], counts)
-    wanted = np.repeat(head[chosen], counts)
-    wanted ^= words[at]
-    differs = wanted << np.uint64(64 - 8 * _HEAD_BYTES) != 0
-    if differs.any():
-        which = np.repeat(np.arange(chosen.size), counts)
-        is_bad = np.zeros(chosen.size, np.bool_)
-        is_bad[which[differs]] = True
-        is_right[chosen[is_bad]] = False
-        at = at[~is_bad[which]]
-        chosen, counts = chosen[~is_bad], counts[~is_bad]
-    stop = at + np.repeat(size[chosen], counts)
-    return is_right, counts, _plain_fields(at, stop, np.repeat(kind[chosen], counts))
-
-
-def _arithmetic(
-    starts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Return where the steps of lists are, if those of each list have one size."""
-    splits = row_splits(counts)
-    at = np.arange(splits[-1])
-    if sizes.size and (sizes == sizes[0]).all():
-        at *= sizes[0]
-        at += np.repeat(starts - splits[:-1] * sizes, counts)
-        return at
-    at -= np.repeat(splits[:-1], counts)
-    at *= np.repeat(sizes, counts)
-    at += np.repeat(starts, counts)
-    return at
-
-
-def _searched(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], Fields]:
-    """Find steps that are plain and of one kind in each list; as :func:`_even`."""
-    head = lanes(data)[starts]
-    is_plain, room = _is_head(head)
-    kind = _kind(head)
-    is_plain &= room <= np.uint64(_SEARCHED)
-    is_right = np.zeros(starts.size, np.bool_)
-    counts = np.zeros(starts.size, np.int64)
-    parts = []
-    for one in np.unique(kind[is_plain & (kind != 0)]).tolist():
-        chosen = np.flatnonzero(is_plain & (kind == one))
-        n_steps, found = _search(data, starts[chosen], stops[chosen], one)
-        counts[chosen] = n_steps
-        is_right[chosen] = n_steps > 0
-        parts.append((chosen, found))
-    return is_right, counts[is_right], _merge(parts, row_splits(counts), counts)
-
-
-def _search(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
-    kind: int,
-) -> tuple[npt.NDArray[np.int64], Fields]:
-    """Find the plain steps of lists of one kind: how many, 0 if not all are plain; and fields."""
-    splits = row_splits(stops - starts)
-    joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
-    # Three bytes of a head do not vary; comparing bytes that lie side by side costs little.
-    looks = joined[:-8] == _TAG
-    looks &= joined[2:-6] == kind << 3 | LEN
-    looks &= joined[4:-4] == _TAG
-    place = np.flatnonzero(looks)
-    is_head, room = _is_head(lanes(joined)[place])
-    bounds = np.searchsorted(place, splits)
-    counts = np.diff(bounds)
-    some = counts > 0
-    following = np.append(place[1:], 0)
-    following[bounds[1:][some] - 1] = splits[1:][some]
-    is_broken = ~is_head | (place + room.view(np.int64) + 2 != following)
-    is_bad = np.append(place, -1)[bounds[:-1]] != splits[:-1]  # starts with something else
-    which = np.repeat(np.arange(starts.size), counts)
-    is_bad[which[is_broken]] = True
-    if is_bad.any():
-        keep = ~is_bad[which]
-        place, room, which = place[keep], room[keep], which[keep]
-        counts[is_bad] = 0
-    at = place + (starts - splits[:-1])[which]
-    return counts, _plain_fields(at, at + room.view(np.int64) + 2, np.full(at.size, kind, np.uint8))
-
-
-def _walked(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], Fields]:
-    """Find steps of any form, one after the other; counts and fields, as :func:`find_steps`."""
     counts, features = repeated_len(data, starts, stops, FEATURE, _LIST_DEPTH)
     with errors_of(np.repeat(np.arange(starts.size), counts)):
         return counts, _fields_of(data, features.start, features.start + features.length)
