@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.encode import encode_example, encode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.example.sequence import decode_sequence_example, encode_sequence_example
     from tfrecord_lite.example.storing import restore, schema_of
     from tfrecord_lite.inference import infer_schema, summarize
     from tfrecord_lite.messages import (
@@ -80,8 +81,10 @@ __all__ = [
     "VarLenFeature",
     "decode_example",
     "decode_examples",
+    "decode_sequence_example",
     "encode_example",
     "encode_examples",
+    "encode_sequence_example",
     "infer_schema",
     "load",
     "load_schema",
@@ -101,6 +104,7 @@ _LAZY = {
     "example.decode": ("decode_example", "decode_examples"),
     "example.encode": ("encode_example", "encode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "example.sequence": ("decode_sequence_example", "encode_sequence_example"),
     "example.storing": ("restore", "schema_of"),
     "inference": ("infer_schema", "summarize"),
     "messages": (

@@ -31,7 +31,7 @@ from tfrecord_lite.framing import (
 from tfrecord_lite.options import TFRecordOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from typing_extensions import Buffer
 
@@ -244,10 +244,21 @@ class RecordSink:
 
         They are held until they are written, and must not change before.
         """
-        self._records += records
-        self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
+        self._hold(records)
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
+
+    def _hold(self, records: Sequence[Buffer]) -> None:
+        self._records += records
+        self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
+
+    def _drain_before(self, records: Callable[[], Sequence[Buffer]]) -> None:
+        """Write what is pending; if that fails, hold the records that come next as well."""
+        try:
+            self._drain()
+        except BaseException:
+            self._hold(records())
+            raise
 
     def add_block(self, block: Block) -> None:
         """Take a block's records in; one made for this, whose memory is the sink's from now on.
@@ -258,7 +269,7 @@ class RecordSink:
         if block.data.size < _LARGE_BLOCK_BYTES:
             self.add_all(block.views())
             return
-        self._drain()
+        self._drain_before(block.views)
         frames = frame_in_place(block)
         if frames is None:
             self.add_all(block.views())
@@ -270,7 +281,7 @@ class RecordSink:
 
         They are copied once, to memory that is used again for the next.
         """
-        self._drain()
+        self._drain_before(lambda: [b"".join(pieces)])
         n_bytes = sum(map(len, pieces)) + OVERHEAD_BYTES  # type: ignore[arg-type]
         if n_bytes > len(self._large):
             self._large = bytearray(n_bytes)

@@ -91,8 +91,15 @@ def _values(key: str, items: list[Any]) -> np.ndarray[Any, Any]:
     is_bool = {issubclass(cls, bool | np.bool) for cls in types}
     is_text = any(issubclass(cls, bytes | str) for cls in types)
     if not is_text and len(is_bool) == 1 and all(issubclass(cls, numbers) for cls in types):
-        array = np.array(items)
-        if array.dtype.kind != "O" and not _is_rounded(array, items, types):
+        # NumPy makes float64 of large integers, and of some together with others.
+        is_whole = all(issubclass(cls, int | np.integer | np.bool) for cls in types)
+        is_large = is_whole and max(map(int, items)) >= 2**63 and min(map(int, items)) >= 0
+        try:
+            array = np.array(items, np.uint64 if is_large else None)
+        except OverflowError:
+            array = np.empty(0, object)
+        is_same = len(types) == 1 and not is_whole
+        if array.dtype.kind != "O" and (is_same or _equal(array.tolist(), items)):
             return array
     names = ", ".join(sorted(cls.__name__ for cls in types))
     raise refusal(
@@ -100,12 +107,9 @@ def _values(key: str, items: list[Any]) -> np.ndarray[Any, Any]:
     )
 
 
-def _is_rounded(array: np.ndarray[Any, Any], items: list[Any], types: set[type]) -> bool:
-    """Whether an integer has changed its value, being put among floats."""
-    if array.dtype.kind not in "fc" or not any(issubclass(t, int | np.integer) for t in types):
-        return False
-    pairs = zip(items, array.tolist(), strict=True)
-    return any(isinstance(item, int | np.integer) and int(item) != made for item, made in pairs)
+def _equal(values: list[Any], others: list[Any]) -> bool:
+    """Whether numbers are the same, NaN and NaT included."""
+    return all(a == b or (a != a and b != b) for a, b in zip(values, others, strict=True))  # noqa: PLR0124
 
 
 def _of_sequences(key: str, rows: list[Any], mask: np.ndarray[Any, Any]) -> Any:

@@ -491,7 +491,7 @@ def _fixed_texts(values: np.ndarray[Any, Any]) -> Run:
         return _fixed_strings(values.astype("S"))
     counts = np.strings.str_len(values).astype(np.int64)
     native = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
-    codes = native.view("<u4").reshape(values.size, -1)
+    codes = native.view("<u4").reshape(values.size, values.dtype.itemsize // 4)
     chosen = codes[np.arange(codes.shape[1]) < counts[:, None]]
     return Kind.BYTES, _utf8(chosen, counts)
 

@@ -109,7 +109,8 @@ class ExampleWriter:
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
-            If the records collected so far cannot be written.
+            If the records collected so far cannot be written. They stay pending; those of
+            `rows` that had not been taken in are not among them.
         """
         self._check_open()
         if isinstance(rows, Mapping):

@@ -1,0 +1,174 @@
+"""SequenceExample messages from dictionaries and back, one at a time.
+
+::
+
+    {"context": {"length": 3}, "feature_lists": {"tokens": [[5, 6], [7], []]}}
+
+The context holds features as an Example does; a feature list holds a feature a step, all of
+one kind. Messages are encoded by hand, and read by the protobuf runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.parse import as_bytes
+from tfrecord_lite.example.row import delimited, encode_features, encoded_key, feature_content
+from tfrecord_lite.example.values import refuse
+from tfrecord_lite.schema import Kind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Steps = dict[str, list[npt.NDArray[Any]]]
+    Sequence = dict[str, dict[str, Any]]
+
+__all__ = ["decode_sequence_example", "encode_sequence_example"]
+
+_CONTEXT = b"\x0a"
+_FEATURE_LISTS = b"\x12"
+_KINDS = {"bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
+
+
+def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """Encode a dictionary as one SequenceExample message.
+
+    Parameters
+    ----------
+    row : mapping
+        ``{"context": {...}, "feature_lists": {...}}``, either of which may be left out. The
+        context's features are given as :func:`encode_example` takes them; a feature list as
+        a sequence of such values, one a step, or as an array with a row a step.
+
+    Returns
+    -------
+    bytes
+        The same for the same values: keys in the order of their bytes.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for another member than these two; ``UNREPRESENTABLE`` and
+        ``UNSUPPORTED`` as :func:`encode_example` has them, with `key`, and for the values of
+        a feature list with the number of the step in `index`.
+    TypeError
+        For what is no dictionary, and for a feature list that is no sequence.
+
+    Notes
+    -----
+    A step without values is an empty list of the kind of the others. If all steps are, they
+    are features without kind.
+
+    Examples
+    --------
+    >>> row = {"context": {"length": 2}, "feature_lists": {"tokens": [[5, 6], [7]]}}
+    >>> decode_sequence_example(encode_sequence_example(row))
+    {'context': {'length': array([2])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
+    """
+    if not isinstance(row, Mapping):
+        raise TypeError(f"a record must be a dict, not {type(row).__name__}")
+    for name in row:
+        if name not in ("context", "feature_lists"):
+            refuse(str(name), "a SequenceExample has 'context' and 'feature_lists', nothing else")
+    pieces: list[Any] = []
+    if "context" in row:
+        pieces += encode_features(_CONTEXT, row["context"])
+    if "feature_lists" in row:
+        lists = row["feature_lists"]
+        entries = sorted((encoded_key(key), key) for key in lists)
+        content = [
+            delimited(
+                b"\x0a",
+                delimited(b"\x0a", raw) + delimited(b"\x12", _feature_list(key, lists[key])),
+            )
+            for raw, key in entries
+        ]
+        pieces.append(delimited(_FEATURE_LISTS, b"".join(content)))
+    return b"".join(pieces)
+
+
+def _feature_list(key: str, steps: Any) -> bytes:
+    """Encode the steps of one feature list."""
+    if isinstance(steps, str | bytes | Mapping) or not hasattr(steps, "__iter__"):
+        raise TypeError(f"feature list {key!r} must be a sequence of steps, not {steps!r:.40}")
+    contents: list[bytes] = []
+    for index, step in enumerate(steps):
+        try:
+            contents.append(feature_content(key, [] if step is None else step) or b"")
+        except InvalidArgumentError as error:
+            where = (error.offset, error.source, index)
+            raise InvalidArgumentError(error.reason, *where, key, error.detail) from None
+    tags = {content[:1] for content in contents if content}
+    if len(tags) > 1:
+        first = next(content[:1] for content in contents if content)
+        wrong = [bool(content) and content[:1] != first for content in contents]
+        detail = "steps of several kinds"
+        refuse(key, detail, wrong.index(True), Reason.UNREPRESENTABLE)
+    empty = tags.pop() + b"\0" if tags else b""
+    return b"".join([delimited(b"\x0a", content or empty) for content in contents])
+
+
+def decode_sequence_example(serialized: bytes | str) -> Sequence:
+    """Decode one SequenceExample message into a dictionary, without a schema.
+
+    Parameters
+    ----------
+    serialized : bytes or str
+
+    Returns
+    -------
+    dict
+        ``{"context": {...}, "feature_lists": {...}}``, both always there. A feature is an
+        array (n_values,) of int64 or float32, or an object array of ``bytes``; a feature list
+        is a list of these, one a step. A feature of the context without kind is left out, as
+        :func:`decode_example` does; a step without kind is an empty array, of the dtype of
+        the others, or of float32.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` if the bytes are no SequenceExample.
+    """
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    from tfrecord_lite.messages import SequenceExample  # noqa: PLC0415 - not light
+
+    try:
+        message = SequenceExample.FromString(as_bytes(serialized))
+    except DecodeError as error:
+        raise InvalidArgumentError(Reason.MALFORMED, detail=str(error)) from None
+    context = {name: _array(feature) for name, feature in message.context.feature.items()}
+    lists = message.feature_lists.feature_list
+    return {
+        "context": {name: array for name, array in context.items() if array is not None},
+        "feature_lists": {name: _steps(steps.feature) for name, steps in lists.items()},
+    }
+
+
+def _steps(features: Any) -> list[npt.NDArray[Any]]:
+    arrays = [_array(feature) for feature in features]
+    dtype = next((array.dtype for array in arrays if array is not None), np.dtype(np.float32))
+    return [np.empty(0, dtype) if array is None else array for array in arrays]
+
+
+def _array(feature: Any) -> npt.NDArray[Any] | None:
+    """Return the values of a feature; None without a kind."""
+    name = feature.WhichOneof("kind")
+    if name is None:
+        return None
+    values = getattr(feature, name)
+    kind = _KINDS[name]
+    if kind is Kind.BYTES:
+        array = np.empty(len(values.value), object)
+        array[:] = values.value
+        return array
+    if kind is Kind.INT64:
+        return np.array(values.value, np.int64)
+    # From the message, which ends with them: Python's floats lose the bits of some NaNs (P3).
+    n_bytes = 4 * len(values.value)
+    packed = values.SerializeToString()
+    return np.frombuffer(packed[len(packed) - n_bytes :], "<f4").copy()
