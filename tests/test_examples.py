@@ -50,3 +50,17 @@ def test_digits_says_how_to_install_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr == "This example needs scikit-learn: pip install '.[examples]'\n"
     assert not list(tmp_path.iterdir())
+
+
+def test_super_serial_saves_and_loads_everything(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    program = DIGITS.parent / "super_serial.py"
+
+    done = run_digits(str(program), "--output", str(tmp_path))
+
+    assert done.returncode == 0, done.stderr
+    assert "1,000 samples came back as they were" in done.stdout
+    assert "a tuple came back as a tuple" in done.stdout
+    assert "a file of Super Serial's was read by its header" in done.stdout
+    assert (tmp_path / "samples.tfrecord.schema.json").is_file()
+    assert len(list(TFRecordReader(tmp_path / "samples.tfrecord"))) == 1000
