@@ -89,6 +89,25 @@ def test_collected_rows_are_what_each_is_by_itself(
     assert collected(buffer) == []
 
 
+def test_rows_alike_but_for_what_their_arrays_and_lists_hold() -> None:
+    values: list[Any] = [
+        *[np.arange(3, dtype=dtype) for dtype in ("f4", "f4", "f4", "i2", "f8", ">f4", "u8", "f4")],
+        *[np.array(5), np.zeros((2, 2), np.float32), np.zeros(0, np.float32)],
+    ]
+    lists: list[Any] = [[1] * 20] * 3
+    lists += [[0.5] * 20, [True] * 20, [1] * 19 + [np.int64(2)], [1] * 3, [], [b"a"] * 20]
+    floats_first: list[Any] = [[0.5] * 20] * 3
+    floats_first += [[1] * 20, [0.5] * 19 + [1], [0.5] * 19 + [np.float32(1)], ["a"] * 20]
+
+    for some in (values, lists, floats_first):
+        buffer = RowBuffer()
+        wanted = []
+        for value in some:
+            buffer.add({"v": value})
+            wanted.append(encode_example({"v": value}))
+        assert collected(buffer) == wanted
+
+
 BAD = [
     2**63, 1e39, "\ud800", object(), 1j, [1, b"a"], [0.5] * 20 + [1e39], [1] * 20 + [2**63],
     np.array([0.1]), [1] * 20 + ["a"], (1, "\ud800"),

@@ -24,7 +24,7 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.regular import regular
-from tfrecord_lite.example.values import refuse, ticks
+from tfrecord_lite.example.runs import refuse, ticks
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
@@ -206,9 +206,7 @@ def from_stored(values: Any, original: Original) -> Any:
     if original.dtype == "string":
         return _texts(values, original.text)
     dtype = original_dtype(original.dtype)
-    if dtype.kind in "Mm" or dtype == np.uint64:
-        return np.ascontiguousarray(values, np.int64).view(dtype)
-    return values.astype(dtype)
+    return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
 
 def _texts(values: Any, text: str | None) -> Any:

@@ -29,7 +29,8 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.example.encode import FEATURES, encode_outgoing
 from tfrecord_lite.example.row import encode_features, encoded_key
-from tfrecord_lite.example.values import Outgoing, Strings, outgoing
+from tfrecord_lite.example.runs import Strings
+from tfrecord_lite.example.values import Outgoing, outgoing
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.ragged import row_splits
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["RowBuffer"]
 
 _MOST_ROWS = 1024
-_MOST_BYTES = 1024 * 1024
+_MOST_BYTES = 2 * 1024 * 1024
 """When a buffer is full."""
 _MOST_PLANS = 8
 """Forms that are collected at a time; each is a batch of its own in the end."""
@@ -102,8 +103,11 @@ def _array_packer(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
 
 
 def _list_packer(kind: type, letter: str) -> Callable[[Any], bytes]:
+    # Packing takes any number for a float, and rounds it; but for an integer only what is one.
+    is_float = kind is float
+
     def pack(values: Any) -> bytes:
-        if countOf(map(type, values), kind) != len(values) or not values:
+        if not values or (is_float and countOf(map(type, values), kind) != len(values)):
             raise TypeError
         return struct.pack(f"<{len(values)}{letter}", *values)
 
@@ -138,6 +142,7 @@ class _Plan:
         self._choose_lists = _chooser(self._lists)
         lists = self._choose_lists(values)
         self._list_lengths = tuple(map(len, lists))
+        self._all_single = set(self._list_lengths) == {1}
         flat = tuple(chain.from_iterable(lists))
         self._list_types = tuple(map(type, flat))
         self._layout(values)
@@ -191,9 +196,15 @@ class _Plan:
         """Take a row of these keys and types apart; return its bytes, more or less, 0 for no."""
         if self._lists:
             lists = self._choose_lists(values)
-            if tuple(map(len, lists)) != self._list_lengths:
+            if self._all_single:
+                try:
+                    flat = tuple([value for (value,) in lists])
+                except ValueError:
+                    return 0
+            elif tuple(map(len, lists)) == self._list_lengths:
+                flat = tuple(chain.from_iterable(lists))
+            else:
                 return 0
-            flat = tuple(chain.from_iterable(lists))
             if tuple(map(type, flat)) != self._list_types:
                 return 0
             values += flat
@@ -332,6 +343,8 @@ class RowBuffer:
 
     def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> list[Buffer] | None:
         """Take in a row of another form than the last one, or one to be encoded by itself."""
+        if any(type(value) is bytes and len(value) >= _LARGE_BYTES for value in values):
+            return self._add_alone(row)
         plan = self._plan_for(tuple(row), values)
         n_bytes = plan.take(values) if plan is not None else 0
         if plan is None or not n_bytes:

@@ -18,7 +18,7 @@ import numpy as np
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.parse import as_bytes
 from tfrecord_lite.example.row import delimited, encode_features, encoded_key, feature_content
-from tfrecord_lite.example.values import refuse
+from tfrecord_lite.example.runs import refuse
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:

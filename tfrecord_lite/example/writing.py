@@ -70,7 +70,7 @@ class ExampleWriter:
 
         Notes
         -----
-        Up to 1,024 rows, or a megabyte, wait to be encoded together. They are copies: the
+        Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
         dictionary and its arrays may be used again at once.
         """
         self._check_open()
