@@ -78,3 +78,17 @@ def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: 
         assert done.returncode == 1
         assert text in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_super_serial_saves_and_loads_everything(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    program = DIGITS.parent / "super_serial.py"
+
+    done = run_digits(str(program), "--output", str(tmp_path))
+
+    assert done.returncode == 0, done.stderr
+    assert "1,000 samples came back as they were" in done.stdout
+    assert "a tuple came back as a tuple" in done.stdout
+    assert "a file of Super Serial's was read by its header" in done.stdout
+    assert (tmp_path / "samples.tfrecord.schema.json").is_file()
+    assert len(list(TFRecordReader(tmp_path / "samples.tfrecord"))) == 1000

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.files import Source, Sources
     from tfrecord_lite.options import CompressionType
 
-_Row = TypeVar("_Row")
     AnyMessage = TypeVar("AnyMessage", bound=Message)
+
+_Row = TypeVar("_Row")
 
 __all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
 

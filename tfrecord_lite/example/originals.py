@@ -238,5 +238,6 @@ def from_raw(key: str, strings: Any, original: Original) -> tuple[np.ndarray[Any
         refuse(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
     # A copy: it is to be aligned, and writable.
     data = np.array(column.data[column.offsets[0] : column.offsets[-1]])
-    values = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
+    # Seen as the native dtype once more, which is the same one, but writes itself as float64.
+    values = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False).view(dtype)
     return values, column.lengths // dtype.itemsize
