@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gc
 import gzip
 import io
@@ -596,6 +597,54 @@ class TestFailures:
         sink.finish()
 
         assert (tmp_path / "a").read_bytes() == FRAMES
+
+    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
+    @pytest.mark.parametrize("buffering", [0, 1000, -1])
+    @every_compression
+    def test_a_pipe_that_does_not_wait_takes_all_or_is_an_error(
+        self, compression: str, buffering: int
+    ) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        os.set_blocking(read_end, False)
+        items = [RANDOM.randbytes(1000) for _ in range(300)]
+        content, n_refused = bytearray(), 0
+
+        def read_all() -> None:
+            with contextlib.suppress(BlockingIOError):
+                while data := os.read(read_end, 2**20):
+                    content.extend(data)
+
+        with open(write_end, "wb", buffering=buffering) as file:  # noqa: PTH123
+            writer = TFRecordWriter(file, compression)
+            for item in items:
+                writer.write(item)
+            for end in (writer.flush, writer.close):
+                while True:
+                    try:
+                        end()
+                        break
+                    except BlockingIOError as error:
+                        assert error.filename  # noqa: PT017
+                        n_refused += 1
+                        read_all()
+        read_all()
+        os.close(read_end)
+
+        assert n_refused > 0
+        assert list(TFRecordReader(io.BytesIO(content), compression)) == items
+
+    def test_a_file_object_that_does_not_say_how_much_it_took_took_all(self) -> None:
+        class Silent:
+            content = b""
+
+            def write(self, data: Any) -> None:
+                self.content += bytes(data)
+
+        file = Silent()
+        write(file, ITEMS)
+
+        assert file.content == FRAMES
 
     def test_leaving_the_block_is_the_last_try(self) -> None:
         file = Device(room=5)

@@ -281,20 +281,25 @@ class _ObjectInput:
         if self._ahead:
             data, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
             return data
+        return self._read_on(n_bytes)
+
+    def _read_on(self, n_bytes: int) -> bytes:
         data = self._file.read(n_bytes)
+        if data is None:
+            detail = "non-blocking, and has nothing yet; nor is it at its end"
+            raise BlockingIOError(errno.EAGAIN, detail, self.name)
         if not isinstance(data, bytes):
-            found = "nothing yet (non-blocking)" if data is None else type(data).__name__
+            found = type(data).__name__
             detail = f"{self.name} must give bytes when read, gave {found}; open it in binary mode"
             raise TypeError(detail)
         return data
 
     def peek(self, n_bytes: int) -> bytes:
         while len(self._ahead) < n_bytes:
-            ahead, self._ahead = self._ahead, b""
-            more = self.read(n_bytes - len(ahead))
-            self._ahead = ahead + more
+            more = self._read_on(n_bytes - len(self._ahead))
             if not more:
                 break
+            self._ahead += more
         return self._ahead[:n_bytes]
 
     def remaining(self) -> int:
@@ -374,37 +379,55 @@ class OutputFile:
         # Where the next write goes in a local file; None where that is not for us to say.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
 
-    def write(self, data: bytes | bytearray) -> int:
-        """Write `data`; on failure take back what was written of it, if possible.
+    def write(self, pending: list[bytes | bytearray | memoryview]) -> None:
+        """Write all of `pending`, and take out of the list what was written.
 
-        Returns
-        -------
-        int
-            How many bytes were written: all of them, but before a failure in what
-            cannot be taken back (a pipe), which the next call meets.
+        Parameters
+        ----------
+        pending : list of bytes, bytearray or memoryview
+            After a failure it holds what is still to be written: the next call goes
+            on there.
 
         Raises
         ------
         OSError
-            With the file's name. A local file is as long as it was before.
+            With the file's name. A local file ends behind the last item that was
+            written whole.
+        BlockingIOError
+            If a non-blocking file takes no more at the moment.
         """
-        left = memoryview(data)
-        try:
-            if self._offset is not None:  # an interrupted write is written over
-                self._file.seek(self._offset)
-            while left:
-                n_bytes = self._file.write(left)
-                left = left[len(left) if n_bytes is None else n_bytes :]
-        except OSError as error:
+        while pending:
+            left = memoryview(pending[0])
+            try:
+                if self._offset is not None:  # an interrupted write is written over
+                    self._file.seek(self._offset)
+                while left:
+                    left = left[self._put(left) :]
+                    if self._offset is None:  # what is in a pipe cannot be taken back
+                        pending[0] = left
+            except OSError as error:
+                if self._offset is not None:
+                    with contextlib.suppress(OSError):  # a device cannot be cut
+                        self._file.truncate(self._offset)
+                raise self._named(error) from None
+            n_bytes = len(pending[0])
+            # Nothing is called from here on, so that an interrupt finds both done, or neither.
             if self._offset is not None:
-                with contextlib.suppress(OSError):  # a device cannot be cut
-                    self._file.truncate(self._offset)
-            elif len(left) < len(data):
-                return len(data) - len(left)
-            raise self._named(error) from None
-        if self._offset is not None:
-            self._offset += len(data)
-        return len(data)
+                self._offset += n_bytes
+            del pending[0]
+
+    def _put(self, data: memoryview) -> int:
+        """Hand bytes to the file; return how many it took, at least one."""
+        try:
+            n_bytes = self._file.write(data)
+        except BlockingIOError as error:  # of a buffer that has room for a part only
+            if not error.characters_written:
+                raise
+            return error.characters_written
+        if n_bytes is None and isinstance(self._file, io.RawIOBase):
+            raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
+        # Some objects do not say how much they took; those take all.
+        return len(data) if n_bytes is None else n_bytes
 
     def _named(self, error: OSError) -> OSError:
         if error.errno is None or error.filename is not None:

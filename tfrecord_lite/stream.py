@@ -216,7 +216,8 @@ class RecordSink:
         self._compressor = None if codec is None else codec.compressor(options.settings())
         self._records: list[bytes] = []
         self._n_bytes = 0  # of the pending records, framed
-        self._unwritten: bytes | bytearray = b""  # of the file, behind what is written
+        # Of the file, behind what is written.
+        self._unwritten: list[bytes | bytearray | memoryview] = []
         self._process = os.getpid()
 
     def add(self, record: bytes) -> None:
@@ -231,33 +232,30 @@ class RecordSink:
         if os.getpid() != self._process:
             detail = "the writer was opened in another process, which has its pending records"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
-        self._write_out()
+        self._file.write(self._unwritten)
+        if not self._records:
+            return
         frames = frame(self._records)
         data = frames if self._compressor is None else self._compressor.compress(frames)
         # In one statement, so that an interrupt finds the records here or there.
-        self._unwritten, self._records, self._n_bytes = data, [], 0
-        self._write_out()
-
-    def _write_out(self) -> None:
-        while self._unwritten:
-            n_bytes = self._file.write(self._unwritten)
-            self._unwritten = self._unwritten[n_bytes:]
+        self._unwritten, self._records, self._n_bytes = [data], [], 0
+        self._file.write(self._unwritten)
 
     def flush(self) -> None:
         """Make every record readable that was added so far (rule O6)."""
         self._drain()
         if self._compressor is not None:
-            self._unwritten = self._compressor.flush()
-            self._write_out()
+            self._unwritten = [self._compressor.flush()]
+            self._file.write(self._unwritten)
         self._file.flush()
 
     def finish(self) -> None:
         """Write what is pending and the end of the compressed stream, and close the file."""
         self._drain()
         if self._compressor is not None:
-            self._unwritten = self._compressor.finish()
+            self._unwritten = [self._compressor.finish()]
             self._compressor = None
-            self._write_out()
+            self._file.write(self._unwritten)
         self._file.finish()
 
     def commit(self, name: str | None = None) -> None:

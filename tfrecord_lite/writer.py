@@ -93,8 +93,9 @@ class TFRecordWriter:
     together; :meth:`flush` does it now. If a write fails (a full disk) the
     :class:`OSError` names the file, what was not written stays pending and
     can be tried again by :meth:`flush` or :meth:`close`, and the file ends where
-    the last whole write ended. The end of a ``with`` block tries once. Not
-    thread-safe.
+    the last whole write ended. A file object that is non-blocking and takes no
+    more at the moment is such a failure, a :class:`BlockingIOError`. The end of a
+    ``with`` block tries once. Not thread-safe.
 
     Examples
     --------

@@ -32,9 +32,11 @@ class StandardInput:
 
     name = "<stdin>"
 
-    def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`; none at the end."""
-        data: bytes = sys.stdin.buffer.read1(n_bytes)  # type: ignore[union-attr]
+    def read(self, n_bytes: int) -> bytes | None:
+        """Return the next bytes, at most `n_bytes`; none at the end, None if it would wait."""
+        # Not from the buffer, which takes a pipe that does not wait for one that has ended.
+        buffer: Any = sys.stdin.buffer
+        data: bytes | None = getattr(buffer, "raw", buffer).read(n_bytes)
         return data
 
 
