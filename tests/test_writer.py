@@ -9,6 +9,7 @@ import gzip
 import io
 import os
 import random
+import signal
 import stat
 import tempfile
 import zlib
@@ -51,6 +52,8 @@ FRAMES = reference.encode(ITEMS)
 RANDOM = random.Random(5)
 # More than a writer collects before it writes.
 LARGE_ITEMS = [RANDOM.randbytes(RANDOM.randrange(2000)) for _ in range(2000)]
+
+MEGABYTES = [RANDOM.randbytes(2**18)] * 4
 
 every_compression = pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
 appendable = pytest.mark.parametrize("compression", ["", "GZIP", "ZSTD", "BZ2"])
@@ -597,6 +600,57 @@ class TestFailures:
         sink.finish()
 
         assert (tmp_path / "a").read_bytes() == FRAMES
+
+    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such timers here")
+    @every_compression
+    def test_an_interrupt_at_any_time_loses_nothing(self, tmp_path: Path, compression: str) -> None:
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        n_interrupted = 0
+        before = signal.signal(signal.SIGVTALRM, interrupt)
+        try:
+            # The time is that of the processor, and a flush takes some 50 ms of it.
+            for delay in (0.001, 0.004, 0.008, 0.012, 0.02, 0.03, 0.06):
+                file = cast("IO[bytes]", io.FileIO(tmp_path / "a", "wb"))
+                sink = RecordSink(OutputFile("a", file), compression, 2**30)
+                for step in (sink.flush, sink.finish):
+                    for item in MEGABYTES:
+                        sink.add(item)
+                    try:
+                        signal.setitimer(signal.ITIMER_VIRTUAL, delay)
+                        step()
+                    except KeyboardInterrupt:
+                        n_interrupted += 1
+                    finally:
+                        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                sink.finish()
+
+                assert list(TFRecordReader(tmp_path / "a", compression)) == MEGABYTES * 2
+        finally:
+            signal.signal(signal.SIGVTALRM, before)
+
+        assert n_interrupted > 0 or compression in ("", "ZSTD")  # these are fast
+
+    @every_compression
+    def test_nothing_follows_the_end_of_a_file_that_could_not_be_closed(
+        self, compression: str
+    ) -> None:
+        file = Device()
+        writer = TFRecordWriter(file, compression)  # type: ignore[arg-type]
+        writer.write(b"one")
+        writer.flush()
+        file.flush = partial(next, iter(()))  # type: ignore[method-assign]
+        with pytest.raises(StopIteration):
+            writer.close()
+        del file.flush
+
+        with pytest.raises(FailedPreconditionError) as caught:
+            writer.write(b"two")
+        writer.close()
+
+        assert caught.value.reason is Reason.CLOSED
+        assert list(TFRecordReader(io.BytesIO(file.written), compression)) == [b"one"]
 
     @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
     @pytest.mark.parametrize("buffering", [0, 1000, -1])

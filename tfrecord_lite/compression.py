@@ -29,7 +29,8 @@ import contextlib
 import sys
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CODECS",
     "MEM_LEVEL",
+    "Call",
     "Codec",
     "Compressor",
     "Decompressor",
@@ -54,6 +56,10 @@ _MAGIC_BYTES = 4
 
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
+
+
+Call: TypeAlias = "Callable[[], bytes]"
+"""One step of a compressor, still to be made."""
 
 
 class RawInput(Protocol):
@@ -88,16 +94,22 @@ class Decompressor(Protocol):
 
 
 class Compressor(Protocol):
-    """A running compression of one stream."""
+    """A running compression of one stream.
 
-    def compress(self, data: bytes | bytearray) -> bytes:
-        """Take in data; return what is ready of the stream, often nothing."""
+    Each method returns a call that has to be made next: a function that is not
+    written in Python, without arguments. Python raises KeyboardInterrupt when such a
+    function returns, at which point what it returned is lost, unless whatever called it
+    is no Python either: see :class:`tfrecord_lite.stream.RecordSink`.
+    """
 
-    def flush(self) -> bytes:
-        """Return what makes everything taken in so far readable (rule O6)."""
+    def compress(self, data: bytes | bytearray) -> Call:
+        """Return what takes in data, and returns what is ready of the stream, often nothing."""
 
-    def finish(self) -> bytes:
-        """Return the end of the stream."""
+    def flush(self) -> Call:
+        """Return what returns what makes everything taken in so far readable (rule O6)."""
+
+    def finish(self) -> Call:
+        """Return what returns the end of the stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +208,14 @@ class _ZlibCompressor:
                 settings.strategy,
             )
 
-    def compress(self, data: bytes | bytearray) -> bytes:
-        return self._inner.compress(data)
+    def compress(self, data: bytes | bytearray) -> Call:
+        return partial(self._inner.compress, data)
 
-    def flush(self) -> bytes:
-        return self._inner.flush(self._flush_mode)
+    def flush(self) -> Call:
+        return partial(self._inner.flush, self._flush_mode)
 
-    def finish(self) -> bytes:
-        return self._inner.flush(zlib.Z_FINISH)
+    def finish(self) -> Call:
+        return partial(self._inner.flush, zlib.Z_FINISH)
 
 
 class _Bz2Compressor:
@@ -215,18 +227,19 @@ class _Bz2Compressor:
             self._inner = bz2.BZ2Compressor(self._level)
         self._is_fresh = True
 
-    def compress(self, data: bytes | bytearray) -> bytes:
+    def compress(self, data: bytes | bytearray) -> Call:
         self._is_fresh = self._is_fresh and not data
-        return self._inner.compress(data)
+        return partial(self._inner.compress, data)
 
-    def flush(self) -> bytes:
-        end = b"" if self._is_fresh else self._inner.flush()
-        if end:
-            self._inner, self._is_fresh = bz2.BZ2Compressor(self._level), True
+    def flush(self) -> Call:
+        if self._is_fresh:
+            return bytes
+        inner = bz2.BZ2Compressor(self._level)
+        end, self._inner, self._is_fresh = self._inner.flush, inner, True
         return end
 
-    def finish(self) -> bytes:
-        return self._inner.flush()
+    def finish(self) -> Call:
+        return self._inner.flush
 
 
 def _zstd_module() -> Any:
@@ -246,14 +259,14 @@ class _ZstdCompressor:
         with _checking(settings):
             self._inner: Any = _zstd_module().ZstdCompressor(level=settings.level)
 
-    def compress(self, data: bytes | bytearray) -> bytes:
-        return bytes(self._inner.compress(data))
+    def compress(self, data: bytes | bytearray) -> Call:
+        return partial(self._inner.compress, data)
 
-    def flush(self) -> bytes:
-        return bytes(self._inner.flush(self._inner.FLUSH_BLOCK))
+    def flush(self) -> Call:
+        return partial(self._inner.flush, self._inner.FLUSH_BLOCK)
 
-    def finish(self) -> bytes:
-        return bytes(self._inner.flush(self._inner.FLUSH_FRAME))
+    def finish(self) -> Call:
+        return partial(self._inner.flush, self._inner.FLUSH_FRAME)
 
 
 def _is_zlib_start(head: bytes) -> bool:

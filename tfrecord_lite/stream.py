@@ -12,7 +12,9 @@ time, since framing one costs nearly as much as framing a thousand.
 
 from __future__ import annotations
 
+import operator
 import os
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.compression import Inflated, codec_named, detect
@@ -30,6 +32,7 @@ from tfrecord_lite.options import TFRecordOptions
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
+    from tfrecord_lite.compression import Call
     from tfrecord_lite.files import InputFile, OutputFile, Source
     from tfrecord_lite.options import CompressionType
 
@@ -203,6 +206,14 @@ class RecordSink:
     A write that fails (a full disk) raises :class:`OSError` and loses nothing:
     the records stay pending, the file is as it was before, and the next call
     tries again. Not thread-safe.
+
+    An interrupt (Ctrl-C) loses nothing either, and repeats nothing. What is on
+    its way to the file is at any time in one of three places: records, a call of
+    the compressor, what is unwritten of the file. It moves on in steps that
+    Python does not interrupt: assignments with no call between them, and
+    functions in C that call each other. What remains is a pipe or a file object, whose
+    own ``write`` may be interrupted after it took something: that is
+    written a second time.
     """
 
     def __init__(
@@ -216,8 +227,10 @@ class RecordSink:
         self._compressor = None if codec is None else codec.compressor(options.settings())
         self._records: list[bytes] = []
         self._n_bytes = 0  # of the pending records, framed
+        self._calls: list[Call] = []  # of the compressor; one at the most
         # Of the file, behind what is written.
         self._unwritten: list[bytes | bytearray | memoryview] = []
+        self._is_ended = False  # nothing can follow what was taken in
         self._process = os.getpid()
 
     def add(self, record: bytes) -> None:
@@ -229,33 +242,54 @@ class RecordSink:
 
     def _drain(self) -> None:
         """Frame, compress and write what is pending."""
-        if os.getpid() != self._process:
-            detail = "the writer was opened in another process, which has its pending records"
-            raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
-        self._file.write(self._unwritten)
+        self._check_open()
+        self._work_off()
         if not self._records:
             return
         frames = frame(self._records)
-        data = frames if self._compressor is None else self._compressor.compress(frames)
-        # In one statement, so that an interrupt finds the records here or there.
-        self._unwritten, self._records, self._n_bytes = [data], [], 0
+        if self._compressor is None:
+            self._unwritten, self._records, self._n_bytes = [frames], [], 0
+        else:
+            call = self._compressor.compress(frames)
+            self._calls, self._records, self._n_bytes = [call], [], 0
+        self._work_off()
+
+    def _check_open(self) -> None:
+        """Refuse records that the file cannot take."""
+        if not self.belongs_here:
+            self._records = []
+            detail = "the writer was opened in another process, which has its pending records"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
+        if self._is_ended and self._records:
+            self._records = []
+            raise FailedPreconditionError(Reason.CLOSED, source=self._file.name)
+
+    def _work_off(self) -> None:
+        """Make the compressor's call, and write all of the file that there is."""
+        # From the taking of the call to the keeping of its result this is one call into C.
+        calls = islice(iter(self._calls.pop, None), len(self._calls))
+        self._unwritten.extend(map(operator.call, calls))
         self._file.write(self._unwritten)
 
     def flush(self) -> None:
         """Make every record readable that was added so far (rule O6)."""
         self._drain()
         if self._compressor is not None:
-            self._unwritten = [self._compressor.flush()]
-            self._file.write(self._unwritten)
+            self._calls = [self._compressor.flush()]
+            self._work_off()
         self._file.flush()
 
     def finish(self) -> None:
-        """Write what is pending and the end of the compressed stream, and close the file."""
+        """Write what is pending and the end of the compressed stream, and close the file.
+
+        After a failure it can be called again, but no more records can be added if
+        only the end was left to write.
+        """
         self._drain()
         if self._compressor is not None:
-            self._unwritten = [self._compressor.finish()]
-            self._compressor = None
-            self._file.write(self._unwritten)
+            self._calls, self._compressor = [self._compressor.finish()], None
+        self._is_ended, self._buffer_bytes = True, 0
+        self._work_off()
         self._file.finish()
 
     def commit(self, name: str | None = None) -> None:
