@@ -477,22 +477,25 @@ if not child:
     for writer in writers:
         try:
             writer.write(b"child")
-            writer.close()
         except FailedPreconditionError:
             refused += 1
+        try:
+            writer.close()
+        except FailedPreconditionError:
+            refused += 10
         try:
             with writer:
                 raise KeyError
         except (KeyError, FailedPreconditionError):
             pass
     del plain, atomic, sharded, writer, writers
-    sys.exit(10 + refused)
+    sys.exit(100 + refused)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 for writer in writers:
     writer.write(b"parent again")
     writer.close()
 """
-        assert run_fresh(code, tmp_path) == "13\n"
+        assert run_fresh(code, tmp_path) == "133\n"
 
         assert names_in(tmp_path) == [
             "atomic", "plain", "sharded-00000-of-00002", "sharded-00001-of-00002",

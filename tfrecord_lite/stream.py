@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 import os
+import weakref
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -232,6 +233,7 @@ class RecordSink:
         self._unwritten: list[bytes | bytearray | memoryview] = []
         self._is_ended = False  # nothing can follow what was taken in
         self._process = os.getpid()
+        _SINKS.add(self)
 
     def add(self, record: bytes) -> None:
         """Take one record in; write if there are enough."""
@@ -254,10 +256,14 @@ class RecordSink:
             self._calls, self._records, self._n_bytes = [call], [], 0
         self._work_off()
 
+    def refuse(self) -> None:
+        """Have every later record refused, since the process that the file belongs to is another."""
+        self._records, self._buffer_bytes = [], 0
+
     def _check_open(self) -> None:
         """Refuse records that the file cannot take."""
         if not self.belongs_here:
-            self._records = []
+            self.refuse()
             detail = "the writer was opened in another process, which has its pending records"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
         if self._is_ended and self._records:
@@ -308,3 +314,19 @@ class RecordSink:
     def belongs_here(self) -> bool:
         """Whether this process opened it, and not one it was forked from."""
         return os.getpid() == self._process
+
+
+_SINKS: weakref.WeakSet[RecordSink] = weakref.WeakSet()
+
+
+def _refuse_all() -> None:
+    """Have the sinks of a process that was just forked refuse records: its parent writes them.
+
+    To ask at each record which process this is would take half as long as writing it.
+    """
+    for sink in list(_SINKS):
+        sink.refuse()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_refuse_all)
