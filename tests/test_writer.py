@@ -11,7 +11,9 @@ import os
 import random
 import signal
 import stat
+import sys
 import tempfile
+import warnings
 import zlib
 from functools import partial
 from pathlib import Path
@@ -445,6 +447,22 @@ class TestClosing:
                 writer.flush()
 
         assert zlib.decompress((tmp_path / "a").read_bytes()) == FRAMES
+
+    @pytest.mark.parametrize("atomic", [True, False])
+    def test_a_forgotten_writer_does_its_work_when_warnings_are_errors(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool
+    ) -> None:
+        raised: list[Any] = []
+        monkeypatch.setattr(sys, "unraisablehook", lambda event: raised.append(event.exc_type))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            forget(partial(TFRecordWriter, tmp_path / "forgotten", atomic=atomic))
+            forget(partial(ShardedTFRecordWriter, tmp_path / "shards@2"))
+
+        assert raised == [ResourceWarning] * 2
+        assert names_in(tmp_path) == ([] if atomic else ["forgotten"])
+        assert atomic or list(TFRecordReader(tmp_path / "forgotten")) == [b"one"]
 
     @pytest.mark.parametrize("atomic", [True, False])
     def test_a_forgotten_writer_warns(self, tmp_path: Path, atomic: bool) -> None:

@@ -199,11 +199,14 @@ class TFRecordWriter:
         sink, self._sink = self._sink, None
         if sink is None or not sink.belongs_here:
             return
-        warnings.warn(f"the writer of {self._name} was not closed", ResourceWarning, 2, source=self)
-        if self._atomic:
-            sink.abandon()
-        else:
-            sink.finish()
+        text = f"the writer of {self._name} was not closed"
+        try:
+            warnings.warn(text, ResourceWarning, 2, source=self)
+        finally:  # a warning may be an error
+            if self._atomic:
+                sink.abandon()
+            else:
+                sink.finish()
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -435,7 +438,8 @@ class ShardedTFRecordWriter:
     def __del__(self) -> None:
         """Remove the files of a writer that was forgotten."""
         if self._is_open and all(sink.belongs_here for sink in self._sinks):
-            warnings.warn(
-                f"the shards of {self._pattern} were not closed", ResourceWarning, 2, source=self
-            )
-            self.abandon()
+            text = f"the shards of {self._pattern} were not closed"
+            try:
+                warnings.warn(text, ResourceWarning, 2, source=self)
+            finally:  # a warning may be an error
+                self.abandon()
