@@ -1037,6 +1037,37 @@ class TestShards:
             writer.write(b"late")
         assert caught.value.reason is Reason.CLOSED
 
+    @pytest.mark.parametrize("end", ["close", "block"])
+    def test_a_shard_that_cannot_be_placed_takes_the_others_back(
+        self, tmp_path: Path, end: str
+    ) -> None:
+        writer = ShardedTFRecordWriter(tmp_path / "a{shard}", 4)
+        for item in ITEMS:
+            writer.write(item)
+        (tmp_path / "a1").write_bytes(b"old")
+        (tmp_path / "a3" / "in the way").mkdir(parents=True)
+
+        with pytest.raises(OSError, match="directory"):
+            writer.close() if end == "close" else writer.__exit__(None, None, None)
+
+        # What was replaced stays replaced: nothing is left of what was there.
+        visible = [name for name in names_in(tmp_path) if not name.startswith(".")]
+        assert visible == ["a1", "a3"]
+        assert list(TFRecordReader(tmp_path / "a1")) == [ITEMS[1]]
+        assert writer.paths == []
+        with pytest.raises(FailedPreconditionError):
+            writer.write(b"late")
+        if end == "block":
+            assert names_in(tmp_path) == ["a1", "a3"]
+            return
+
+        (tmp_path / "a3" / "in the way").rmdir()
+        (tmp_path / "a3").rmdir()
+        writer.close()
+
+        assert names_in(tmp_path) == ["a0", "a1", "a2", "a3"]
+        assert list(TFRecordReader(writer.paths)) == ITEMS
+
     def test_nothing_is_left_when_a_shard_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / "a1").mkdir()
 
@@ -1102,6 +1133,20 @@ class TestShards:
         filesystem = fsspec.filesystem("memory")
         yield filesystem
         filesystem.store.clear()
+
+    def test_urls_are_taken_back_too(self, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        move = type(memory).mv
+
+        def fail_at_the_last(self: Any, source: str, target: str, **options: Any) -> None:
+            if target.endswith("2"):
+                raise OSError
+            move(self, source, target, **options)
+
+        monkeypatch.setattr(type(memory), "mv", fail_at_the_last)
+        with pytest.raises(OSError):  # noqa: PT011
+            ShardedTFRecordWriter("memory://folder/a{shard}", 3).__exit__(None, None, None)
+
+        assert memory.find("/folder") == []
 
     def test_shards_may_be_urls(self, memory: Any) -> None:
         with ShardedTFRecordWriter("memory://folder/a@2") as writer:

@@ -30,7 +30,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 __all__ = [
     "InputFile",
@@ -356,10 +356,8 @@ class OutputFile:
         Where the bytes go.
     owned : bool
         Whether to close it.
-    commit : callable, optional
-        Puts a file that was written beside its place there, given the place.
-    discard : callable, optional
-        Removes a file that was written beside its place.
+    beside : Beside, optional
+        The file's other name, if it is written beside its place.
     """
 
     def __init__(
@@ -368,14 +366,13 @@ class OutputFile:
         file: IO[bytes],
         *,
         owned: bool = True,
-        commit: Callable[[str], None] | None = None,
-        discard: Callable[[], None] | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self.name = name
         self._file = file
         self._owned = owned
-        self._commit = commit
-        self._discard = discard
+        self._beside = beside
+        self._place: str | None = None  # where it is, once it is not beside any more
         # Where the next write goes in a local file; None where that is not for us to say.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
 
@@ -451,7 +448,7 @@ class OutputFile:
             return
         self.flush()
         try:
-            if self._commit is not None and isinstance(self._file, io.FileIO):
+            if self._beside is not None and isinstance(self._file, io.FileIO):
                 os.fsync(self._file.fileno())
             if self._owned:
                 self._file.close()
@@ -459,17 +456,91 @@ class OutputFile:
             raise self._named(error) from None
 
     def commit(self, name: str | None = None) -> None:
-        """Put a finished file that was written beside its place there, under `name` if given."""
-        if self._commit is not None:
-            self._commit(name or self.name)
+        """Put a finished file that was written beside its place there, under `name` if given.
+
+        Twice is fine.
+        """
+        if self._beside is not None and self._place is None:
+            place = name or self.name
+            self._beside.move_to(place)
+            self._place = place
+
+    def replaces(self, name: str) -> bool:
+        """Whether :meth:`commit` would put it in the place of another."""
+        return self._beside is not None and self._beside.is_taken(name)
+
+    def take_back(self) -> None:
+        """Undo :meth:`commit`: the file is beside its place again, which is empty."""
+        if self._beside is not None and self._place is not None:
+            self._beside.move_back(self._place)
+            self._place = None
 
     def abandon(self) -> None:
-        """Close the file; if it was written beside its place, remove it."""
+        """Close the file; if it was written beside its place, and is there still, remove it."""
         if self._owned:
             with contextlib.suppress(OSError):
                 self._file.close()
-        if self._discard is not None:
-            self._discard()
+        if self._beside is not None:
+            self._beside.remove()
+
+
+class Beside(Protocol):
+    """The name of a file that is written beside its place."""
+
+    def is_taken(self, place: str) -> bool:
+        """Whether there is a file at `place`."""
+
+    def move_to(self, place: str) -> None:
+        """Put the file at `place`; what was there is gone."""
+
+    def move_back(self, place: str) -> None:
+        """Give the file at `place` its other name again."""
+
+    def remove(self) -> None:
+        """Remove the file if it has this name."""
+
+
+class _LocalBeside:
+    def __init__(self, temporary: str) -> None:
+        self._temporary = temporary
+
+    def is_taken(self, place: str) -> bool:
+        return os.path.lexists(os.path.realpath(place))
+
+    def move_to(self, place: str) -> None:
+        os.replace(self._temporary, os.path.realpath(place))
+        _sync_directory(os.path.dirname(self._temporary))
+
+    def move_back(self, place: str) -> None:
+        os.replace(os.path.realpath(place), self._temporary)
+
+    def remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self._temporary)
+
+
+class _RemoteBeside:
+    def __init__(self, filesystem: Any, temporary: str) -> None:
+        self._filesystem = filesystem
+        self._temporary = temporary
+
+    def is_taken(self, place: str) -> bool:
+        return bool(self._filesystem.exists(_path_of(place)))
+
+    def move_to(self, place: str) -> None:
+        self._filesystem.mv(self._temporary, _path_of(place))
+
+    def move_back(self, place: str) -> None:
+        self._filesystem.mv(_path_of(place), self._temporary)
+
+    def remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._filesystem.rm(self._temporary)
+
+
+def _path_of(url: str) -> str:
+    path: str = _fsspec().core.url_to_fs(url)[1]
+    return path
 
 
 def open_output(
@@ -538,14 +609,6 @@ def _beside(name: str) -> OutputFile:
     directory, base = os.path.split(place)
     temporary = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
 
-    def commit(final: str) -> None:
-        os.replace(temporary, os.path.realpath(final))
-        _sync_directory(directory)
-
-    def discard() -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-
     try:
         file = cast("IO[bytes]", io.FileIO(temporary, "xb"))
     except OSError as error:
@@ -553,17 +616,19 @@ def _beside(name: str) -> OutputFile:
     if mode is not None:  # as if the old file had been written to
         with contextlib.suppress(OSError):
             os.chmod(temporary, stat.S_IMODE(mode))
-    return OutputFile(name, file, commit=commit, discard=discard)
+    return OutputFile(name, file, beside=_LocalBeside(temporary))
 
 
 def _sync_directory(path: str) -> None:
     """Make a new name in a directory as durable as the file's content, where that can be done."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     with contextlib.suppress(OSError):
-        os.fsync(directory)
-    os.close(directory)
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 def _remote_output(url: str, *, atomic: bool) -> OutputFile:
@@ -573,11 +638,5 @@ def _remote_output(url: str, *, atomic: bool) -> OutputFile:
     directory, _, base = path.rpartition("/")
     temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
 
-    def commit(final: str) -> None:
-        filesystem.mv(temporary, _fsspec().core.url_to_fs(final)[1])
-
-    def discard() -> None:
-        with contextlib.suppress(FileNotFoundError):
-            filesystem.rm(temporary)
-
-    return OutputFile(url, filesystem.open(temporary, "wb"), commit=commit, discard=discard)
+    beside = _RemoteBeside(filesystem, temporary)
+    return OutputFile(url, filesystem.open(temporary, "wb"), beside=beside)

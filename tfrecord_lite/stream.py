@@ -302,6 +302,14 @@ class RecordSink:
         """Put the finished file in its place, if it was written beside it."""
         self._file.commit(name)
 
+    def replaces(self, name: str) -> bool:
+        """Whether :meth:`commit` would put the file in the place of another."""
+        return self._file.replaces(name)
+
+    def take_back(self) -> None:
+        """Undo :meth:`commit`."""
+        self._file.take_back()
+
     def abandon(self) -> None:
         """Close the file without the pending records; remove it if it was beside its place.
 

@@ -3,7 +3,7 @@
 :class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8), and adds
 appending, and replacing a file only when the new one is complete.
 :class:`ShardedTFRecordWriter` writes the shards of a data set, which appear
-complete or not at all.
+when all are complete.
 
 How large shards should be: for N hosts that read in parallel, 10 x N files,
 each of 100 MB or more (10 MB at the least), so that every host has several
@@ -275,7 +275,7 @@ def _rewrite_whole_records(path: Source, options: CompressionType) -> int:
 
 
 class ShardedTFRecordWriter:
-    """Write records to many files, which appear complete or not at all.
+    """Write records to many files, which appear when all are complete.
 
     Parameters
     ----------
@@ -307,7 +307,10 @@ class ShardedTFRecordWriter:
     -----
     All files are written beside their places, with hidden names, and renamed by
     :meth:`close` when every one is on the disk. Leaving the ``with`` block by an
-    error removes them. How large shards should be: see the head of this module.
+    error removes them. If a rename fails, those before it are undone, and
+    :meth:`close` can be called again; but a file that took the place of an older
+    one stays. A machine that stops amid the renames leaves some of the files.
+    How large shards should be: see the head of this module.
 
     Examples
     --------
@@ -329,7 +332,8 @@ class ShardedTFRecordWriter:
         bytes_per_shard: int | None = None,
     ) -> None:
         self.paths: list[str] = []
-        self._is_open = False
+        self._is_open = False  # to records
+        self._is_done = True
         self._pattern = os.fspath(pattern)
         self._options = options
         self._bytes_per_shard = bytes_per_shard
@@ -340,7 +344,7 @@ class ShardedTFRecordWriter:
         names = self._check_pattern(num_shards)
         self._buffer_bytes = _SHARD_BUFFERS_BYTES // max(len(names), 1)
         self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
-        self._is_open = True
+        self._is_open, self._is_done = True, False
         try:
             for name in names:
                 self._open_shard(name)
@@ -401,18 +405,32 @@ class ShardedTFRecordWriter:
 
     def close(self) -> None:
         """Finish all files, then put each in its place. Twice is fine."""
-        if not self._is_open:
+        if self._is_done:
             return
         for sink in self._sinks:
             sink.finish()
-        self.paths = shard_names(self._pattern, len(self._sinks)) or []
-        for sink, name in zip(self._sinks, self.paths, strict=True):
-            sink.commit(name)
         self._is_open = False
+        paths = shard_names(self._pattern, len(self._sinks)) or []
+        self._place_all(paths)
+        self.paths, self._is_done = paths, True
+
+    def _place_all(self, paths: list[str]) -> None:
+        """Put each file in its place; all of them, or none where nothing was before."""
+        new: list[RecordSink] = []
+        try:
+            for sink, path in zip(self._sinks, paths, strict=True):
+                if not sink.replaces(path):
+                    new.append(sink)
+                sink.commit(path)
+        except BaseException:
+            for sink in reversed(new):
+                with contextlib.suppress(OSError):  # the first error is the one to tell
+                    sink.take_back()
+            raise
 
     def abandon(self) -> None:
         """Remove what was written; nothing appears."""
-        self._is_open = False
+        self._is_open, self._is_done = False, True
         for sink in self._sinks:
             sink.abandon()
 
@@ -427,7 +445,7 @@ class ShardedTFRecordWriter:
         traceback: TracebackType | None,
     ) -> None:
         """Close; after an error, remove what was written."""
-        if kind is not None and self._is_open:
+        if kind is not None and not self._is_done:
             self.abandon()
         try:
             self.close()
@@ -437,7 +455,7 @@ class ShardedTFRecordWriter:
 
     def __del__(self) -> None:
         """Remove the files of a writer that was forgotten."""
-        if self._is_open and all(sink.belongs_here for sink in self._sinks):
+        if not self._is_done and all(sink.belongs_here for sink in self._sinks):
             text = f"the shards of {self._pattern} were not closed"
             try:
                 warnings.warn(text, ResourceWarning, 2, source=self)
