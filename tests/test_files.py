@@ -368,6 +368,27 @@ class TestFileObjects:
         file.close()
 
 
+    @pytest.mark.parametrize("kind", ["path", "object", "pipe"])
+    @pytest.mark.parametrize("n_peeked", [0, 5, 1000])
+    @pytest.mark.parametrize("n_bytes", [0, 3, 20, len(STREAM), 10_000_000])
+    def test_bytes_are_skipped(self, path: Path, kind: str, n_peeked: int, n_bytes: int) -> None:
+        sources: dict[str, Any] = {
+            "path": path,
+            "object": io.BytesIO(STREAM),
+            "pipe": Pipe(STREAM, 2),
+        }
+        file = open_input(sources[kind])
+        file.peek(n_peeked)
+
+        file.skip(n_bytes)
+
+        out = b""
+        while data := file.read(7):
+            out += data
+        assert out == STREAM[n_bytes:]
+        file.close()
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """Serve `tmp_path` over HTTP; return its URL."""

@@ -1127,6 +1127,14 @@ class TestShards:
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
+    @pytest.mark.parametrize("wrong", ["2", 2.5, b"2", [2]])
+    @pytest.mark.parametrize("argument", ["num_shards", "bytes_per_shard"])
+    def test_numbers_are_whole_numbers(self, tmp_path: Path, argument: str, wrong: Any) -> None:
+        with pytest.raises(TypeError, match=argument):
+            ShardedTFRecordWriter(tmp_path / "a{shard}", **{argument: wrong})
+
+        assert names_in(tmp_path) == []
+
     @pytest.fixture
     def memory(self) -> Iterator[Any]:
         fsspec = pytest.importorskip("fsspec")

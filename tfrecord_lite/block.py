@@ -153,6 +153,21 @@ class Block:
             return blocks[0]
         if not blocks:
             return cls.from_records([])
+        return cls._joined(blocks)
+
+    def copy(self) -> Block:
+        """Return the same records in as much memory as they take.
+
+        Returns
+        -------
+        Block
+            Owns its memory, where this one may keep alive a buffer that it shares.
+        """
+        return self._joined([self]) if len(self) else self.from_records([])
+
+    @classmethod
+    def _joined(cls, blocks: Sequence[Block]) -> Block:
+        """Copy blocks that are not empty into one."""
         starts = [int(block.offsets.min()) for block in blocks]
         stops = [int((block.offsets + block.lengths).max()) for block in blocks]
         parts = [b.data[lo:hi] for b, lo, hi in zip(blocks, starts, stops, strict=True)]

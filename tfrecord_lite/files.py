@@ -53,6 +53,7 @@ Sources: TypeAlias = "Source | Iterable[Source]"
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
+_PIECE_BYTES = 1024 * 1024
 _PATTERN = re.compile(r"[*?\[]")
 
 
@@ -215,6 +216,9 @@ class InputFile(Protocol):
     def peek(self, n_bytes: int) -> bytes:
         """Return the next bytes, fewer only at the end of the file, without taking them."""
 
+    def skip(self, n_bytes: int) -> None:
+        """Pass over the next bytes; to behind the end of the file, if it has fewer."""
+
     def remaining(self) -> int:
         """Return how many bytes follow, unless the file was cut; 0 if that is not known."""
 
@@ -248,6 +252,9 @@ class _LocalInput:
 
     def peek(self, n_bytes: int) -> bytes:
         return os.pread(self._file.fileno(), n_bytes, self._offset)
+
+    def skip(self, n_bytes: int) -> None:
+        self._offset += n_bytes
 
     def remaining(self) -> int:
         if self._size <= self._offset:
@@ -301,6 +308,13 @@ class _ObjectInput:
                 break
             self._ahead += more
         return self._ahead[:n_bytes]
+
+    def skip(self, n_bytes: int) -> None:
+        while n_bytes and (self._ahead or not self.rewindable):
+            data = self.read(min(n_bytes, _PIECE_BYTES))
+            n_bytes = n_bytes - len(data) if data else 0
+        if n_bytes:
+            self._file.seek(n_bytes, io.SEEK_CUR)
 
     def remaining(self) -> int:
         return 0

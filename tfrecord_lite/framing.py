@@ -179,6 +179,10 @@ class FrameDecoder:
         """Bytes of data of the record that has come in in part; 0 if not known."""
         return self._next_length or 0
 
+    def begin_at(self, offset: int, n_records: int) -> None:
+        """Say that the first bytes of the stream, and the records in them, do not come in."""
+        self._base, self._n_given = offset, n_records
+
     def writable(self, n_records: int | None = None) -> memoryview:
         """Return room for the next bytes of the stream.
 

@@ -45,6 +45,7 @@ BUFFER_BYTES = 1024 * 1024
 _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
 
+_SKIP_BYTES = 64 * 1024
 
 _BLOCK_RECORDS = 64
 """A block has room for so many records, unless a number is asked for."""
@@ -140,6 +141,35 @@ class RecordStream:
                 decoder.close()
                 return None
         return records
+
+    @property
+    def n_records(self) -> int:
+        """How many records were given out so far."""
+        return self._decoder.n_records
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the decompressed stream to the next record."""
+        return self._decoder.offset
+
+    def begin_at(self, offset: int, n_records: int) -> None:
+        """Go on at this offset of the stream, behind so many records; before anything is read.
+
+        What is passed over is not looked at: of an uncompressed file that can seek it
+        is not even read, and in any case it takes constant memory.
+
+        Raises
+        ------
+        DataLossError
+            If a compressed file is damaged before that place.
+        """
+        self._decoder.begin_at(offset, n_records)
+        if self._content is self._file:
+            self._file.skip(offset)
+            return
+        room = memoryview(bytearray(min(offset, _SKIP_BYTES)))
+        while offset and (n_bytes := self._content.readinto(room[:offset])):
+            offset -= n_bytes
 
     def skip_damage(self) -> int:
         """Go on behind the damage that was raised last, where a record can start again.

@@ -26,7 +26,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.files import local_size, name_of, open_output, shard_names
 from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.options import TFRecordOptions, whole_number
 from tfrecord_lite.stream import BUFFER_BYTES, RecordSink, RecordStream
 
 if TYPE_CHECKING:
@@ -302,6 +302,8 @@ class ShardedTFRecordWriter:
     InvalidArgumentError
         ``BAD_ARGUMENT`` if the pattern does not say where the shard's number goes,
         or not exactly one of `num_shards`, ``@`` and `bytes_per_shard` is given.
+    TypeError
+        If `num_shards` or `bytes_per_shard` is no whole number.
 
     Notes
     -----
@@ -336,6 +338,10 @@ class ShardedTFRecordWriter:
         self._is_done = True
         self._pattern = os.fspath(pattern)
         self._options = options
+        if num_shards is not None:
+            num_shards = whole_number("num_shards", num_shards)
+        if bytes_per_shard is not None:
+            bytes_per_shard = whole_number("bytes_per_shard", bytes_per_shard)
         self._bytes_per_shard = bytes_per_shard
         self._sinks: list[RecordSink] = []
         self._n_bytes = 0  # in the last shard
