@@ -367,7 +367,6 @@ class TestFileObjects:
         assert file.peek(5) == b""
         file.close()
 
-
     @pytest.mark.parametrize("kind", ["path", "object", "pipe"])
     @pytest.mark.parametrize("n_peeked", [0, 5, 1000])
     @pytest.mark.parametrize("n_bytes", [0, 3, 20, len(STREAM), 10_000_000])
