@@ -17,7 +17,14 @@ import pytest
 
 from tests import reference
 from tests.fakes import Bare, Pipe
-from tfrecord_lite import FailedPreconditionError, Reason, TFRecordReader, tf_record_iterator
+from tfrecord_lite import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    ShardedTFRecordWriter,
+    TFRecordReader,
+    tf_record_iterator,
+)
 from tfrecord_lite.files import expand, local_size, name_of, open_input, shard_names
 
 if TYPE_CHECKING:
@@ -184,7 +191,7 @@ class TestPatterns:
             ("a@2", None, ["a-00000-of-00002", "a-00001-of-00002"]),
             ("a@b@1.gz", None, ["a@b-00000-of-00001.gz"]),
             ("a@1/b@1", None, ["a@1/b-00000-of-00001"]),
-            ("a@100001", None, None),
+            ("a@00003", None, [f"a-{i:05d}-of-00003" for i in range(3)]),
             ("a{shard}", 2, ["a0", "a1"]),
             ("{shard:02d}/{num_shards}", 2, ["00/2", "01/2"]),
             ("a", None, None),
@@ -198,12 +205,24 @@ class TestPatterns:
     ) -> None:
         found = shard_names(pattern, num_shards)
 
-        if pattern == "a@100001":
-            assert found is not None
-            assert found[0] == "a-00000-of-100001"
-            assert found[-1] == "a-100000-of-100001"
-        else:
-            assert found == names
+        assert found == names
+
+    def test_as_many_shards_as_five_digits_can_number(self, tmp_path: Path) -> None:
+        found = shard_names("a@99999")
+
+        assert found is not None
+        assert (len(found), found[-1]) == (99_999, "a-99998-of-99999")
+        for pattern in ("a@100000", "a@20240131", "a@20240131.tfrecord", f"a@{10**30}"):
+            with pytest.raises(InvalidArgumentError, match="99,999") as caught:
+                TFRecordReader(tmp_path / pattern)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+            with pytest.raises(InvalidArgumentError):
+                ShardedTFRecordWriter(tmp_path / pattern)
+
+    def test_a_file_may_have_a_name_that_looks_like_many_shards(self, tmp_path: Path) -> None:
+        write_each(tmp_path, "backup@20240131")
+
+        assert list(TFRecordReader(tmp_path / "backup@20240131")) == [b"backup@20240131"]
 
 
 class TestFileObjects:
@@ -427,6 +446,13 @@ class TestURLs:
         assert list(TFRecordReader("memory://folder/*.tfrecord")) == [b"a", b"b", b"c"]
         with pytest.raises(FileNotFoundError):
             TFRecordReader("memory://folder/*.none")
+
+    def test_a_url_may_have_the_name_of_shards(self, memory: Any) -> None:
+        memory.pipe("/backup@20240131", STREAM)
+        memory.pipe("/a@2", STREAM)
+
+        assert list(TFRecordReader("memory://backup@20240131")) == ITEMS
+        assert list(TFRecordReader("memory://a@2")) == ITEMS
 
     def test_shards_of_urls_come_in_their_order(self, memory: Any) -> None:
         for i in 1, 0:

@@ -53,6 +53,7 @@ Sources: TypeAlias = "Source | Iterable[Source]"
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
+_MOST_SHARDS = 99_999
 _PIECE_BYTES = 1024 * 1024
 _PATTERN = re.compile(r"[*?\[]")
 
@@ -74,6 +75,12 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
     list of str, or None
         None if `pattern` has neither form.
 
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for more shards after an ``@`` than the five digits of their
+        names can number.
+
     Examples
     --------
     >>> shard_names("train@2.tfrecord")
@@ -86,6 +93,12 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
     if sharded is None:
         return None
     stem, suffix, count = sharded["stem"], sharded["suffix"], int(sharded["count"])
+    if count > _MOST_SHARDS:
+        detail = (
+            f"{sharded['count']} shards are more than the {_MOST_SHARDS:,} that five digits "
+            "can number, and there is no file of this very name"
+        )
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=pattern, detail=detail)
     return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
 
 
@@ -132,7 +145,8 @@ def expand(sources: Sources) -> list[Source]:
     ----------
     sources : source, or iterable of sources
         A path or URL may hold ``*``, ``?`` and ``[...]``, or name shards as
-        ``train@10``. A file that has exactly that name goes first.
+        ``train@10``. A file that has exactly that name goes first; a URL with an
+        ``@`` too.
 
     Returns
     -------
@@ -143,6 +157,8 @@ def expand(sources: Sources) -> list[Source]:
     ------
     FileNotFoundError
         If a pattern matches nothing, or nothing was given.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a number of shards above 99,999.
     TypeError
         For anything that is no path, URL or binary file object.
     """
@@ -177,7 +193,9 @@ def _matches(source: Source) -> list[Source]:
             detail = f"no file matches the pattern {path!r}"
             raise FileNotFoundError(detail)
         return list(matches)
-    return list(shard_names(path) or [path]) if _SHARDED.fullmatch(path) else [path]
+    if _SHARDED.fullmatch(path) and not (is_url and _is_remote_file(path)):
+        return list(shard_names(path) or [path])
+    return [path]
 
 
 def _fsspec() -> Any:
@@ -192,6 +210,11 @@ def _fsspec() -> Any:
 def _remote_glob(url: str) -> list[str]:
     filesystem, path = _fsspec().core.url_to_fs(url)
     return sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(path))
+
+
+def _is_remote_file(url: str) -> bool:
+    filesystem, path = _fsspec().core.url_to_fs(url)
+    return bool(filesystem.exists(path))
 
 
 def local_size(source: Source) -> int | None:

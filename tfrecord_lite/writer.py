@@ -380,6 +380,8 @@ class ShardedTFRecordWriter:
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         try:
             names = shard_names(self._pattern, 1 if by_bytes else num_shards)
+        except InvalidArgumentError:
+            raise
         except (AttributeError, LookupError, ValueError):  # of str.format
             names = None
         if not names or len(set(names)) < len(names):
