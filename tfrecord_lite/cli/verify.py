@@ -82,6 +82,7 @@ class _Findings:
 
     def add_damage(self, error: DataLossError, n_passed_over: int | None) -> None:
         """Count and print a damaged place; None if nothing readable follows it."""
+        error = inputs.worded(error)
         self.n_places += 1
         self.n_passed_over += n_passed_over or 0
         self.console.worsen(Status.DAMAGED)
