@@ -26,8 +26,9 @@ from tfrecord_lite import (
     Reason,
     TFRecordReader,
 )
-from tfrecord_lite.compression import CODECS, MEM_LEVEL, Inflated, Settings, codec_named, detect
+from tfrecord_lite.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
 from tfrecord_lite.framing import frame
+from tfrecord_lite.inflate import Inflated
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from tfrecord_lite import (
     TFRecordReader,
     tf_record_iterator,
 )
-from tfrecord_lite.files import expand, local_size, name_of, open_input, shard_names
+from tfrecord_lite.infile import open_input
+from tfrecord_lite.sources import expand, local_size, name_of, shard_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

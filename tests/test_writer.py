@@ -42,8 +42,8 @@ from tfrecord_lite import (
     tf_record_iterator,
 )
 from tfrecord_lite.compression import MEM_LEVEL
-from tfrecord_lite.files import OutputFile
 from tfrecord_lite.framing import frame
+from tfrecord_lite.outfile import OutputFile
 from tfrecord_lite.stream import RecordSink
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.sources import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tfrecord_lite.files import Source, Sources
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.sources import Source, Sources
 
 __all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
 

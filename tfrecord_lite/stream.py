@@ -18,9 +18,8 @@ import weakref
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.compression import Inflated, codec_named, detect
+from tfrecord_lite.compression import codec_named, detect
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
-from tfrecord_lite.files import name_of, open_input
 from tfrecord_lite.framing import (
     HEAD_BYTES,
     MAX_RECORD_BYTES,
@@ -29,13 +28,18 @@ from tfrecord_lite.framing import (
     frame,
     is_head,
 )
+from tfrecord_lite.infile import open_input
+from tfrecord_lite.inflate import Inflated
 from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.sources import name_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.compression import Call
-    from tfrecord_lite.files import InputFile, OutputFile, Source
+    from tfrecord_lite.infile import InputFile
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.sources import Source
 
 __all__ = ["BUFFER_BYTES", "RecordSink", "RecordStream"]
 

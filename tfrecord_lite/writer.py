@@ -24,17 +24,18 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files import local_size, name_of, open_output, shard_names
 from tfrecord_lite.framing import OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.outfile import open_output
+from tfrecord_lite.sources import local_size, name_of, shard_names
 from tfrecord_lite.stream import BUFFER_BYTES, RecordSink, RecordStream
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from tfrecord_lite.files import Source
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.sources import Source
 
 __all__ = ["ShardedTFRecordWriter", "TFRecordWriter"]
 

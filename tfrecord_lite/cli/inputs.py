@@ -11,15 +11,15 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.compression import CODECS
 from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
-from tfrecord_lite.files import expand, name_of
 from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.sources import expand, name_of
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.files import Source
+    from tfrecord_lite.sources import Source
 
 __all__ = ["add_arguments", "find", "for_each", "worded"]
 
