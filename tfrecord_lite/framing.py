@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite import crc32c
-from tfrecord_lite.block import SPARE_BYTES, Block, Span
+from tfrecord_lite.block import SPARE_BYTES, Block, Span, as_bytes_like
 from tfrecord_lite.crc_join import MAX_RUN_BYTES, run_matches
 from tfrecord_lite.errors import DataLossError, Reason
 
@@ -180,6 +180,10 @@ class FrameDecoder:
     def next_length(self) -> int:
         """Bytes of data of the record that has come in in part; 0 if not known."""
         return self._next_length or 0
+
+    def begin_at(self, offset: int, n_records: int) -> None:
+        """Say that the first bytes of the stream, and the records in them, do not come in."""
+        self._base, self._n_given = offset, n_records
 
     def writable(self, n_records: int | None = None) -> memoryview:
         """Return room for the next bytes of the stream.
@@ -604,20 +608,26 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
     Parameters
     ----------
     records : sequence of bytes-like, or Block
-        Neither copied more than once nor changed.
+        Neither copied more than once nor changed; see :meth:`Block.from_records`.
 
     Returns
     -------
     bytearray
         The frames; nothing before, between or behind them.
 
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a buffer that is not contiguous.
+    TypeError
+        For what is no buffer.
+
     Examples
     --------
     >>> bytes(frame([b""])).hex()
     '000000000000000029039807d8ea82a2'
     """
-    if isinstance(records, Block):
-        records = records.views()
+    records = records.views() if isinstance(records, Block) else as_bytes_like(records)
     n_records = len(records)
     lengths = np.fromiter(map(len, records), np.int64, n_records)  # type: ignore[arg-type]
     # One join copies all records and leaves room between them for a foot and the next head.

@@ -27,14 +27,14 @@ from tfrecord_lite.example.frames import columns_of_frame
 from tfrecord_lite.example.regular import regular
 from tfrecord_lite.example.storing import schema_of
 from tfrecord_lite.example.survey import ExampleSurvey
-from tfrecord_lite.files import is_file_object
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature, Schema, Summary
+from tfrecord_lite.sources import is_file_object
 
 if TYPE_CHECKING:
-    from tfrecord_lite.files import Sources
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.schema import Variable
+    from tfrecord_lite.sources import Sources
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
 

@@ -21,9 +21,9 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files import expand, is_file_object, name_of, position_of, seek_to
-from tfrecord_lite.framing import MAX_RECORD_BYTES
-from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.sources import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from tfrecord_lite.example.sequence_decode import SequenceRow
-    from tfrecord_lite.files import Source, Sources
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.sources import Source, Sources
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -153,9 +153,13 @@ class TFRecordReader:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `n_records` is not positive.
+        TypeError
+            If it is no whole number.
         DataLossError
             As for iteration, after a block of all records before the damage.
         """
+        if n_records is not None:
+            n_records = whole_number("n_records", n_records)
         if n_records is not None and n_records < 1:
             detail = f"n_records is {n_records}, expected 1 or more"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
@@ -264,25 +268,28 @@ class TFRecordReader:
                 yield message
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
-        empty = Block.from_records([])
-        started = empty  # too few records to be a block yet
+        parts: list[Block] = []  # too few records to be a block yet
+        n_started = 0
         try:
             for stream in self._streams():
                 while True:
-                    wanted = None if n_records is None else n_records - len(started)
+                    wanted = None if n_records is None else n_records - n_started
                     block = stream.next_block(wanted)
                     if block is None:
                         break
-                    started = Block.concat([started, block])
-                    if n_records is None or len(started) == n_records:
-                        whole, started = started, empty
+                    if len(block) == wanted or wanted is None:
+                        whole, parts, n_started = Block.concat([*parts, block]), [], 0
                         yield whole
+                    else:
+                        # The end of a file keeps no buffer of a megabyte alive.
+                        parts.append(block.copy())
+                        n_started += len(block)
         except Exception:
-            if len(started):
-                yield started
+            if parts:
+                yield Block.concat(parts)
             raise
-        if len(started):
-            yield started
+        if parts:
+            yield Block.concat(parts)
 
     def _streams(self) -> Iterator[RecordStream]:
         """Open one file after the other, and close each."""
@@ -351,7 +358,7 @@ class RecordIterator:
         self._compression = compression
         self._stream = RecordStream(path, compression)
         self._ready: Iterator[bytes] = iter(())
-        self._n_taken = 0
+        self._place = 0, 0  # when closed: the offset of the next record, and its number
 
     def __iter__(self) -> Self:
         """Return the iterator itself."""
@@ -369,7 +376,6 @@ class RecordIterator:
             it was only cut and has been completed since.
         """
         for record in self._ready:
-            self._n_taken += 1
             return record
         if self._stream is None:
             raise StopIteration
@@ -383,6 +389,8 @@ class RecordIterator:
         """Close the file; the next record is then StopIteration. Twice is fine."""
         if self._stream is not None:
             self._stream.close()
+            left = [len(record) + OVERHEAD_BYTES for record in self._ready]
+            self._place = self._stream.offset - sum(left), self._stream.n_records - len(left)
         self._stream = None
         self._ready = iter(())
 
@@ -394,23 +402,27 @@ class RecordIterator:
     def reopen(self) -> None:
         """Open the path again, after close, and go on behind the record returned last (R8).
 
+        That is, at the same offset in bytes, whatever is before it now.
+
         Raises
         ------
         FailedPreconditionError
             If the iterator is not closed.
+        DataLossError
+            If a compressed file is damaged before that place.
         """
         if self._stream is not None:
             detail = "the iterator is open; close it first"
             raise FailedPreconditionError(
                 Reason.UNSUPPORTED, source=self._stream.name, detail=detail
             )
-        self._stream = RecordStream(self._path, self._compression)
-        left = self._n_taken
-        while left:
-            block = self._stream.next_block(left)
-            if block is None:
-                break
-            left -= len(block)
+        stream = RecordStream(self._path, self._compression)
+        try:
+            stream.begin_at(*self._place)
+        except BaseException:
+            stream.close()
+            raise
+        self._stream = stream
 
 
 def tf_record_iterator(

@@ -3,7 +3,7 @@
 :class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8), and adds
 appending, and replacing a file only when the new one is complete.
 :class:`ShardedTFRecordWriter` writes the shards of a data set, which appear
-complete or not at all.
+when all are complete.
 
 How large shards should be: for N hosts that read in parallel, 10 x N files,
 each of 100 MB or more (10 MB at the least), so that every host has several
@@ -26,9 +26,10 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.example.writing import ExampleWriter
-from tfrecord_lite.files import local_size, name_of, open_output, shard_names
 from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.outfile import open_output
+from tfrecord_lite.sources import local_size, name_of, shard_names
 from tfrecord_lite.stream import BUFFER_BYTES, RecordSink, RecordStream
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.files import Source
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.sources import Source
 
 __all__ = ["ShardedTFRecordWriter", "TFRecordWriter"]
 
@@ -98,8 +99,9 @@ class TFRecordWriter(ExampleWriter):
     together; :meth:`flush` does it now. If a write fails (a full disk) the
     :class:`OSError` names the file, what was not written stays pending and
     can be tried again by :meth:`flush` or :meth:`close`, and the file ends where
-    the last whole write ended. The end of a ``with`` block tries once. Not
-    thread-safe.
+    the last whole write ended. A file object that is non-blocking and takes no
+    more at the moment is such a failure, a :class:`BlockingIOError`. The end of a
+    ``with`` block tries once. Not thread-safe.
 
     Examples
     --------
@@ -156,6 +158,7 @@ class TFRecordWriter(ExampleWriter):
             raise self._closed()
         data = record if type(record) is bytes else _as_bytes(record)
         if self._rows:
+            self._sink.check_process()
             self._rows.add_record(data)
             if self._rows.is_full:
                 self._put_rows()
@@ -165,6 +168,7 @@ class TFRecordWriter(ExampleWriter):
     def _check_open(self) -> None:
         if self._sink is None:
             raise self._closed()
+        self._sink.check_process()
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
         if self._sink is None:
@@ -225,13 +229,16 @@ class TFRecordWriter(ExampleWriter):
         sink, self._sink = self._sink, None
         if sink is None or not sink.belongs_here:
             return
-        warnings.warn(f"the writer of {self._name} was not closed", ResourceWarning, 2, source=self)
-        if self._atomic:
-            sink.abandon()
-            return
-        if self._rows:
-            _put_into(sink, self._rows.take())
-        sink.finish()
+        text = f"the writer of {self._name} was not closed"
+        try:
+            warnings.warn(text, ResourceWarning, 2, source=self)
+        finally:  # a warning may be an error
+            if self._atomic:
+                sink.abandon()
+            else:
+                if self._rows:
+                    _put_into(sink, self._rows.take())
+                sink.finish()
 
 
 def _put_into(sink: RecordSink, records: Sequence[Buffer] | Block) -> None:
@@ -307,7 +314,7 @@ def _rewrite_whole_records(path: Source, options: CompressionType) -> int:
 
 
 class ShardedTFRecordWriter(ExampleWriter):
-    """Write records to many files, which appear complete or not at all.
+    """Write records to many files, which appear when all are complete.
 
     Parameters
     ----------
@@ -334,12 +341,17 @@ class ShardedTFRecordWriter(ExampleWriter):
     InvalidArgumentError
         ``BAD_ARGUMENT`` if the pattern does not say where the shard's number goes,
         or not exactly one of `num_shards`, ``@`` and `bytes_per_shard` is given.
+    TypeError
+        If `num_shards` or `bytes_per_shard` is no whole number.
 
     Notes
     -----
     All files are written beside their places, with hidden names, and renamed by
     :meth:`close` when every one is on the disk. Leaving the ``with`` block by an
-    error removes them. How large shards should be: see the head of this module.
+    error removes them. If a rename fails, those before it are undone, and
+    :meth:`close` can be called again; but a file that took the place of an older
+    one stays. A machine that stops amid the renames leaves some of the files.
+    How large shards should be: see the head of this module.
 
     Examples
     --------
@@ -361,9 +373,14 @@ class ShardedTFRecordWriter(ExampleWriter):
         bytes_per_shard: int | None = None,
     ) -> None:
         self.paths: list[str] = []
-        self._is_open = False
+        self._is_open = False  # to records
+        self._is_done = True
         self._pattern = os.fspath(pattern)
         self._options = options
+        if num_shards is not None:
+            num_shards = whole_number("num_shards", num_shards)
+        if bytes_per_shard is not None:
+            bytes_per_shard = whole_number("bytes_per_shard", bytes_per_shard)
         self._bytes_per_shard = bytes_per_shard
         self._sinks: list[RecordSink] = []
         self._n_bytes = 0  # in the last shard
@@ -372,7 +389,7 @@ class ShardedTFRecordWriter(ExampleWriter):
         names = self._check_pattern(num_shards)
         self._buffer_bytes = _SHARD_BUFFERS_BYTES // max(len(names), 1)
         self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
-        self._is_open = True
+        self._is_open, self._is_done = True, False
         try:
             for name in names:
                 self._open_shard(name)
@@ -402,6 +419,8 @@ class ShardedTFRecordWriter(ExampleWriter):
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         try:
             names = shard_names(self._pattern, 1 if by_bytes else num_shards)
+        except InvalidArgumentError:
+            raise
         except (AttributeError, LookupError, ValueError):  # of str.format
             names = None
         if not names or len(set(names)) < len(names):
@@ -417,9 +436,11 @@ class ShardedTFRecordWriter(ExampleWriter):
 
     def write(self, record: bytes | bytearray | str) -> None:
         """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
-        self._check_open()
+        if not self._is_open:
+            raise self._closed()
         data = record if type(record) is bytes else _as_bytes(record)
         if self._rows:
+            self._sinks[0].check_process()
             self._rows.add_record(data)
             if self._rows.is_full:
                 self._put_rows()
@@ -428,7 +449,11 @@ class ShardedTFRecordWriter(ExampleWriter):
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise FailedPreconditionError(Reason.CLOSED, source=self._pattern)
+            raise self._closed()
+        self._sinks[0].check_process()
+
+    def _closed(self) -> FailedPreconditionError:
+        return FailedPreconditionError(Reason.CLOSED, source=self._pattern)
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
         if isinstance(records, Block):
@@ -466,19 +491,33 @@ class ShardedTFRecordWriter(ExampleWriter):
 
     def close(self) -> None:
         """Finish all files, then put each in its place. Twice is fine."""
-        if not self._is_open:
+        if self._is_done:
             return
         self._put_rows()
         for sink in self._sinks:
             sink.finish()
-        self.paths = shard_names(self._pattern, len(self._sinks)) or []
-        for sink, name in zip(self._sinks, self.paths, strict=True):
-            sink.commit(name)
         self._is_open = False
+        paths = shard_names(self._pattern, len(self._sinks)) or []
+        self._place_all(paths)
+        self.paths, self._is_done = paths, True
+
+    def _place_all(self, paths: list[str]) -> None:
+        """Put each file in its place; all of them, or none where nothing was before."""
+        new: list[RecordSink] = []
+        try:
+            for sink, path in zip(self._sinks, paths, strict=True):
+                if not sink.replaces(path):
+                    new.append(sink)
+                sink.commit(path)
+        except BaseException:
+            for sink in reversed(new):
+                with contextlib.suppress(OSError):  # the first error is the one to tell
+                    sink.take_back()
+            raise
 
     def abandon(self) -> None:
         """Remove what was written; nothing appears."""
-        self._is_open = False
+        self._is_open, self._is_done = False, True
         for sink in self._sinks:
             sink.abandon()
 
@@ -493,7 +532,7 @@ class ShardedTFRecordWriter(ExampleWriter):
         traceback: TracebackType | None,
     ) -> None:
         """Close; after an error, remove what was written."""
-        if kind is not None and self._is_open:
+        if kind is not None and not self._is_done:
             self.abandon()
         try:
             self.close()
@@ -503,8 +542,9 @@ class ShardedTFRecordWriter(ExampleWriter):
 
     def __del__(self) -> None:
         """Remove the files of a writer that was forgotten."""
-        if self._is_open and all(sink.belongs_here for sink in self._sinks):
-            warnings.warn(
-                f"the shards of {self._pattern} were not closed", ResourceWarning, 2, source=self
-            )
-            self.abandon()
+        if not self._is_done and all(sink.belongs_here for sink in self._sinks):
+            text = f"the shards of {self._pattern} were not closed"
+            try:
+                warnings.warn(text, ResourceWarning, 2, source=self)
+            finally:  # a warning may be an error
+                self.abandon()

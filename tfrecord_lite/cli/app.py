@@ -43,6 +43,10 @@ class _Parser(argparse.ArgumentParser):
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**settings, allow_abbrev=False)  # type: ignore[arg-type]
 
+    def print_help(self, file: object = None) -> None:
+        """Write the help to standard output, or fail if that cannot be done."""
+        _print(self.format_help().rstrip("\n"))
+
     def error(self, message: str) -> NoReturn:
         """End the run with one line."""
         self.exit(Status.FAILED, f"tfrecord: {message} (see {self.prog} --help)\n")
@@ -57,8 +61,14 @@ class _Version(argparse.Action):
             number = version("tfrecord-numpy")
         except PackageNotFoundError:
             number = "(not installed)"
-        print(f"tfrecord-numpy {number}")
+        _print(f"tfrecord-numpy {number}")
         parser.exit()
+
+
+def _print(text: str) -> None:
+    console = Console()
+    console.say(text)
+    console.flush()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,9 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit
         With status 2 for wrong arguments, and 0 after the help or the version.
     """
-    args = _parser().parse_args(arguments)
     console = Console()
     try:
+        args = _parser().parse_args(arguments)
         args.run(args, console)
         console.flush()
     except OutputError as error:

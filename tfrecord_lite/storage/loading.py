@@ -15,10 +15,10 @@ from tfrecord_lite.example.originals import is_raw
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.storing import restore
 from tfrecord_lite.example.survey import refuse_sequences
-from tfrecord_lite.files import expand, name_of
 from tfrecord_lite.inference import infer_schema
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema, kind_of
+from tfrecord_lite.sources import expand, name_of
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.structure import rebuild
 from tfrecord_lite.storage.widening import Conflict, widened
@@ -26,8 +26,8 @@ from tfrecord_lite.storage.widening import Conflict, widened
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.files import Source, Sources
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.sources import Source, Sources
     from tfrecord_lite.storage.structure import Structure
 
     SchemaPath = str | os.PathLike[str] | Schema | None

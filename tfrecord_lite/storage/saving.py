@@ -13,7 +13,7 @@ from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.frames import columns_of_frame
 from tfrecord_lite.example.regular import regular
 from tfrecord_lite.example.storing import schema_of
-from tfrecord_lite.files import remove
+from tfrecord_lite.outfile import remove
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.rows import Batches, row_batches
 from tfrecord_lite.storage.structure import flatten

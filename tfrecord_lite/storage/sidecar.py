@@ -20,13 +20,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files import name_of, open_input, open_output
 from tfrecord_lite.foreign import superserial, tfds
+from tfrecord_lite.infile import open_input
+from tfrecord_lite.outfile import open_output
 from tfrecord_lite.schema import Schema
+from tfrecord_lite.sources import name_of
 from tfrecord_lite.storage.structure import checked, is_plain
 
 if TYPE_CHECKING:
-    from tfrecord_lite.files import OutputFile
+    from tfrecord_lite.outfile import OutputFile
     from tfrecord_lite.storage.structure import Structure
 
     Path = str | os.PathLike[str]
@@ -160,7 +162,7 @@ def write(path: Path, schema: Schema, structure: Structure) -> OutputFile:
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     file = open_output(name_of(path), atomic=True)
     try:
-        file.write(text.encode())
+        file.write([text.encode()])
         file.finish()
     except BaseException:
         file.abandon()
