@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
@@ -301,8 +302,13 @@ class TestProcess:
             process.stdin.write(bytes(frame([b"one"])))
             process.stdin.flush()
             assert process.stdout.readline() == b"record 0: text, 3 bytes\n"
-            process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
+            for _ in range(10):
+                # Once more, if it came just before a read that then waits.
+                process.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(5)
+                    break
+            assert process.returncode == 130
             assert process.stderr.read() == b""
 
     def test_a_terminal_that_knows_ascii_only_gets_escapes(self, tmp_path: Path) -> None:
