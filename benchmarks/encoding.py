@@ -19,7 +19,7 @@ from dataclasses import asdict
 
 from benchmarks.columns import _RATE_HEAD, Contender, Rate, _print_table, _rate_cells, _take_turns
 from benchmarks.encoders import N_RECORDS
-from benchmarks.records import _say, _setting
+from benchmarks.records import say, setting
 
 _COLUMNS = {"tabular": 20.0, "embeddings": 20.0, "tokens": 2.0, "images": 2.0}
 _ROWS = {
@@ -36,7 +36,7 @@ def columns(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     """Compare columns to messages with rows to messages."""
     rows = []
     for name, target in _COLUMNS.items():
-        _say(f"from columns: {name}")
+        say(f"from columns: {name}")
         common = {"name": name, "n_records": max(int(N_RECORDS[name] * scale), 1)}
         theirs = {"what": "encode_tensorflow", "form": "values", "writes": False} | common
         contenders = [Contender("TensorFlow", theirs)] if with_tensorflow else []
@@ -50,7 +50,7 @@ def dicts(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     """Compare writing a dictionary a record."""
     rows = []
     for (name, form), target in _ROWS.items():
-        _say(f"a dict a record: {name}, {form}")
+        say(f"a dict a record: {name}, {form}")
         common = {"name": name, "form": form, "n_records": max(int(N_RECORDS[name] * scale), 1)}
         theirs = {"what": "encode_tensorflow", "writes": True} | common
         contenders = [Contender("TensorFlow", theirs)] if with_tensorflow else []
@@ -72,7 +72,7 @@ def main() -> None:
     scale, rounds = arguments.scale, arguments.rounds
     with_tensorflow = importlib.util.find_spec("tensorflow") is not None
     if not with_tensorflow:
-        _say("TensorFlow is not installed here; measuring this package alone")
+        say("TensorFlow is not installed here; measuring this package alone")
 
     rates: list[Rate] = []
     if "columns" in arguments.only:
@@ -80,12 +80,12 @@ def main() -> None:
     if "dicts" in arguments.only:
         rates += dicts(scale, rounds, with_tensorflow=with_tensorflow)
 
-    setting = _setting(rounds, scale)
+    conditions = setting(rounds, scale)
     if arguments.json:
         rows = [asdict(row) | {"met": row.met} for row in rates]
-        print(json.dumps({"setting": setting, "rates": rows}, indent=2))
+        print(json.dumps({"setting": conditions, "rates": rows}, indent=2))
         return
-    print(", ".join(f"{name} {value}" for name, value in setting.items()))
+    print(", ".join(f"{name} {value}" for name, value in conditions.items()))
     _print_table(_RATE_HEAD, rates, _rate_cells)
 
 

@@ -15,7 +15,7 @@ import json
 from dataclasses import asdict
 
 from benchmarks.columns import _RATE_HEAD, Contender, Rate, _print_table, _rate_cells, _take_turns
-from benchmarks.records import _say, _setting
+from benchmarks.records import say, setting
 
 _TARGET = 3.0
 
@@ -37,7 +37,7 @@ def tensors(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     """Compare what parses serialised tensors."""
     rows = []
     for name, (shape, full, is_usual) in _TENSORS.items():
-        _say(f"tensors: {name}: {rounds} rounds")
+        say(f"tensors: {name}: {rounds} rounds")
         n = max(int(full * scale), 1)
         forms = {"objects": "array of bytes", "column": "BytesColumn"} if is_usual else {}
         common = {"shape": shape, "n": n, "form": "objects" if is_usual else "listed"}
@@ -61,7 +61,7 @@ def raw(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     """Compare what decodes raw numbers."""
     rows = []
     for name, (n_bytes, full, fixed) in _RAW.items():
-        _say(f"raw: {name}: {rounds} rounds")
+        say(f"raw: {name}: {rounds} rounds")
         common = {"n_bytes": n_bytes, "n": max(int(full * scale), 1), "fixed": fixed}
         contenders = []
         if with_tensorflow:
@@ -96,19 +96,19 @@ def main() -> None:
     scale, rounds = arguments.scale, arguments.rounds
     with_tensorflow = importlib.util.find_spec("tensorflow") is not None
     if not with_tensorflow:
-        _say("TensorFlow is not installed here; measuring this package alone")
+        say("TensorFlow is not installed here; measuring this package alone")
 
     rates = [
         row
         for section in arguments.only
         for row in sections[section](scale, rounds, with_tensorflow=with_tensorflow)
     ]
-    setting = _setting(rounds, scale)
+    conditions = setting(rounds, scale)
     if arguments.json:
         rows = [asdict(row) | {"met": row.met} for row in rates]
-        print(json.dumps({"setting": setting, "rates": rows}, indent=2))
+        print(json.dumps({"setting": conditions, "rates": rows}, indent=2))
         return
-    print(", ".join(f"{name} {value}" for name, value in setting.items()))
+    print(", ".join(f"{name} {value}" for name, value in conditions.items()))
     _print_table(_RATE_HEAD, rates, _rate_cells)
 
 

@@ -26,7 +26,7 @@ from tfrecord_lite.sources import (
 if TYPE_CHECKING:
     from tfrecord_lite.sources import Source
 
-__all__ = ["Beside", "OutputFile", "open_output"]
+__all__ = ["Beside", "OutputFile", "open_output", "remove"]
 
 
 class OutputFile:
