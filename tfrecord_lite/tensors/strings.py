@@ -115,7 +115,7 @@ class Objects:
         """Copy as many bytes of each, from a place on, end to end; each must have them."""
         n, stop = len(self.items), start + n_bytes
         width = len(self.items[0]) if n else 0
-        if width < _WIDE_BYTES and all(len(item) == width for item in self.items):
+        if width < _WIDE_BYTES and set(map(len, self.items)) <= {width}:
             whole = np.frombuffer(bytearray().join(self.items), np.uint8)
             return np.ascontiguousarray(whole.reshape(n, width)[:, start:stop]).reshape(-1)
         # NumPy asks for large pages, a bytearray does not; faulting in small ones costs
@@ -128,7 +128,7 @@ class Objects:
 
     def padded(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         """Copy the first bytes of each end to end; zeros follow one that is shorter."""
-        if all(len(item) >= n_bytes for item in self.items):
+        if min(map(len, self.items), default=0) >= n_bytes:
             return self.joined(0, n_bytes)
         parts = [item[:n_bytes].ljust(n_bytes, b"\0") for item in self.items]
         return np.frombuffer(bytearray().join(parts), np.uint8)
