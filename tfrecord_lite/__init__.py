@@ -19,6 +19,7 @@ from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+    from tfrecord_lite.events import find_runs, follow_events, read_events
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
     from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
@@ -81,11 +82,14 @@ __all__ = [
     "decode_image",
     "decode_raw",
     "encode_image",
+    "find_runs",
+    "follow_events",
     "image_row",
     "parse_example",
     "parse_single_example",
     "parse_tensor",
     "parse_tensors",
+    "read_events",
     "serialize_tensor",
     "tf_record_iterator",
 ]
@@ -94,6 +98,7 @@ __all__ = [
 # needs neither the engine nor the protobuf runtime.
 _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
+    "events": ("find_runs", "follow_events", "read_events"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "integrations.image": ("decode_image", "encode_image", "image_row"),
