@@ -25,6 +25,8 @@ FAMILIES = {
     "V": 2,
     "Z": 6,
     "G": 8,
+    "D": 6,
+    "T": 8,
 }
 """How many rules each family has."""
 

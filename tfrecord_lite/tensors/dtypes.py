@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,15 @@ from tfrecord_lite.schema.kinds import numpy_dtype
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["STRING", "TYPES", "TensorType", "from_bytes", "tensor_type", "type_of_number"]
+__all__ = [
+    "STRING",
+    "TYPES",
+    "TensorType",
+    "check_shape",
+    "from_bytes",
+    "tensor_type",
+    "type_of_number",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,9 @@ _UNSUPPORTED = {
 }
 _FIRST_REF, _LAST_REF = 101, 133
 
+_MOST_DIMS = 64
+_MOST_BYTES = 2**63 - 1
+
 # Names and Python types that mean something else to NumPy, or nothing at all.
 _WORDS: dict[Any, str] = {
     "half": "float16",
@@ -180,6 +192,21 @@ def tensor_type(given: object) -> TensorType:
     if name not in _BY_NAME:
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=f"no tensors of {name} here")
     return _BY_NAME[name]
+
+
+def check_shape(shape: tuple[int, ...], item_bytes: int) -> None:
+    """Refuse a shape that no array of NumPy can have, empty or not.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_SHAPE`` for negative sizes, more than 64 dimensions, or more bytes than can be
+        counted.
+    """
+    largest = prod(size for size in shape if size) * item_bytes
+    if len(shape) > _MOST_DIMS or min(shape, default=0) < 0 or largest > _MOST_BYTES:
+        text = f"{len(shape)} dimensions" if len(shape) > _MOST_DIMS else f"{list(shape)}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=f"no array can be of {text}")
 
 
 def from_bytes(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.tensors.dtypes import TensorType, from_bytes, tensor_type
+from tfrecord_lite.tensors.dtypes import TensorType, check_shape, from_bytes, tensor_type
 from tfrecord_lite.tensors.strings import as_strings
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def decode_raw(
         and for a size that is not a whole number of values (rule D2); ``UNSUPPORTED`` for
         another dtype (rules D3, D6); ``BAD_ARGUMENT`` for a `fixed_length` that is not
         positive or not a whole number of values, and for an `out_type` with a byte order
-        of its own; ``BAD_SHAPE`` for nested lists of several lengths.
+        of its own; ``BAD_SHAPE`` for nested lists of several lengths, or an array of 64
+        dimensions.
     TypeError
         For what is not bytes, no dtype, no integer or no bool.
     ImportError
@@ -89,12 +90,12 @@ def decode_raw(
     strings = as_strings(input_bytes)
     if fixed_length is None:
         n_bytes = _common_length(strings, kind)
-        raw = strings.joined(0, n_bytes)
     else:
         n_bytes = _checked_length(fixed_length, kind)
-        raw = strings.padded(n_bytes)
-    values = from_bytes(raw, kind, little_endian=bool(little_endian))
-    return values.reshape(*strings.shape, n_bytes // kind.dtype.itemsize)
+    shape = (*strings.shape, n_bytes // kind.dtype.itemsize)
+    check_shape(shape, kind.dtype.itemsize)
+    raw = strings.joined(0, n_bytes) if fixed_length is None else strings.padded(n_bytes)
+    return from_bytes(raw, kind, little_endian=bool(little_endian)).reshape(shape)
 
 
 def _checked_type(out_type: object, allowed: set[str]) -> TensorType:

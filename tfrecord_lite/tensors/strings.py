@@ -62,6 +62,12 @@ def _is_nested(item: object) -> bool:
     )
 
 
+def _all_bytes(items: list[Any]) -> list[bytes]:
+    if set(map(type, items)) <= {bytes}:  # nearly always, and told at once
+        return items
+    return [_bytes_of(item) for item in items]
+
+
 def _bytes_of(item: object) -> bytes:
     if isinstance(item, bytes):
         return item
@@ -109,7 +115,7 @@ class Objects:
         """Copy as many bytes of each, from a place on, end to end; each must have them."""
         n, stop = len(self.items), start + n_bytes
         width = len(self.items[0]) if n else 0
-        if width < _WIDE_BYTES and all(len(item) == width for item in self.items):
+        if width < _WIDE_BYTES and set(map(len, self.items)) <= {width}:
             whole = np.frombuffer(bytearray().join(self.items), np.uint8)
             return np.ascontiguousarray(whole.reshape(n, width)[:, start:stop]).reshape(-1)
         # NumPy asks for large pages, a bytearray does not; faulting in small ones costs
@@ -122,6 +128,8 @@ class Objects:
 
     def padded(self, n_bytes: int) -> npt.NDArray[np.uint8]:
         """Copy the first bytes of each end to end; zeros follow one that is shorter."""
+        if min(map(len, self.items), default=0) >= n_bytes:
+            return self.joined(0, n_bytes)
         parts = [item[:n_bytes].ljust(n_bytes, b"\0") for item in self.items]
         return np.frombuffer(bytearray().join(parts), np.uint8)
 
@@ -221,8 +229,10 @@ def as_strings(given: object) -> Strings:
         data = np.ascontiguousarray(given.data)
         return Extents(data, given.offsets[:-1], given.lengths)
     if isinstance(given, np.ndarray):
-        return Objects(given.shape, [_bytes_of(item) for item in given.ravel().tolist()])
+        return Objects(given.shape, _all_bytes(given.ravel().tolist()))
     if not isinstance(given, str | bytes | bytearray | memoryview) and hasattr(given, "__array__"):
         return as_strings(np.asarray(given))
+    if isinstance(given, list) and set(map(type, given)) == {bytes}:
+        return Objects((len(given),), given)
     shape, items = flatten(given)
-    return Objects(shape, [_bytes_of(item) for item in items])
+    return Objects(shape, _all_bytes(items))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.tensors.dtypes import STRING, TensorType, from_bytes
+from tfrecord_lite.tensors.dtypes import STRING, TensorType, check_shape, from_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
 
-__all__ = ["LARGEST_FACTOR", "array_of", "check_fill", "check_zero_or_one"]
+__all__ = ["LARGEST_FACTOR", "array_of", "check_fill"]
 
 LARGEST_FACTOR = 8
 """Bytes in an array for each byte of the message, at the most, if nothing is repeated."""
 
-_MOST_DIMS = 64
-_MOST_BYTES = 2**63 - 1
 _LENGTH_BYTES = 5
 
 
@@ -55,7 +53,8 @@ def array_of(message: TensorProto, kind: TensorType, limit: int) -> npt.NDArray[
         ``BAD_SHAPE``, ``WRONG_COUNT``, ``MALFORMED`` or ``TENSOR_TOO_LARGE``.
     """
     dtype = kind.dtype
-    shape = _shape_of(message, dtype.itemsize)
+    shape = tuple(dim.size for dim in message.tensor_shape.dim)  # without one, a scalar (T7)
+    check_shape(shape, dtype.itemsize)
     n_values = prod(shape)
     if not n_values:
         return np.empty(shape, dtype)
@@ -78,31 +77,15 @@ def check_fill(n_bytes: int, limit: int) -> None:
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
 
 
-def check_zero_or_one(raw: npt.NDArray[np.uint8]) -> None:
-    """Refuse bytes that are no bools (rule T4)."""
-    if raw.max() > 1:
-        detail = "the content of a bool tensor has bytes other than 0 and 1"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
-
-
-def _shape_of(message: TensorProto, n_bytes: int) -> tuple[int, ...]:
-    """Return the shape, which NumPy can have too; none is a scalar (rule T7)."""
-    shape = tuple(dim.size for dim in message.tensor_shape.dim)
-    largest = prod(size for size in shape if size) * n_bytes
-    if len(shape) > _MOST_DIMS or min(shape, default=0) < 0 or largest > _MOST_BYTES:
-        text = f"{len(shape)} dimensions" if len(shape) > _MOST_DIMS else f"{list(shape)}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=f"no array can be of {text}")
-    return shape
-
-
 def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> npt.NDArray[Any]:
     n_bytes = n_values * kind.dtype.itemsize
     if len(content) != n_bytes:
         detail = f"{len(content)} bytes of content for {n_values} values of {kind.name}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     raw = np.frombuffer(bytearray(content), np.uint8)
-    if kind.name == "bool":
-        check_zero_or_one(raw)
+    if kind.name == "bool" and raw.max() > 1:
+        detail = "the content of a bool tensor has bytes other than 0 and 1"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
     return from_bytes(raw, kind)
 
 
