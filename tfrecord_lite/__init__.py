@@ -19,6 +19,7 @@ from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+    from tfrecord_lite.events import find_runs, follow_events, read_events
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.encode import encode_example, encode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
@@ -103,6 +104,8 @@ __all__ = [
     "encode_examples",
     "encode_image",
     "encode_sequence_example",
+    "find_runs",
+    "follow_events",
     "image_row",
     "infer_schema",
     "load",
@@ -116,6 +119,7 @@ __all__ = [
     "restore",
     "save",
     "schema_of",
+    "read_events",
     "serialize_tensor",
     "summarize",
     "tf_record_iterator",
@@ -125,6 +129,7 @@ __all__ = [
 # needs neither the engine nor the protobuf runtime.
 _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
+    "events": ("find_runs", "follow_events", "read_events"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.encode": ("encode_example", "encode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
