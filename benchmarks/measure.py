@@ -385,6 +385,21 @@ def import_tensorflow() -> Result:
     return {"seconds": time.perf_counter() - start}
 
 
+ENCODERS = ("encode_columns_ours", "encode_rows_ours", "encode_tensorflow")
+
+
+def _encoder(name: str) -> Callable[..., Result]:
+    """Return a function of :mod:`benchmarks.encoders`, which is loaded when it is called."""
+
+    def measure(**arguments: Any) -> Result:
+        from benchmarks import encoders
+
+        result: Result = getattr(encoders, name)(**arguments)
+        return result
+
+    return measure
+
+
 MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "read_ours": read_ours,
     "read_ours_unverified": read_ours_unverified,
@@ -407,6 +422,7 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_ours": import_ours,
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,
+    **{name: _encoder(name) for name in ENCODERS},
 }
 
 

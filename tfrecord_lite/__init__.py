@@ -20,16 +20,20 @@ from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode import decode_example, decode_examples
+    from tfrecord_lite.example.encode import encode_example, encode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.example.sequence import encode_sequence_example
     from tfrecord_lite.example.sequence_decode import (
         decode_sequence_example,
         decode_sequence_examples,
     )
+    from tfrecord_lite.example.sequence_encode import encode_sequence_examples
     from tfrecord_lite.example.sequence_parse import (
         SequenceExampleParser,
         parse_sequence_example,
         parse_single_sequence_example,
     )
+    from tfrecord_lite.example.storing import restore, schema_of
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -86,10 +90,16 @@ __all__ = [
     "decode_examples",
     "decode_sequence_example",
     "decode_sequence_examples",
+    "encode_example",
+    "encode_examples",
+    "encode_sequence_example",
+    "encode_sequence_examples",
     "parse_example",
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
+    "restore",
+    "schema_of",
     "tf_record_iterator",
 ]
 
@@ -98,13 +108,17 @@ __all__ = [
 _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "example.decode": ("decode_example", "decode_examples"),
+    "example.encode": ("encode_example", "encode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "example.sequence": ("encode_sequence_example",),
     "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),
+    "example.sequence_encode": ("encode_sequence_examples",),
     "example.sequence_parse": (
         "SequenceExampleParser",
         "parse_sequence_example",
         "parse_single_sequence_example",
     ),
+    "example.storing": ("restore", "schema_of"),
     "messages": (
         "BytesList",
         "Example",

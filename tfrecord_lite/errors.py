@@ -48,6 +48,7 @@ class Reason(StrEnum):
     WRONG_COUNT = "number of values does not fit"
     BAD_PARTITION = "partition does not fit the values"
     BAD_INDEX = "sparse index does not fit"
+    UNREPRESENTABLE = "value that would not come back as it is"
     BAD_ARGUMENT = "argument out of range"
     UNSUPPORTED = "not supported here"
     CLOSED = "closed"

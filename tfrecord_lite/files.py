@@ -374,7 +374,7 @@ class OutputFile:
         # Where the next write goes in a local file; None where that is not for us to say.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
 
-    def write(self, data: bytes | bytearray) -> int:
+    def write(self, data: bytes | bytearray | memoryview) -> int:
         """Write `data`; on failure take back what was written of it, if possible.
 
         Returns

@@ -24,11 +24,17 @@ from tfrecord_lite.framing import (
     OVERHEAD_BYTES,
     FrameDecoder,
     frame,
+    frame_in_place,
+    frame_pieces,
     is_head,
 )
 from tfrecord_lite.options import TFRecordOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from typing_extensions import Buffer
+
     from tfrecord_lite.block import Block
     from tfrecord_lite.files import InputFile, OutputFile, Source
     from tfrecord_lite.options import CompressionType
@@ -37,6 +43,12 @@ __all__ = ["BUFFER_BYTES", "RecordSink", "RecordStream"]
 
 BUFFER_BYTES = 1024 * 1024
 """How many bytes of records a sink collects before it frames and writes them."""
+
+_LARGE_BLOCK_BYTES = 128 * 1024
+"""From this size on a block is written by itself."""
+
+_LARGEST_KEPT_BYTES = 8 * 1024 * 1024
+"""Memory for a larger record is given back."""
 
 _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
@@ -214,17 +226,69 @@ class RecordSink:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         self._compressor = None if codec is None else codec.compressor(options.settings())
-        self._records: list[bytes] = []
+        self._records: list[Buffer] = []
         self._n_bytes = 0  # of the pending records, framed
-        self._unwritten: bytes | bytearray = b""  # of the file, behind what is written
+        self._unwritten: bytes | bytearray | memoryview = b""  # of the file, behind what is written
+        self._large = bytearray()
         self._process = os.getpid()
 
-    def add(self, record: bytes) -> None:
+    def add(self, record: Buffer) -> None:
         """Take one record in; write if there are enough."""
         self._records.append(record)
-        self._n_bytes += len(record) + OVERHEAD_BYTES
+        self._n_bytes += len(record) + OVERHEAD_BYTES  # type: ignore[arg-type]
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
+
+    def add_all(self, records: Sequence[Buffer]) -> None:
+        """Take many records in, bytes-like and in order; write if there are enough.
+
+        They are held until they are written, and must not change before.
+        """
+        self._hold(records)
+        if self._n_bytes >= self._buffer_bytes:
+            self._drain()
+
+    def _hold(self, records: Sequence[Buffer]) -> None:
+        self._records += records
+        self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
+
+    def _drain_before(self, records: Callable[[], Sequence[Buffer]]) -> None:
+        """Write what is pending; if that fails, hold the records that come next as well."""
+        try:
+            self._drain()
+        except BaseException:
+            self._hold(records())
+            raise
+
+    def add_block(self, block: Block) -> None:
+        """Take a block's records in; one made for this, whose memory is the sink's from now on.
+
+        A large block is framed in its own memory and written at once; the records of a
+        small one wait with others.
+        """
+        if block.data.size < _LARGE_BLOCK_BYTES:
+            self.add_all(block.views())
+            return
+        self._drain_before(block.views)
+        frames = frame_in_place(block)
+        if frames is None:
+            self.add_all(block.views())
+        else:
+            self._take_frames(frames)
+
+    def add_pieces(self, pieces: Sequence[Buffer]) -> None:
+        """Take one large record in, in pieces, and write it.
+
+        They are copied once, to memory that is used again for the next.
+        """
+        self._drain_before(lambda: [b"".join(pieces)])
+        n_bytes = sum(map(len, pieces)) + OVERHEAD_BYTES  # type: ignore[arg-type]
+        if n_bytes > len(self._large):
+            self._large = bytearray(n_bytes)
+        frames = frame_pieces(pieces, self._large)
+        if n_bytes > _LARGEST_KEPT_BYTES:
+            self._large = bytearray()
+        self._take_frames(frames)
 
     def _drain(self) -> None:
         """Frame, compress and write what is pending."""
@@ -232,8 +296,14 @@ class RecordSink:
             detail = "the writer was opened in another process, which has its pending records"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
         self._write_out()
-        frames = frame(self._records)
-        data = frames if self._compressor is None else self._compressor.compress(frames)
+        if self._records:
+            self._take_frames(frame(self._records))
+
+    def _take_frames(self, frames: bytearray | memoryview) -> None:
+        """Compress and write frames, which no records are pending before or besides."""
+        data: bytes | bytearray | memoryview = frames
+        if self._compressor is not None:
+            data = self._compressor.compress(frames)  # type: ignore[arg-type]
         # In one statement, so that an interrupt finds the records here or there.
         self._unwritten, self._records, self._n_bytes = data, [], 0
         self._write_out()

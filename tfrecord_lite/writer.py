@@ -17,6 +17,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Literal
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.compression import CODECS
 from tfrecord_lite.errors import (
     DataLossError,
@@ -24,14 +25,18 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
+from tfrecord_lite.example.writing import ExampleWriter
 from tfrecord_lite.files import local_size, name_of, open_output, shard_names
 from tfrecord_lite.framing import OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.stream import BUFFER_BYTES, RecordSink, RecordStream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
+
+    from typing_extensions import Buffer
 
     from tfrecord_lite.files import Source
     from tfrecord_lite.options import CompressionType
@@ -52,7 +57,7 @@ def _as_bytes(record: object) -> bytes:
     raise TypeError(detail)
 
 
-class TFRecordWriter:
+class TFRecordWriter(ExampleWriter):
     """Write records to one file.
 
     Parameters
@@ -149,18 +154,40 @@ class TFRecordWriter:
         """
         if self._sink is None:
             raise self._closed()
-        self._add(record if type(record) is bytes else _as_bytes(record))
+        data = record if type(record) is bytes else _as_bytes(record)
+        if self._rows:
+            self._rows.add_record(data)
+            if self._rows.is_full:
+                self._put_rows()
+        else:
+            self._add(data)
+
+    def _check_open(self) -> None:
+        if self._sink is None:
+            raise self._closed()
+
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        if self._sink is None:
+            raise self._closed()
+        _put_into(self._sink, records)
+
+    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        if self._sink is None:
+            raise self._closed()
+        self._sink.add_pieces(pieces)
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6)."""
         if self._sink is None:
             raise self._closed()
+        self._put_rows()
         self._sink.flush()
 
     def close(self) -> None:
         """Write what is pending and close the file. Twice is fine (rule O5)."""
         if self._sink is None:
             return
+        self._put_rows()
         self._sink.finish()
         self._sink.commit()
         self._sink = None
@@ -201,8 +228,17 @@ class TFRecordWriter:
         warnings.warn(f"the writer of {self._name} was not closed", ResourceWarning, 2, source=self)
         if self._atomic:
             sink.abandon()
-        else:
-            sink.finish()
+            return
+        if self._rows:
+            _put_into(sink, self._rows.take())
+        sink.finish()
+
+
+def _put_into(sink: RecordSink, records: Sequence[Buffer] | Block) -> None:
+    if isinstance(records, Block):
+        sink.add_block(records)
+    else:
+        sink.add_all(records)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -270,7 +306,7 @@ def _rewrite_whole_records(path: Source, options: CompressionType) -> int:
     return local_size(path) or 0
 
 
-class ShardedTFRecordWriter:
+class ShardedTFRecordWriter(ExampleWriter):
     """Write records to many files, which appear complete or not at all.
 
     Parameters
@@ -381,24 +417,58 @@ class ShardedTFRecordWriter:
 
     def write(self, record: bytes | bytearray | str) -> None:
         """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
+        self._check_open()
+        data = record if type(record) is bytes else _as_bytes(record)
+        if self._rows:
+            self._rows.add_record(data)
+            if self._rows.is_full:
+                self._put_rows()
+        else:
+            self._add(data)
+
+    def _check_open(self) -> None:
         if not self._is_open:
             raise FailedPreconditionError(Reason.CLOSED, source=self._pattern)
-        data = record if type(record) is bytes else _as_bytes(record)
+
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        if isinstance(records, Block):
+            records = records.views()
+        n_taken = 0
+        try:
+            for record in records:
+                sink = self._next_sink(len(record))  # type: ignore[arg-type]
+                n_taken += 1
+                sink.add(record)
+        except BaseException:
+            # The sink has the record all the same; the others wait for another attempt.
+            for record in records[n_taken:]:
+                self._row_buffer().add_record(bytes(record))
+            raise
+
+    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        self._add(b"".join(pieces))
+
+    def _add(self, data: bytes) -> None:
+        self._next_sink(len(data)).add(data)
+
+    def _next_sink(self, n_bytes: int) -> RecordSink:
+        """Return the shard whose turn it is to take a record of so many bytes."""
         if self._bytes_per_shard is None:
-            self._sinks[self._next].add(data)
+            sink = self._sinks[self._next]
             self._next = (self._next + 1) % len(self._sinks)
-            return
+            return sink
         if self._n_bytes >= self._bytes_per_shard:
             self._sinks[-1].finish()
             self._open_shard((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
             self._n_bytes = 0
-        self._sinks[-1].add(data)
-        self._n_bytes += len(data) + OVERHEAD_BYTES
+        self._n_bytes += n_bytes + OVERHEAD_BYTES
+        return self._sinks[-1]
 
     def close(self) -> None:
         """Finish all files, then put each in its place. Twice is fine."""
         if not self._is_open:
             return
+        self._put_rows()
         for sink in self._sinks:
             sink.finish()
         self.paths = shard_names(self._pattern, len(self._sinks)) or []
