@@ -50,3 +50,24 @@ def test_digits_says_how_to_install_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr == "This example needs scikit-learn: pip install '.[examples]'\n"
     assert not list(tmp_path.iterdir())
+
+
+SEQUENCES = DIGITS.with_name("sequences.py")
+DICTIONARIES = DIGITS.with_name("dictionaries.py")
+
+
+def test_sequences_are_written_and_read_back(tmp_path: Path) -> None:
+    for arguments in ([], ["--output", str(tmp_path / "new")]):
+        done = run_digits(str(SEQUENCES), *arguments)
+        assert done.returncode == 0, done.stderr
+        assert "Every sequence is as it was written." in done.stdout
+    rows = list(TFRecordReader(tmp_path / "new" / "sequences.tfrecord").sequence_examples())
+    assert [row["context"]["length"].tolist() for row in rows] == [[3], [3], [2]]
+
+
+def test_dictionaries_are_written_and_read_back(tmp_path: Path) -> None:
+    for arguments in ([], ["--output", str(tmp_path / "new")]):
+        done = run_digits(str(DICTIONARIES), *arguments)
+        assert done.returncode == 0, done.stderr
+        assert "Read 2 Examples and 2 SequenceExamples" in done.stdout
+    assert len(list((tmp_path / "new").iterdir())) == 2
