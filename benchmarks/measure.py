@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import time
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -390,13 +391,18 @@ def import_tensorflow() -> Result:
 ENCODERS = ("encode_columns_ours", "encode_rows_ours", "encode_tensorflow")
 
 
-def _encoder(name: str) -> Callable[..., Result]:
-    """Return a function of :mod:`benchmarks.encoders`, which is loaded when it is called."""
+SEQUENCES = tuple(
+    f"sequence_{what}_{whose}"
+    for what in ("columns", "dicts", "encode")
+    for whose in ("ours", "tensorflow")
+)
+
+
+def _elsewhere(module: str, name: str) -> Callable[..., Result]:
+    """Return a function of another module here, which is loaded when it is called."""
 
     def measure(**arguments: Any) -> Result:
-        from benchmarks import encoders
-
-        result: Result = getattr(encoders, name)(**arguments)
+        result: Result = getattr(import_module(f"benchmarks.{module}"), name)(**arguments)
         return result
 
     return measure
@@ -426,6 +432,8 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_tensorflow": import_tensorflow,
     **{name: _encoder(name) for name in ENCODERS},
     **measure_tensors.MEASUREMENTS,
+    **{name: _elsewhere("encoders", name) for name in ENCODERS},
+    **{name: _elsewhere("sequencers", name) for name in SEQUENCES},
 }
 
 

@@ -92,3 +92,24 @@ def test_super_serial_saves_and_loads_everything(tmp_path: Path) -> None:
     assert "a file of Super Serial's was read by its header" in done.stdout
     assert (tmp_path / "samples.tfrecord.schema.json").is_file()
     assert len(list(TFRecordReader(tmp_path / "samples.tfrecord"))) == 1000
+
+
+SEQUENCES = DIGITS.with_name("sequences.py")
+DICTIONARIES = DIGITS.with_name("dictionaries.py")
+
+
+def test_sequences_are_written_and_read_back(tmp_path: Path) -> None:
+    for arguments in ([], ["--output", str(tmp_path / "new")]):
+        done = run_digits(str(SEQUENCES), *arguments)
+        assert done.returncode == 0, done.stderr
+        assert "Every sequence is as it was written." in done.stdout
+    rows = list(TFRecordReader(tmp_path / "new" / "sequences.tfrecord").sequence_examples())
+    assert [row["context"]["length"].tolist() for row in rows] == [[3], [3], [2]]
+
+
+def test_dictionaries_are_written_and_read_back(tmp_path: Path) -> None:
+    for arguments in ([], ["--output", str(tmp_path / "new")]):
+        done = run_digits(str(DICTIONARIES), *arguments)
+        assert done.returncode == 0, done.stderr
+        assert "Read 2 Examples and 2 SequenceExamples" in done.stdout
+    assert len(list((tmp_path / "new").iterdir())) == 2

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         decode_sequence_example,
         decode_sequence_examples,
     )
+    from tfrecord_lite.example.sequence_encode import encode_sequence_examples
     from tfrecord_lite.example.sequence_parse import (
         SequenceExampleParser,
         parse_sequence_example,
@@ -104,6 +105,7 @@ __all__ = [
     "encode_examples",
     "encode_image",
     "encode_sequence_example",
+    "encode_sequence_examples",
     "find_runs",
     "follow_events",
     "image_row",
@@ -116,10 +118,10 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "parse_tensors",
+    "read_events",
     "restore",
     "save",
     "schema_of",
-    "read_events",
     "serialize_tensor",
     "summarize",
     "tf_record_iterator",
@@ -133,7 +135,9 @@ _LAZY = {
     "example.decode": ("decode_example", "decode_examples"),
     "example.encode": ("encode_example", "encode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "example.sequence": ("encode_sequence_example",),
     "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),
+    "example.sequence_encode": ("encode_sequence_examples",),
     "example.sequence_parse": (
         "SequenceExampleParser",
         "parse_sequence_example",
@@ -143,6 +147,7 @@ _LAZY = {
     "example.sequence": ("encode_sequence_example",),
     "example.storing": ("restore", "schema_of"),
     "inference": ("infer_schema", "summarize"),
+    "example.storing": ("restore", "schema_of"),
     "messages": (
         "BytesList",
         "Example",

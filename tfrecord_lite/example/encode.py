@@ -38,7 +38,13 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.wire.emit import Payload
 
-__all__ = ["encode_example", "encode_examples", "encode_outgoing"]
+__all__ = [
+    "encode_example",
+    "encode_examples",
+    "encode_outgoing",
+    "entry_levels",
+    "feature_parts",
+]
 
 _BATCH_BYTES = 1024 * 1024
 _FEWEST, _MOST = 64, 4096
@@ -191,7 +197,7 @@ def encode_outgoing(found: Mapping[str, Outgoing], n_records: int | None = None)
     if n_records is None:
         n_records = _n_records(found)
     keys = sorted((encoded_key(key), key) for key in found)
-    parts = [part for raw, key in keys for part in _parts(raw, found[key])]
+    parts = [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
     try:
         data, offsets, lengths = emit(FEATURES, parts, n_records)
     except WireError as error:
@@ -213,9 +219,13 @@ def _n_records(found: Mapping[str, Outgoing]) -> int:
     return n_records
 
 
-def _parts(key: bytes, out: Outgoing) -> list[Part]:
-    """Return a feature as parts of the messages; two if some of its lists are empty."""
-    entry = (_ENTRY, _KEY + varint(len(key)) + key + _VALUE)
+def entry_levels(key: bytes) -> tuple[bytes, bytes]:
+    """Return what stands around the value of a map entry with a key."""
+    return _ENTRY, _KEY + varint(len(key)) + key + _VALUE
+
+
+def feature_parts(entry: tuple[bytes, ...], out: Outgoing) -> list[Part]:
+    """Return a Feature as parts of the messages, in some levels; two if some lists are empty."""
     nothing = Fixed(np.zeros((out.n_records, 0), np.uint8))
     if out.kind is None:
         return [Part(entry, nothing, out.present)]
@@ -273,7 +283,7 @@ def _bytes_payload(out: Outgoing) -> Payload:
     payload = compact(flat.data, flat.starts, flat.lengths)
     if out.is_single:
         return payload
-    data, sizes = emit_run(_LIST_VALUE, payload, flat.starts.size)
+    data, sizes = emit_run((_LIST_VALUE,), payload, flat.starts.size)
     splits = row_splits(sizes)[row_splits(out.counts_array())]
     return compact(data, splits[:-1], np.diff(splits))
 

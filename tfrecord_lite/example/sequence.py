@@ -5,7 +5,7 @@
     {"context": {"length": 3}, "feature_lists": {"tokens": [[5, 6], [7], []]}}
 
 The context holds features as an Example does; a feature list holds a feature a step, all of
-one kind.
+one kind. Messages are encoded by hand; many at once by :mod:`.sequence_encode`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
 
     Examples
     --------
-    >>> from tfrecord_lite import decode_sequence_example
     >>> row = {"context": {"length": 2}, "feature_lists": {"tokens": [[5, 6], [7]]}}
+    >>> from tfrecord_lite import decode_sequence_example
     >>> decode_sequence_example(encode_sequence_example(row))
     {'context': {'length': array([2])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
     """

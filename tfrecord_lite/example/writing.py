@@ -124,6 +124,62 @@ class ExampleWriter:
         else:
             self._write_fitted(rows, schema)
 
+    def write_sequence_example(self, row: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write a dictionary as one SequenceExample.
+
+        Parameters
+        ----------
+        row : mapping
+            As :func:`~tfrecord_lite.encode_sequence_example` takes it.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            If the row cannot be encoded; nothing of it is written.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the record cannot be written.
+        """
+        from tfrecord_lite.example.sequence import encode_sequence_example  # noqa: PLC0415
+
+        self._check_open()
+        self._add_records([encode_sequence_example(row)])
+
+    def write_sequence_examples(
+        self,
+        context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
+        feature_lists: Mapping[str, Any] | None = None,
+        lengths: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write many SequenceExamples, from columns or from dictionaries.
+
+        Parameters
+        ----------
+        context, feature_lists, lengths
+            As :func:`~tfrecord_lite.encode_sequence_examples` takes them; what a
+            :class:`~tfrecord_lite.SequenceExampleParser` gives, with a ``*`` before it.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            Of columns nothing is written then; of dictionaries all before that one.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records cannot be written.
+        """
+        self._check_open()
+        if feature_lists is None and context is not None and not isinstance(context, Mapping):
+            for index, row in enumerate(context):
+                self._numbered(index, self.write_sequence_example, row)
+            return
+        from tfrecord_lite.example.sequence_encode import (  # noqa: PLC0415 - see above
+            encode_sequence_examples,
+        )
+
+        self._add_records(encode_sequence_examples(context, feature_lists, lengths))
+
     def _write_fitted(
         self, rows: Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureSpec]
     ) -> None:

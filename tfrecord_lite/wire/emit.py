@@ -53,6 +53,7 @@ __all__ = [
     "Short",
     "compact",
     "emit",
+    "emit_fields",
     "emit_run",
     "head",
 ]
@@ -249,9 +250,16 @@ def compact(
 
 
 def emit_run(
-    tag: bytes, payload: Payload, n_messages: int
+    levels: tuple[bytes, ...], payload: Payload, n_messages: int
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Write one field after the other, with nothing between them.
+
+    Parameters
+    ----------
+    levels : tuple of bytes
+        As those of a :class:`Part`; few, so that all heads of short payloads are alike.
+    payload : Payload
+    n_messages : int
 
     Returns
     -------
@@ -260,7 +268,7 @@ def emit_run(
     sizes : int64, shape (n_messages,)
         Bytes of each field.
     """
-    one = _Sized(Part((tag,), payload))
+    one = _Sized(Part(levels, payload))
     sizes = np.broadcast_to(np.asarray(one.sizes, np.int64), (n_messages,))
     splits = row_splits(sizes)
     data = np.empty(int(splits[-1]) + GAP_BYTES, np.uint8)
@@ -297,18 +305,36 @@ def emit(
     WireError
         For a message larger than MAX_MESSAGE_BYTES, before memory for it is asked for.
     """
-    sized = [_Sized(part) for part in parts]
-    within = np.zeros(n_messages, np.int64)
-    constant = 0
-    for one in sized:
-        if isinstance(one.sizes, int):
-            constant += one.sizes
-        else:
-            within += one.sizes
-    within += constant
-    none = np.zeros((n_messages, 0), np.uint8)
-    head = _Sized(Part((tag,), Short(none, within)))
-    lengths = within + head.head_sizes
+    return emit_fields([(tag, parts)], n_messages)
+
+
+def emit_fields(
+    fields: Sequence[tuple[bytes, Sequence[Part]]], n_messages: int
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Write messages of several fields, each of which holds some parts.
+
+    Parameters
+    ----------
+    fields : sequence of (tag, parts)
+        In the order they are to be written. Without a tag, b"", the parts stand in the
+        message itself.
+    n_messages : int
+
+    Returns
+    -------
+    data, offsets, lengths
+        As :func:`emit`.
+
+    Raises
+    ------
+    WireError
+        As :func:`emit`.
+    """
+    sized = [_sized_field(tag, parts, n_messages) for tag, parts in fields]
+    lengths = np.zeros(n_messages, np.int64)
+    for head, parts in sized:
+        for one in parts if head is None else [head]:
+            lengths += one.sizes
     if n_messages and lengths.max() > MAX_MESSAGE_BYTES:
         number = int((lengths > MAX_MESSAGE_BYTES).argmax())
         detail = f"{lengths[number]} bytes, protobuf reads at most {MAX_MESSAGE_BYTES}"
@@ -318,11 +344,31 @@ def emit(
     offsets = splits[:-1] + GAP_BYTES
     if n_messages:
         pen = _Pen(data, offsets)
-        pen.heads(head)
-        for one in sized:
-            pen.part(one)
+        for head, parts in sized:
+            if head is not None:
+                pen.heads(head)
+            for one in parts:
+                pen.part(one)
         pen.flush()
     return data, offsets, lengths
+
+
+def _sized_field(
+    tag: bytes, parts: Sequence[Part], n_messages: int
+) -> tuple[_Sized | None, list[_Sized]]:
+    """Return a field of each message, as if its content were one payload, and what it holds."""
+    sized = [_Sized(part) for part in parts]
+    if not tag:
+        return None, sized
+    within = np.zeros(n_messages, np.int64)
+    constant = 0
+    for one in sized:
+        if isinstance(one.sizes, int):
+            constant += one.sizes
+        else:
+            within += one.sizes
+    within += constant
+    return _Sized(Part((tag,), Short(np.zeros((n_messages, 0), np.uint8), within))), sized
 
 
 class _Pen:
