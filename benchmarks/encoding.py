@@ -17,7 +17,7 @@ import importlib.util
 import json
 from dataclasses import asdict
 
-from benchmarks.columns import _RATE_HEAD, Contender, Rate, _print_table, _rate_cells, _take_turns
+from benchmarks.columns import RATE_HEAD, Contender, Rate, print_table, rate_cells, take_turns
 from benchmarks.encoders import N_RECORDS
 from benchmarks.records import say, setting
 
@@ -42,7 +42,7 @@ def columns(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
         contenders = [Contender("TensorFlow", theirs)] if with_tensorflow else []
         ours = {"what": "encode_columns_ours"} | common
         contenders.append(Contender("encode_examples", ours, "", "TensorFlow", is_judged=True))
-        rows += _take_turns("from columns", name, contenders, rounds, target)
+        rows += take_turns("from columns", name, contenders, rounds, target)
     return rows
 
 
@@ -56,7 +56,7 @@ def dicts(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
         contenders = [Contender("TensorFlow", theirs)] if with_tensorflow else []
         ours = {"what": "encode_rows_ours"} | common
         contenders.append(Contender("write_example", ours, "", "TensorFlow", is_judged=True))
-        rows += _take_turns("a dict a record", f"{name}, {form}", contenders, rounds, target)
+        rows += take_turns("a dict a record", f"{name}, {form}", contenders, rounds, target)
     return rows
 
 
@@ -86,7 +86,7 @@ def main() -> None:
         print(json.dumps({"setting": conditions, "rates": rows}, indent=2))
         return
     print(", ".join(f"{name} {value}" for name, value in conditions.items()))
-    _print_table(_RATE_HEAD, rates, _rate_cells)
+    print_table(RATE_HEAD, rates, rate_cells)
 
 
 if __name__ == "__main__":

@@ -430,7 +430,6 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_ours": import_ours,
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,
-    **{name: _encoder(name) for name in ENCODERS},
     **measure_tensors.MEASUREMENTS,
     **{name: _elsewhere("encoders", name) for name in ENCODERS},
     **{name: _elsewhere("sequencers", name) for name in SEQUENCES},

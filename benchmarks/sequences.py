@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.columns import (
-    _RATE_HEAD,
+    RATE_HEAD,
     Contender,
     Rate,
-    _fastest,
-    _print_table,
-    _rate_cells,
-    _take_turns,
+    fastest,
+    print_table,
+    rate_cells,
+    take_turns,
 )
 from benchmarks.data import data_set
-from benchmarks.records import _say, _setting
+from benchmarks.records import say, setting
 
 if TYPE_CHECKING:
     from benchmarks.columns import Request
@@ -40,7 +40,7 @@ _BLOCKS = (None, 1024, 2048)
 def columns(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     """Compare what turns a file into columns."""
     common: Request = {"path": str(data_set("sequences", cache, scale))}
-    _say("columns: finding the best settings")
+    say("columns: finding the best settings")
     contenders = []
     if with_tensorflow:
         requests = {
@@ -49,21 +49,21 @@ def columns(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) ->
             for batch in _BATCHES
             for autotune in (False, True)
         }
-        label, best = _fastest(requests)
+        label, best = fastest(requests)
         contenders.append(Contender("TensorFlow", best, label))
     blocks = {
         f"blocks({batch or ''})": common | {"what": "sequence_columns_ours", "batch": batch}
         for batch in _BLOCKS
     }
-    label, best = _fastest(blocks)
+    label, best = fastest(blocks)
     contenders.append(Contender("SequenceExampleParser", best, label, "TensorFlow", is_judged=True))
-    _say(f"columns: {rounds} rounds")
-    return _take_turns("columns", "sequences", contenders, rounds, _TARGETS["columns"])
+    say(f"columns: {rounds} rounds")
+    return take_turns("columns", "sequences", contenders, rounds, _TARGETS["columns"])
 
 
 def dicts(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     """Compare what makes a dictionary a record."""
-    _say("a dict a record")
+    say("a dict a record")
     limit = max(int(_DICTS * scale), 1)
     common: Request = {"path": str(data_set("sequences", cache, scale)), "limit": limit}
     contenders = []
@@ -73,12 +73,12 @@ def dicts(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> l
         contenders.append(Contender("TensorFlow, arrays", theirs | {"as_numpy": True}))
     ours = {"what": "sequence_dicts_ours"} | common
     contenders.append(Contender("sequence_examples()", ours, "", "TensorFlow", is_judged=True))
-    return _take_turns("a dict a record", "sequences", contenders, rounds, _TARGETS["dicts"])
+    return take_turns("a dict a record", "sequences", contenders, rounds, _TARGETS["dicts"])
 
 
 def encode(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     """Compare columns to messages with rows to messages."""
-    _say("from columns")
+    say("from columns")
     n_records = max(int(_ENCODED * scale), 1)
     contenders = []
     if with_tensorflow:
@@ -88,7 +88,7 @@ def encode(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     contenders.append(
         Contender("encode_sequence_examples", ours, "1024", "TensorFlow", is_judged=True)
     )
-    return _take_turns("from columns", "sequences", contenders, rounds, _TARGETS["encode"])
+    return take_turns("from columns", "sequences", contenders, rounds, _TARGETS["encode"])
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def main() -> None:
     scale, rounds = arguments.scale, arguments.rounds
     with_tensorflow = importlib.util.find_spec("tensorflow") is not None
     if not with_tensorflow:
-        _say("TensorFlow is not installed here; measuring this package alone")
+        say("TensorFlow is not installed here; measuring this package alone")
     arguments.cache.mkdir(parents=True, exist_ok=True)
 
     rates: list[Rate] = []
@@ -115,13 +115,13 @@ def main() -> None:
     if "encode" in arguments.only:
         rates += encode(scale, rounds, with_tensorflow=with_tensorflow)
 
-    setting = _setting(rounds, scale)
+    conditions = setting(rounds, scale)
     if arguments.json:
         rows = [asdict(row) | {"met": row.met} for row in rates]
-        print(json.dumps({"setting": setting, "rates": rows}, indent=2))
+        print(json.dumps({"setting": conditions, "rates": rows}, indent=2))
         return
-    print(", ".join(f"{name} {value}" for name, value in setting.items()))
-    _print_table(_RATE_HEAD, rates, _rate_cells)
+    print(", ".join(f"{name} {value}" for name, value in conditions.items()))
+    print_table(RATE_HEAD, rates, rate_cells)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import importlib.util
 import json
 from dataclasses import asdict
 
-from benchmarks.columns import _RATE_HEAD, Contender, Rate, _print_table, _rate_cells, _take_turns
+from benchmarks.columns import RATE_HEAD, Contender, Rate, print_table, rate_cells, take_turns
 from benchmarks.records import say, setting
 
 _TARGET = 3.0
@@ -53,7 +53,7 @@ def tensors(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
             contenders.append(Contender(title, ours, "", "TensorFlow, loop", is_judged))
         single = {"what": "tensors_ours_one_by_one"} | common
         contenders.append(Contender("parse_tensor, loop", single, "", "TensorFlow, loop"))
-        rows += _take_turns("tensors", name, contenders, rounds, _TARGET)
+        rows += take_turns("tensors", name, contenders, rounds, _TARGET)
     return rows
 
 
@@ -80,7 +80,7 @@ def raw(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
                 "decode_raw, BytesColumn", ours | {"form": "column"}, "", "TensorFlow, its tensor"
             ),
         ]
-        rows += _take_turns("raw", name, contenders, rounds, _TARGET)
+        rows += take_turns("raw", name, contenders, rounds, _TARGET)
     return rows
 
 
@@ -109,7 +109,7 @@ def main() -> None:
         print(json.dumps({"setting": conditions, "rates": rows}, indent=2))
         return
     print(", ".join(f"{name} {value}" for name, value in conditions.items()))
-    _print_table(_RATE_HEAD, rates, _rate_cells)
+    print_table(RATE_HEAD, rates, rate_cells)
 
 
 if __name__ == "__main__":

@@ -144,10 +144,8 @@ _LAZY = {
         "parse_single_sequence_example",
     ),
     "integrations.image": ("decode_image", "encode_image", "image_row"),
-    "example.sequence": ("encode_sequence_example",),
     "example.storing": ("restore", "schema_of"),
     "inference": ("infer_schema", "summarize"),
-    "example.storing": ("restore", "schema_of"),
     "messages": (
         "BytesList",
         "Example",

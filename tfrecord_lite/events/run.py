@@ -19,7 +19,7 @@ from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.events.series import Events
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.events.values import Values, read_values
-from tfrecord_lite.files import expand, is_file_object, name_of
+from tfrecord_lite.sources import expand, is_file_object, name_of
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from tfrecord_lite.files import Source, Sources
+    from tfrecord_lite.sources import Source, Sources
 
 __all__ = ["EventFiles", "find_runs", "follow_events", "read_events"]
 
