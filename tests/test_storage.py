@@ -709,6 +709,20 @@ def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: R
     assert error.offset
 
 
+def test_an_error_leaves_no_file_open(tmp_path: Path) -> None:
+    good, bad = encode_example({"x": 1}), encode_example({"x": 0.5})
+    path = write(tmp_path / "d", [good] * 3 + [bad] + [good] * 100_000)
+    schema = Schema({"x": FixedLenFeature([], int)})
+    before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else None  # noqa: PTH112, PTH208
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path, schema)
+
+    if before is not None:  # while the traceback is still held
+        assert caught.tb is not None
+        assert len(os.listdir("/proc/self/fd")) == len(before)  # noqa: PTH208
+
+
 def test_raw_values_that_do_not_make_up_the_shape_are_named(tmp_path: Path) -> None:
     good, bad = (encode_example({"x": b"\0" * n}) for n in (16, 24))
     path = write(tmp_path / "d", [*[good] * 20, bad])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
 
-__all__ = ["infer_schema", "summarize"]
+__all__ = ["closed", "infer_schema", "summarize"]
 
 _RECORDS_AT_A_TIME = 4096
 
@@ -116,14 +117,12 @@ def summarize(
         blocks = encode_batches(columns, schema_of(columns, lossless=False))
     else:
         blocks = _blocks(source, compression)
-    for block in blocks:
-        if left is None:
-            survey.add(block)
-            continue
-        survey.add(block[:left])
-        left -= len(block)
-        if left <= 0:
-            break
+    with closed(blocks):
+        for block in blocks:
+            survey.add(block if left is None else block[:left])
+            left = None if left is None else left - len(block)
+            if left is not None and left <= 0:
+                break
     return survey.summary()
 
 
@@ -226,6 +225,20 @@ def _first(name: str, column: Any, n_records: int) -> Any:
         detail = "max_records of a SparseTensor, which has no rows to take"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return column[:n_records]
+
+
+@contextmanager
+def closed(blocks: Iterator[Block]) -> Iterator[None]:
+    """Close the file of an iteration that ends early, be it by an error.
+
+    Left to itself it stays open for as long as somebody holds the error's traceback.
+    """
+    try:
+        yield
+    finally:
+        close = getattr(blocks, "close", None)
+        if close is not None:
+            close()
 
 
 def _blocks(source: Any, compression: CompressionType) -> Iterator[Block]:

@@ -15,7 +15,7 @@ from tfrecord_lite.example.originals import is_raw
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.storing import restore
 from tfrecord_lite.example.survey import refuse_sequences
-from tfrecord_lite.inference import infer_schema
+from tfrecord_lite.inference import closed, infer_schema
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema, kind_of
 from tfrecord_lite.sources import expand, name_of
@@ -226,10 +226,11 @@ class _Batches:
 
     def _columns(self, blocks: Iterator[Block]) -> Iterator[dict[str, Any]]:
         is_first = True
-        for block in blocks:
-            refuse_sequences(block, is_first=is_first)
-            is_first = False
-            yield self._restored(block)
+        with closed(blocks):
+            for block in blocks:
+                refuse_sequences(block, is_first=is_first)
+                is_first = False
+                yield self._restored(block)
 
     def _restored(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block."""
