@@ -209,7 +209,7 @@ def importing(*, with_tensorflow: bool) -> list[Row]:
 
 def setting(rounds: int, scale: float) -> dict[str, str | float]:
     """Say what the figures depend on; nothing that names the machine."""
-    packages = ["numpy", "crc32c", "isal", "tensorflow", "tensorflow-cpu"]
+    packages = ["numpy", "crc32c", "isal", "tensorflow", "tensorflow-cpu", "tensorboard"]
     versions: dict[str, str | float] = {}
     for package in packages:
         try:
