@@ -23,6 +23,7 @@ from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
 from tfrecord_lite.wire.lanes import lanes
 from tfrecord_lite.wire.ragged import gather, ranges
 from tfrecord_lite.wire.repeated import Extents
+from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, read_varints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.wire.keys import KeyTable
+
+    _Looked = tuple[Extents, npt.NDArray[np.uint8], npt.NDArray[np.int64]]
 
 __all__ = ["KIND_OF_TAG", "Entries", "Located", "errors_of", "join", "keys_at", "submessages"]
 
@@ -115,12 +118,9 @@ class Entries:
         self.message = maps.owner[entries.owner]
         """Number of the message of each entry."""
         self._stop = entries.stop
-        self._kind = np.zeros(self.message.size, np.uint8)
-        self.key = Extents(entries.start.copy(), np.zeros_like(entries.start))
+        look = self._look if of_features else self._look_at_lists
+        self.key, self._kind, self._list_start = look(entries)
         """Where the key of each entry is: the last one, and "" if there is none."""
-        if of_features:
-            self.key, self._kind = self._look(entries)
-        self._list_start = self.key.start + self.key.length + 4
         self.is_void = np.zeros(self.message.size, np.bool_)
         """Whether an entry has an unknown field; it is one itself then, for the runtime."""
         self._odd = np.flatnonzero(self._kind == 0)
@@ -128,8 +128,8 @@ class Entries:
         if self._odd.size:
             self._split(entries.take(self._odd))
 
-    def _look(self, entries: Fields) -> tuple[Extents, npt.NDArray[np.uint8]]:
-        """Find the key and the kind of each plain entry, kind 0 for the others."""
+    def _look(self, entries: Fields) -> _Looked:
+        """Find the key, the kind and the list of each plain entry, kind 0 for the others."""
         words = lanes(self._data)
         head = words[entries.start]
         length = ((head >> np.uint64(8)) & np.uint64(0xFF)).view(np.int64)
@@ -142,7 +142,22 @@ class Entries:
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
         kind = KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
         kind *= is_plain
-        return Extents(start, length), kind
+        return Extents(start, length), kind, value + 4
+
+    def _look_at_lists(self, entries: Fields) -> _Looked:
+        """Find the key and the FeatureList of each plain entry; not its kind, which is 1."""
+        words = lanes(self._data)
+        head = words[entries.start]
+        length = ((head >> np.uint64(8)) & np.uint64(0xFF)).view(np.int64)
+        start = entries.start + 2
+        value = start + length
+        lengths, sizes = read_varints(words, value + 1)
+        begin = value + 1 + sizes
+        room = entries.stop - begin
+        is_plain = head & _HEAD_KNOWN == _HEAD
+        is_plain &= self._data[value] == (VALUE << 3 | LEN)
+        is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
+        return Extents(start, length), is_plain.astype(np.uint8), begin
 
     def _split(self, odd: Fields) -> None:
         """Split the entries that are not plain into fields; find their keys."""
@@ -204,7 +219,7 @@ class Entries:
             _check_utf8(self._data, starts, lengths)
 
     def values(self, chosen: npt.NDArray[np.int64]) -> Fields:
-        """Return the values of some entries, none of which one look could tell.
+        """Return the values of some entries.
 
         Parameters
         ----------
@@ -217,7 +232,17 @@ class Entries:
             In the order of `chosen`; the owner is a number in it. An entry may have
             several, which are to be merged, or none.
         """
-        return _values_of(self._values, np.searchsorted(self._odd, chosen), self._odd.size)
+        is_odd = self._kind[chosen] == 0
+        odd = np.flatnonzero(is_odd)
+        found = _values_of(self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size)
+        if odd.size == chosen.size:
+            return found
+        plain = np.flatnonzero(~is_odd)
+        types = np.full(plain.size, LEN, np.uint8)
+        numbers = np.full(plain.size, VALUE, np.int32)
+        owner = chosen[plain]
+        fields = Fields(plain, numbers, types, self._list_start[owner], self._stop[owner])
+        return join([fields, replace(found, owner=odd[found.owner])]) if odd.size else fields
 
     def features(self, chosen: npt.NDArray[np.int64]) -> Fields:
         """Return the fields of some entries' Features.

@@ -51,6 +51,8 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 CONTEXT, FEATURE_LISTS = 1, 2
 _LIST_DEPTH = 5
+_FEW = 2
+"""So many messages are read by the protobuf runtime, which takes longer for many steps."""
 _GROUP_BYTES = 2**23
 """So many bytes of messages are read in one go; sets the memory that takes."""
 _MOST_CELLS = 1_000_000
@@ -234,7 +236,9 @@ class SequenceBatch:
         self.context_stops[context.owner] = context.stop  # of several, the last remains
         maps = submessages(fields, FEATURE_LISTS)
         self._groups: list[tuple[int, AnySequences | FewSequences]] = []
-        if 0 < starts.size <= batch.FEW and (few := _read_few(data, starts, stops, table)):
+        if 0 < starts.size <= min(_FEW, batch.FEW) and (
+            few := _read_few(data, starts, stops, table)
+        ):
             self._groups.append((0, few))
             return
         bounds = _bounds(stops - starts, len(table.keys))
