@@ -17,8 +17,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.columns import _RATE_HEAD, Contender, Rate, _print_table, _rate_cells, _take_turns
-from benchmarks.records import _measure, _say, _setting
+from benchmarks.columns import RATE_HEAD, Contender, Rate, print_table, rate_cells, take_turns
+from benchmarks.records import measure, say, setting
 
 _TARGET = 10.0
 _EVENTS = 100_000
@@ -31,9 +31,9 @@ def events(cache: Path, scale: float, rounds: int, *, with_tensorboard: bool) ->
     has_tensorflow = importlib.util.find_spec("tensorflow") is not None
     n_events = max(int(_EVENTS * scale), 1)
     for style, case in _STYLES.items():
-        _say(f"events: {case}: {rounds} rounds")
+        say(f"events: {case}: {rounds} rounds")
         path = str(cache / f"events.out.tfevents.{n_events}.{style}")
-        _measure("make_events", path=path, n_events=n_events, style=style)
+        measure("make_events", path=path, n_events=n_events, style=style)
         theirs = {"what": "events_tensorboard", "path": path, "style": style}
         contenders = []
         if with_tensorboard:
@@ -46,7 +46,7 @@ def events(cache: Path, scale: float, rounds: int, *, with_tensorboard: bool) ->
         contenders.append(Contender("read_events", ours, "", "EventAccumulator", is_judged=True))
         if has_tensorflow:
             contenders.append(Contender("read_events, again", ours, "", "EventAccumulator, TF"))
-        rows += _take_turns("events", case, contenders, rounds, _TARGET)
+        rows += take_turns("events", case, contenders, rounds, _TARGET)
     return rows
 
 
@@ -62,16 +62,16 @@ def main() -> None:
     cache.mkdir(parents=True, exist_ok=True)
     with_tensorboard = importlib.util.find_spec("tensorboard") is not None
     if not with_tensorboard:
-        _say("TensorBoard is not installed here; measuring this package alone")
+        say("TensorBoard is not installed here; measuring this package alone")
 
     rates = events(cache, scale, rounds, with_tensorboard=with_tensorboard)
-    setting = _setting(rounds, scale)
+    conditions = setting(rounds, scale)
     if arguments.json:
         rows = [asdict(row) | {"met": row.met} for row in rates]
-        print(json.dumps({"setting": setting, "rates": rows}, indent=2))
+        print(json.dumps({"setting": conditions, "rates": rows}, indent=2))
         return
-    print(", ".join(f"{name} {value}" for name, value in setting.items()))
-    _print_table(_RATE_HEAD, rates, _rate_cells)
+    print(", ".join(f"{name} {value}" for name, value in conditions.items()))
+    print_table(RATE_HEAD, rates, rate_cells)
 
 
 if __name__ == "__main__":
