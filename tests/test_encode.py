@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,15 @@ from tests.encode_strategies import Meant, Row, floats, int64s, keys, message, s
 from tfrecord_lite import (
     BytesColumn,
     Example,
+    InvalidArgumentError,
     RaggedTensor,
+    Reason,
     SequenceExample,
     SparseTensor,
+    TFRecordReader,
+    TFRecordWriter,
     decode_example,
+    decode_examples,
     decode_sequence_example,
     encode_example,
     encode_examples,
@@ -292,3 +298,36 @@ def test_no_records_are_an_empty_block() -> None:
 
     assert len(block) == 0
     assert block.to_list() == []
+
+
+MASKED = np.ma.MaskedArray([1, 2, 3], [True, True, True])
+
+
+@pytest.mark.parametrize("value", [np.ma.masked, MASKED, np.ma.MaskedArray(5, True)])
+def test_what_is_masked_is_missing(value: Any) -> None:
+    assert decode_example(encode_example({"k": value, "n": 1})).keys() == {"n"}
+    rows = decode_examples(encode_examples({"k": [1, np.ma.masked, 3]}))
+    assert [row["k"].tolist() if "k" in row else None for row in rows] == [[1], None, [3]]
+    with BytesIO() as file:
+        writer = TFRecordWriter(file)
+        writer.write_examples([{"k": value, "n": 1}, {"k": 7, "n": 2}] * 3)
+        writer.flush()
+        file.seek(0)
+        found = [sorted(row) for row in TFRecordReader(file).examples()]
+        writer.close()
+    assert found == [["n"], ["k", "n"]] * 3
+
+
+def test_a_masked_array_with_nothing_masked_is_an_array() -> None:
+    value = np.ma.MaskedArray([1, 2], [False, False])
+    assert decode_example(encode_example({"k": value}))["k"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "value", [np.ma.MaskedArray([1, 2], [False, True]), [np.ma.masked, 1], [[np.ma.masked], [1]]]
+)
+def test_some_masked_values_of_a_record_are_refused(value: Any) -> None:
+    for call in (lambda: encode_example({"k": value}), lambda: encode_examples({"k": [value] * 2})):
+        with pytest.raises(InvalidArgumentError) as caught:
+            call()
+        assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "k")

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
-from tfrecord_lite.example.runs import refusal, refuse
+from tfrecord_lite.example.runs import refusal, refuse, unmasked
 from tfrecord_lite.wire.ragged import row_splits
 
 __all__ = ["regular"]
@@ -67,6 +67,7 @@ def regular(key: str, column: Any) -> Any:
 
 def _of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any:
     """Return objects as one array of a shape; or as rows, if they are sequences."""
+    items = unmasked(key, items)
     mask = np.fromiter((item is None for item in items), np.bool_, len(items))
     kept = [item for item in items if item is not None] if mask.any() else items
     if any(isinstance(item, _SEQUENCES) for item in kept):

@@ -48,6 +48,7 @@ __all__ = [
     "run",
     "strings_of",
     "ticks",
+    "unmasked",
 ]
 
 _LARGE_BYTES = 4096
@@ -335,3 +336,22 @@ _FAMILIES: tuple[tuple[Any, Callable[[list[Any]], Run]], ...] = (
     (np.generic, _others),
     (float | int | np.floating | np.integer | np.bool, _python_floats),
 )
+
+
+def unmasked(key: str, items: list[Any]) -> list[Any]:
+    """Return the values of records with None for those that are masked, and no masked array."""
+    if not any(isinstance(item, np.ma.MaskedArray) for item in items):
+        return items
+    return [_unmasked(key, i, item) for i, item in enumerate(items)]
+
+
+def _unmasked(key: str, index: int, item: Any) -> Any:
+    if not isinstance(item, np.ma.MaskedArray):
+        return item
+    mask = np.ma.getmaskarray(item)
+    if not mask.any():
+        return item.data
+    if not mask.all():
+        detail = "some values of the record are masked, not all"
+        refuse(key, detail, index, Reason.UNREPRESENTABLE)
+    return None

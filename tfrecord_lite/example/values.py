@@ -27,6 +27,7 @@ from tfrecord_lite.example.runs import (
     refuse,
     run,
     strings_of,
+    unmasked,
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.ragged import row_splits
@@ -248,6 +249,7 @@ def _from_objects(key: str, column: Any) -> Outgoing:
         n_records = shape[0]
     else:
         items, count, n_records = list(column), 1, len(column)
+    items = unmasked(key, items)
     types = set(map(type, items))
     present = None
     if type(None) in types:
@@ -302,6 +304,10 @@ def _from_nested(key: str, items: list[Any]) -> Outgoing:
 
 def _flattened(item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
+    if isinstance(item, np.ma.MaskedArray):  # which may be a scalar that holds itself
+        masks = np.ma.getmaskarray(item).ravel().tolist()
+        pairs = zip(item.data.ravel(), masks, strict=True)
+        return [None if is_masked else value for value, is_masked in pairs]
     if isinstance(item, np.ndarray):
         return list(item.ravel())
     values = list(item)
