@@ -23,7 +23,8 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.fit import fit
 from tfrecord_lite.example.row import encode_features, encoded_key
-from tfrecord_lite.example.values import LargeStrings, outgoing, refuse
+from tfrecord_lite.example.runs import LargeStrings, refuse
+from tfrecord_lite.example.values import outgoing
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import Fixed, Objects, Part, Short, compact, emit, emit_run
 from tfrecord_lite.wire.fields import WireError

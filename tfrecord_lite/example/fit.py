@@ -19,7 +19,8 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.originals import is_raw, to_raw, to_storable
 from tfrecord_lite.example.regular import regular
-from tfrecord_lite.example.values import Outgoing, empty, exact_floats, outgoing, refuse
+from tfrecord_lite.example.runs import refuse
+from tfrecord_lite.example.values import Outgoing, empty, exact_floats, outgoing
 from tfrecord_lite.schema import (
     Dense,
     Kind,

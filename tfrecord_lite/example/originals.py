@@ -24,7 +24,7 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.regular import regular
-from tfrecord_lite.example.values import refuse, ticks
+from tfrecord_lite.example.runs import refuse, ticks
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:

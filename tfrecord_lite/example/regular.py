@@ -14,7 +14,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
-from tfrecord_lite.example.values import refusal, refuse
+from tfrecord_lite.example.runs import refusal, refuse
 from tfrecord_lite.wire.ragged import row_splits
 
 __all__ = ["regular"]

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.example.values import LargeStrings, outgoing, refuse
+from tfrecord_lite.example.runs import LargeStrings, refuse
+from tfrecord_lite.example.values import outgoing
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import head
 from tfrecord_lite.wire.pack import varint, varint_run

@@ -29,7 +29,8 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.example.encode import FEATURES, encode_outgoing
 from tfrecord_lite.example.row import encode_features, encoded_key
-from tfrecord_lite.example.values import Outgoing, Strings, outgoing
+from tfrecord_lite.example.runs import Strings
+from tfrecord_lite.example.values import Outgoing, outgoing
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.ragged import row_splits
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.row import delimited, encode_features, encoded_key, feature_content
-from tfrecord_lite.example.values import refuse
+from tfrecord_lite.example.runs import refuse
 
 __all__ = ["encode_sequence_example"]
 

@@ -25,8 +25,9 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode import FEATURES, entry_levels, feature_parts
 from tfrecord_lite.example.row import encoded_key
+from tfrecord_lite.example.runs import refuse
 from tfrecord_lite.example.sequence import encode_sequence_example
-from tfrecord_lite.example.values import outgoing, refuse
+from tfrecord_lite.example.values import outgoing
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.ragged import gather, row_splits

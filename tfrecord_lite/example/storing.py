@@ -30,7 +30,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.originals import RAW, from_raw, from_stored, is_raw
 from tfrecord_lite.example.regular import regular
-from tfrecord_lite.example.values import refuse
+from tfrecord_lite.example.runs import refuse
 from tfrecord_lite.schema import (
     FixedLenFeature,
     Kind,
