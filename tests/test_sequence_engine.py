@@ -14,6 +14,7 @@ from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import long_run_sequences
 from tests import reference_example as reference
 from tests.example_messages import KEYS, RUNTIME, len_field, mutate, varint
 from tests.example_strategies import BORDERS, chooser, examples, features, keys
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Many
 
     from hypothesis.strategies import DrawFn
+
+in_c = pytest.mark.skipif(
+    api_implementation.Type() == "python", reason="the runtime in Python decides otherwise"
+)
 
 FIVE = Feature(INT64, (5,))
 SIX = Feature(INT64, (6,))
@@ -134,10 +139,9 @@ def assert_engine_agrees(
 # --- any bytes
 
 
+@in_c
 @given(messages)
 def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(message: bytes) -> None:
-    if api_implementation.Type() == "python":
-        return
     try:
         expected = runtime_sequence(message)
     except RefusedError:
@@ -304,3 +308,10 @@ def test_a_list_of_many_steps() -> None:
 def test_a_length_that_is_a_lie_takes_no_memory() -> None:
     lie = b"\x12\x0c\x0a\x0a\x0a\x01a\x12" + varint(2**62)
     assert_engine_agrees([lie] * 30, [], [b"a"])
+
+
+@in_c
+@pytest.mark.parametrize("seed", range(3))
+def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
+    count = long_run_sequences.run(300, seed)
+    assert min(count["accepted"], count["refused"]) > 0

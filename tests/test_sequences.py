@@ -23,6 +23,7 @@ from tfrecord_lite import (
     InvalidArgumentError,
     RaggedFeature,
     Reason,
+    Schema,
     SequenceExampleParser,
     TFRecordReader,
     TFRecordWriter,
@@ -138,6 +139,13 @@ def test_a_parser_is_pickled_and_shared_by_threads() -> None:
     assert plain(pickle.loads(pickle.dumps(parser))(BATCH)) == expected
     with ThreadPoolExecutor(4) as pool:
         assert all(plain(r) == expected for r in pool.map(parser, [BATCH] * 16))
+
+
+def test_a_schema_is_a_mapping_of_features_too() -> None:
+    context, lists, _ = SequenceExampleParser(Schema(CONTEXT), Schema(LISTS))(BATCH)
+    assert (context.keys(), lists.keys()) == (CONTEXT.keys(), LISTS.keys())
+    with pytest.raises(InvalidArgumentError):
+        SequenceExampleParser(Schema({}), Schema({}))
 
 
 @pytest.mark.parametrize("features", [[1], "x", 5])
@@ -260,6 +268,11 @@ def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = decode_sequence_examples([plain_sequence(s) for s in sequences])
     for row, expected in zip(rows, sequences, strict=True):
         assert_row_is(row, expected)
+    # A message alone may have any number; with a NaN it is not left to the runtime.
+    nan = Feature(FLOAT, (0x7FA12345,))
+    many = {b"k%d" % i: nan for i in range(9)}
+    alone = Sequence(many, {key: [nan] for key in many})
+    assert_row_is(decode_sequence_example(plain_sequence(alone)), alone)
 
 
 def test_what_is_no_sequence_example_is_refused_by_number() -> None:

@@ -115,7 +115,7 @@ def prepare_sequence(
     """
     context = {} if context is None else context
     lists = {} if lists is None else lists
-    if context == {} == lists:
+    if all(isinstance(features, Mapping) and not features for features in (context, lists)):
         detail = "no features to parse; give context_features, sequence_features or both"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     found = []
