@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.events import find_runs, follow_events, read_events
     from tfrecord_lite.example.decode import decode_example, decode_examples
+    from tfrecord_lite.example.example_list import (
+        ExampleListParser,
+        decode_example_list,
+        decode_example_lists,
+    )
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
     from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
@@ -52,6 +57,7 @@ __all__ = [
     "BytesList",
     "DataLossError",
     "Example",
+    "ExampleListParser",
     "ExampleParser",
     "FailedPreconditionError",
     "Feature",
@@ -78,6 +84,8 @@ __all__ = [
     "TFRecordWriter",
     "VarLenFeature",
     "decode_example",
+    "decode_example_list",
+    "decode_example_lists",
     "decode_examples",
     "decode_image",
     "decode_raw",
@@ -100,6 +108,7 @@ _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "events": ("find_runs", "follow_events", "read_events"),
     "example.decode": ("decode_example", "decode_examples"),
+    "example.example_list": ("ExampleListParser", "decode_example_list", "decode_example_lists"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "integrations.image": ("decode_image", "encode_image", "image_row"),
     "messages": (
