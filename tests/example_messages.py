@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from tfrecord_lite import InvalidArgumentError
     from tfrecord_lite.example.cells import Lists
     from tfrecord_lite.example.sequences import SequenceBatch
 
@@ -275,6 +276,11 @@ RUNTIME = Dialect(
     zero_in_groups=runtime_accepts(b"\x1b\x00\x00\x1c"),
 )
 """How the protobuf runtime at hand answers the questions that releases disagree on."""
+
+
+def is_settled(error: InvalidArgumentError) -> bool:
+    """Say whether all runtimes refuse a message for what this package refused it for."""
+    return not (RUNTIME.zero_in_groups and "number 0" in (error.detail or ""))
 
 
 def runtime(message: bytes) -> Features:

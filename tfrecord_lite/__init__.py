@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.events import find_runs, follow_events, read_events
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.encode import encode_example, encode_examples
+    from tfrecord_lite.example.example_list import (
+        ExampleListParser,
+        decode_example_list,
+        decode_example_lists,
+    )
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
     from tfrecord_lite.example.sequence import encode_sequence_example
     from tfrecord_lite.example.sequence_decode import (
@@ -68,6 +73,7 @@ __all__ = [
     "BytesList",
     "DataLossError",
     "Example",
+    "ExampleListParser",
     "ExampleParser",
     "FailedPreconditionError",
     "Feature",
@@ -96,6 +102,8 @@ __all__ = [
     "TFRecordWriter",
     "VarLenFeature",
     "decode_example",
+    "decode_example_list",
+    "decode_example_lists",
     "decode_examples",
     "decode_image",
     "decode_raw",
@@ -134,6 +142,7 @@ _LAZY = {
     "events": ("find_runs", "follow_events", "read_events"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.encode": ("encode_example", "encode_examples"),
+    "example.example_list": ("ExampleListParser", "decode_example_list", "decode_example_lists"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "example.sequence": ("encode_sequence_example",),
     "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),

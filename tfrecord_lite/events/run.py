@@ -89,8 +89,9 @@ def follow_events(
     Parameters
     ----------
     path : str, bytes, PathLike, or an iterable of them
-        As for :func:`read_events`. Files that appear later in the folder, or match a
-        pattern later, are read too; the folder may be empty at first.
+        As for :func:`read_events`; local files, since of a URL nobody says that it has
+        grown. Files that appear later in the folder, or match a pattern later, are read
+        too; the folder may be empty at first.
     poll_seconds : float, optional
         How long to wait when nothing new is there.
     stop : callable, optional

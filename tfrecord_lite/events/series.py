@@ -57,9 +57,9 @@ class Series:
     step: npt.NDArray[np.int64]
     """int64, shape (n,)."""
     wall_time: npt.NDArray[np.float64]
-    """float64, shape (n,): seconds since 1970."""
+    """Seconds since 1970; float64, shape (n,)."""
     value: npt.NDArray[Any]
-    """float64 for scalars, objects for the other kinds, shape (n,)."""
+    """The values: float64 for scalars, objects for the other kinds; shape (n,)."""
 
     def __len__(self) -> int:
         """Return the number of values."""

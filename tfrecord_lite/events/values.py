@@ -141,10 +141,11 @@ class _Split:
     """Numbers of the events that say something twice."""
 
 
-def _read(block: Block, tags: Tags) -> tuple[Values, Numbers]:
+def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[Values, Numbers]:
     """Read the values, and the numbers of their events."""
     split = _split(block)
-    if split.odd.size:
+    # The runtime in Python passes some oddities on; they are not looked at a second time.
+    if split.odd.size and not is_anew:
         return _read_apart(block, split.odd, tags)
     fields, owner = split.fields, split.owner
     tag = _tags(split, tags)
@@ -214,7 +215,7 @@ def _read_apart(block: Block, odd: Numbers, tags: Tags) -> tuple[Values, Numbers
         values, owner = _read(Block(block.data, block.offsets[plain], block.lengths[plain]), tags)
     with _owners(odd):
         records = [_written_anew(block[i], k) for k, i in enumerate(odd.tolist())]
-        more, odd_owner = _read(Block.from_records(records), tags)
+        more, odd_owner = _read(Block.from_records(records), tags, is_anew=True)
     owner = np.concatenate([plain[owner], odd[odd_owner]])
     order = np.argsort(owner, kind="stable")
     return Values.concat([values, more]).take(order), owner[order]

@@ -136,7 +136,9 @@ def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) ->
     Returns
     -------
     bytes
-        ``type(message).FromString`` makes the same of them.
+        ``type(message).FromString`` makes the same of them; not that of protobuf's
+        implementation in Python, to which a field is unknown if its tag takes more bytes
+        than it needs.
     """
     oddity = draw(st.sampled_from([20, 6, 3]))
     scribe = Scribe(chooser(draw), oddity, with_unknown_fields=unknown_fields)
