@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
 
-__all__ = ["Misfit", "first_wrong", "numbered_from"]
+__all__ = ["Misfit", "first_misfit", "first_wrong", "numbered_from"]
 
 Found = TypeVar("Found")
 
@@ -85,7 +85,19 @@ def first_wrong(
     result = _attempt(block, parse)
     if not isinstance(result, Misfit):
         return result
-    found = result
+    found = first_misfit(block, parse, result)
+    raise found.as_error(block, names[found.message] if names else None)
+
+
+def first_misfit(block: Block, parse: Callable[[Block], object], found: Misfit) -> Misfit:
+    """Return what is wrong with the first message that is, given one that is wrong.
+
+    Parameters
+    ----------
+    block, parse
+        As :func:`first_wrong`.
+    found : Misfit
+    """
     sound = 0  # so many messages are
     while sound < found.message:
         stop = (sound + found.message + 1) // 2
@@ -96,9 +108,7 @@ def first_wrong(
             sound = stop
     # Of several things wrong with it, the batch may have told another than it does by itself.
     alone = _attempt(block[found.message : found.message + 1], parse)
-    if isinstance(alone, Misfit):
-        found = alone.moved(found.message)
-    raise found.as_error(block, names[found.message] if names else None)
+    return alone.moved(found.message) if isinstance(alone, Misfit) else found
 
 
 def _attempt(block: Block, parse: Callable[[Block], Found]) -> Found | Misfit:

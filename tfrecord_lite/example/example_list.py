@@ -19,8 +19,10 @@ import numpy as np
 
 from tfrecord_lite.block import Block, Span
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.blame import Misfit, first_misfit
 from tfrecord_lite.example.decode import ExampleDecoder
-from tfrecord_lite.example.parse import ExampleParser, as_block, as_bytes
+from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.example.reading import as_block, as_bytes
 from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
 from tfrecord_lite.wire.ragged import row_splits
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.example.decode import Row
-    from tfrecord_lite.example.parse import Result, Serialized
+    from tfrecord_lite.example.reading import Result, Serialized
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = [
@@ -202,19 +204,17 @@ def _read(
     try:
         lists = _split(block)
     except WireError as error:
-        number, detail = error.message, error.detail
-    else:
-        contexts, wrong_context = _attempt(read_contexts, lists.contexts)
-        examples, wrong_example = _attempt(read_examples, lists.examples)
-        wrong = _first(block, lists.splits, wrong_context, wrong_example)
-        if wrong is not None:
-            raise wrong
-        return contexts, examples, lists.splits
-    if number:
-        _read(block[:number], read_contexts, read_examples)
-    place = block.place(number)
-    fields = (place.offset, place.source, place.index, None, detail)
-    raise InvalidArgumentError(Reason.MALFORMED, *fields)
+        one = Misfit(error.message, Reason.MALFORMED, None, error.detail)
+        first = first_misfit(block, _split, one)
+        if first.message:  # all before it can be split, but may have something wrong in them
+            _read(block[: first.message], read_contexts, read_examples)
+        raise first.as_error(block) from None
+    contexts, wrong_context = _attempt(read_contexts, lists.contexts)
+    examples, wrong_example = _attempt(read_examples, lists.examples)
+    wrong = _first(block, lists.splits, wrong_context, wrong_example)
+    if wrong is not None:
+        raise wrong
+    return contexts, examples, lists.splits
 
 
 def _split(block: Block) -> _Lists:
