@@ -28,6 +28,14 @@ _FIELDS = (
     ("uint32_val", 16, _T.TYPE_UINT32), ("uint64_val", 17, _T.TYPE_UINT64),
     ("float8_val", 18, _T.TYPE_BYTES),
 )  # fmt: skip
+# Values of these are not supported, but what is no such message is no tensor either.
+_TEXT, _BLOB = (_T.TYPE_STRING, None, 1), (_T.TYPE_BYTES, None, 1)
+_NO_VALUES = (
+    ("Inner", 0, ((_T.TYPE_INT32, None, 1), (_T.TYPE_MESSAGE, ".t.Shape", 1))),
+    ("Handle", 14, (_TEXT, _TEXT, _TEXT, (_T.TYPE_UINT64, None, 1), _TEXT,
+                    (_T.TYPE_MESSAGE, ".t.Inner", 3))),
+    ("Variant", 15, (_TEXT, _BLOB, (_T.TYPE_MESSAGE, ".t.TensorProto", 3))),
+)  # fmt: skip
 _SINGLE = {"dtype", "version_number", "tensor_content", "float8_val"}
 
 
@@ -45,6 +53,13 @@ def _tensor_proto() -> Any:
     )
     for name, number, kind in _FIELDS:
         tensor.field.add(name=name, number=number, type=kind, label=1 if name in _SINGLE else 3)
+    for name, number, parts in _NO_VALUES:
+        message = file.message_type.add(name=name)
+        for i, (kind, of, label) in enumerate(parts):
+            message.field.add(name=f"f{i}", number=i + 1, type=kind, type_name=of, label=label)
+        if number:
+            field = tensor.field.add(name=name.lower(), number=number, type=_T.TYPE_MESSAGE)
+            field.label, field.type_name = 3, f".t.{name}"
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("t.TensorProto"))

@@ -147,7 +147,7 @@ def _leaves(name: str, node: Any) -> Iterator[_Leaf]:
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     try:
         yield from build(name, content)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, InvalidArgumentError):
             raise
         raise _refuse(f"{word} without what it needs", name) from None
