@@ -59,7 +59,7 @@ def _tensor_proto() -> Any:
             message.field.add(name=f"f{i}", number=i + 1, type=kind, type_name=of, label=label)
         if number:
             field = tensor.field.add(name=name.lower(), number=number, type=_T.TYPE_MESSAGE)
-            field.label, field.type_name = 3, f".t.{name}"
+            field.label, field.type_name = _T.LABEL_REPEATED, f".t.{name}"
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("t.TensorProto"))
