@@ -15,7 +15,8 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.options import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import TFRecordReader, tf_record_iterator
-from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
+from tfrecord_lite.sharded import ShardedTFRecordWriter
+from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
