@@ -95,7 +95,7 @@ def encode_examples(
         record that protobuf cannot read. With a schema also ``MISSING``, ``WRONG_KIND``,
         ``WRONG_COUNT``, ``BAD_PARTITION`` and ``BAD_INDEX``.
     TypeError
-        For a key that is no str.
+        For a key that is no str, and for `columns` that are no dict.
 
     Notes
     -----
@@ -148,6 +148,8 @@ def encode_example(
     >>> message.features.feature["my_ints"].int64_list.value
     [5, 6]
     """
+    if not hasattr(row, "items"):
+        raise TypeError(f"a record must be a dict of its features, not {type(row).__name__}")
     if schema is not None:
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
     return b"".join(encode_features(FEATURES, row))
@@ -180,6 +182,9 @@ def encode_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, FeatureS
 def _outgoing(
     columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
 ) -> dict[str, Outgoing]:
+    if not hasattr(columns, "items"):
+        found = type(columns).__name__
+        raise TypeError(f"columns must be a dict, one column a feature, not {found}")
     if schema is not None:
         return fit(columns, schema)
     return {key: outgoing(key, column) for key, column in columns.items() if column is not None}

@@ -77,6 +77,8 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
         ``UNREPRESENTABLE`` for objects of several kinds and for missing records in a column
         whose rows vary in length; ``UNSUPPORTED`` for a dtype or shape that cannot be
         stored; with the column's name in `key`.
+    TypeError
+        For `columns` that are no dict.
 
     Notes
     -----
@@ -92,6 +94,9 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
     x     FixedLenFeature  string  []     float64 [3]
     n     FixedLenFeature  int64   []     uint8 []
     """
+    if not hasattr(columns, "items"):
+        found = type(columns).__name__
+        raise TypeError(f"columns must be a dict, one column a feature, not {found}")
     specs: dict[str, FeatureSpec] = {}
     originals: dict[str, Original] = {}
     for name, column in columns.items():
