@@ -294,7 +294,7 @@ def test_columns_that_are_no_dictionary() -> None:
 
 @pytest.mark.parametrize("n_records", [0, 2])
 def test_records_of_fields_are_no_values(n_records: int) -> None:
-    column = ma(np.zeros(n_records, [("a", "i4")]), True)  # noqa: FBT003
+    column = ma(np.zeros(n_records, [("a", "i4")]), True)
     assert refused({"x": column}) == (UNSUPPORTED, "x", None)
     if n_records:
         assert refused({"x": list(column)})[1] == "x"
