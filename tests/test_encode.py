@@ -405,3 +405,8 @@ def test_masked_values_of_sequences() -> None:
     with pytest.raises(TypeError):
         encode_sequence_example({"feature_lists": {"x": np.ma.masked}})
     assert len(encode_sequence_examples(None, {"x": [np.ma.masked, [1]]})) == 2
+
+
+def test_lists_of_mixed_depth_are_flattened() -> None:
+    found = decode_examples(encode_examples({"x": [[1, [2, [3]]], [[[4]]]]}))
+    assert [row["x"].tolist() for row in found] == [[1, 2, 3], [4]]

@@ -311,3 +311,17 @@ def test_a_refusal_of_a_row_shows_the_way_out() -> None:
     for value in ([1, None], [1, np.ma.masked], [None]):
         with pytest.raises(InvalidArgumentError, match="leave the feature out"):
             encode_example({"x": value})
+
+
+class Convertible:
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray[Any, Any]:
+        return np.arange(2)
+
+
+@pytest.mark.parametrize(
+    "value", [range(3), {1, 2}, RaggedTensor([1, 2], [0, 2]), Convertible(), iter([1])], ids=repr
+)
+def test_objects_that_no_row_may_hold(value: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="list or an array") as caught:
+        encode_example({"x": value})
+    assert (caught.value.reason, caught.value.key) == (UNSUPPORTED, "x")

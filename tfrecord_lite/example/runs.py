@@ -189,7 +189,7 @@ def object_run(key: str, items: list[Any], types: set[type], splits: npt.NDArray
     if not fitting:
         if len(types) == 1:
             cls = types.pop()
-            detail = f"no feature holds a {cls.__name__}"
+            detail = f"no feature holds a {cls.__name__}; give numbers, strings, a list or an array"
             if issubclass(cls, complex):
                 detail = _unsupported("complex")
             refuse(key, detail, int(np.searchsorted(splits, 0, "right")) - 1, Reason.UNSUPPORTED)
