@@ -95,8 +95,8 @@ def columns(draw: DrawFn, n_records: int) -> tuple[Any, list[Meant | None]]:
         if form == "dense":
             is_column = field == "bytes_list" and shape == () and draw(st.booleans())
             return (BytesColumn.from_list(values) if is_column else array), meant
-        if not array.size:
-            return array, meant
+        if not array.size:  # nothing is there that could be masked
+            return np.ma.MaskedArray(array, np.ones(array.shape, np.bool_)), meant
         missing = draw(hnp.arrays(np.bool_, n_records))
         mask = np.broadcast_to(missing.reshape(-1, *[1] * len(shape)), array.shape).copy()
         gone = [None if m else item for m, item in zip(missing, meant, strict=True)]
@@ -117,9 +117,9 @@ def columns(draw: DrawFn, n_records: int) -> tuple[Any, list[Meant | None]]:
 
 
 @st.composite
-def tables(draw: DrawFn) -> tuple[dict[str, Any], list[Row]]:
-    """Return columns, and the records they stand for."""
-    n_records = draw(st.sampled_from([1, 2, 5, 20]))
+def tables(draw: DrawFn, fewest: int = 1) -> tuple[dict[str, Any], list[Row]]:
+    """Return columns, and the records they stand for; `fewest` may be 0."""
+    n_records = draw(st.sampled_from([fewest, 1, 2, 5, 20]))
     names = draw(st.lists(keys, min_size=1, max_size=5, unique=True))
     found = {name: draw(columns(n_records)) for name in names}
     rows = [{name: meant[i] for name, (_, meant) in found.items()} for i in range(n_records)]

@@ -14,6 +14,7 @@ from tests.encode_strategies import Meant, Row, floats, int64s, keys, message, s
 from tfrecord_lite import (
     BytesColumn,
     Example,
+    FixedLenFeature,
     InvalidArgumentError,
     RaggedTensor,
     Reason,
@@ -27,6 +28,10 @@ from tfrecord_lite import (
     encode_example,
     encode_examples,
     encode_sequence_example,
+    encode_sequence_examples,
+    parse_example,
+    restore,
+    schema_of,
 )
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.example.encode import encode_batches
@@ -38,7 +43,7 @@ def in_byte_order(row: Row) -> bool:
     return not any(a != b and b.startswith(a) for a in raw for b in raw)
 
 
-@given(tables())
+@given(tables(0))
 def test_columns_become_the_messages_that_protobuf_makes(table: tuple[Any, list[Row]]) -> None:
     columns, rows = table
 
@@ -331,3 +336,77 @@ def test_some_masked_values_of_a_record_are_refused(value: Any) -> None:
         with pytest.raises(InvalidArgumentError) as caught:
             call()
         assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "k")
+
+
+@pytest.mark.parametrize("n_values", [2, 20])
+@pytest.mark.parametrize("n_rows", [1, 4])
+def test_what_a_mask_hides_among_values_is_never_written(n_values: int, n_rows: int) -> None:
+    masked = np.ma.MaskedArray(5, True)
+    good = {"k": list(range(n_values))}
+    for bad in (masked, np.ma.masked, None):
+        row = {"k": [*range(n_values - 1), bad]}
+        writer = TFRecordWriter(BytesIO())
+        writer.write_examples([good] * n_rows)
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_example(row)
+        assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "k")
+        writer.close()
+
+
+@pytest.mark.parametrize("value", [np.ma.masked, MASKED, np.ma.MaskedArray(5, True), None])
+def test_what_is_masked_is_missing_with_a_schema_too(value: Any) -> None:
+    required = {"k": FixedLenFeature([], "int64")}
+    with pytest.raises(InvalidArgumentError) as caught:
+        encode_example({"k": value}, required)
+    assert caught.value.reason == Reason.MISSING
+    optional = {"k": FixedLenFeature([], "int64", 7)}
+    assert decode_example(encode_example({"k": value}, optional)) == {}
+
+
+def test_a_masked_value_is_missing_in_a_column_that_is_stored() -> None:
+    column = [1, np.ma.masked, np.ma.MaskedArray(3, False)]
+    schema = schema_of({"k": column})
+    (found,) = restore(
+        dict(parse_example(encode_examples({"k": column}, schema), schema)), schema
+    ).values()
+    assert found.tolist() == [1, None, 3]
+
+
+def test_masked_values_of_sequences() -> None:
+    part = np.ma.MaskedArray([[1, 2], [3, 4]], [[False, False], [False, True]])
+    whole = np.ma.MaskedArray([[1, 2], [3, 4]], [[False, False], [True, True]])
+    none = np.ma.MaskedArray([[1, 2], [3, 4]], False)
+    for steps, wanted in (
+        (whole, [[1, 2], []]),
+        (none, [[1, 2], [3, 4]]),
+        ([1, np.ma.masked, None, 3], [[1], [], [], [3]]),
+        ([[1, 2], np.ma.masked, MASKED], [[1, 2], [], []]),
+    ):
+        row: dict[str, dict[str, Any]] = {
+            "context": {"c": np.ma.masked, "n": 1},
+            "feature_lists": {"x": steps},
+        }
+        record = encode_sequence_example(row)
+        found = decode_sequence_example(record)
+        assert found["context"].keys() == {"n"}
+        assert [step.tolist() for step in found["feature_lists"]["x"]] == wanted
+        context = {"c": [np.ma.masked], "n": [1]}
+        assert encode_sequence_examples(context, {"x": [steps]}).to_list() == [record]
+    for bad in (part, [[1, np.ma.masked]], [np.ma.MaskedArray([1, 2], [True, False])]):
+        for call in (
+            lambda bad=bad: encode_sequence_example({"feature_lists": {"x": bad}}),
+            lambda bad=bad: encode_sequence_examples(None, {"x": [bad]}),
+            lambda bad=bad: encode_sequence_examples({}, {"x": [none, bad]}),
+            lambda bad=bad: encode_sequence_example({"context": {"x": bad}}),
+        ):
+            with pytest.raises(InvalidArgumentError) as caught:
+                call()
+            assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
+    with pytest.raises(TypeError):
+        encode_sequence_example({"feature_lists": {"x": np.ma.masked}})
+    assert len(encode_sequence_examples(None, {"x": [np.ma.masked, [1]]})) == 2
+
+
+def test_lists_of_mixed_depth_are_flattened() -> None:
+    found = decode_examples(encode_examples({"x": [[1, [2, [3]]], [[[4]]]]}))
+    assert [row["x"].tolist() for row in found] == [[1, 2, 3], [4]]

@@ -225,3 +225,103 @@ def test_a_message_that_protobuf_cannot_read_is_refused_before_memory_is_asked_f
         emit(b"\x0a", [Part((b"\x0a",), huge)], 2)
 
     assert caught.value.message == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "index"),
+    [
+        ([[1], [1, None]], 1),
+        ([[1.5], [], [None, 0.5]], 2),
+        ([[True, None]], 0),
+        ([[None, None], [None]], 0),
+        ([[[1], [2]], [[], [3, None]]], 1),
+        ([[1], (2, np.ma.masked)], 1),
+        ([[b"a"], [b"b", None]], 1),
+        ([np.array([1, 2], object), np.array([1, None, 2], object)], 1),
+        ([[1], ma([1, 2], [False, True])], 1),
+        (RaggedTensor(np.array([1, 2, None], object), [0, 1, 3]), 1),
+    ],
+    ids=repr,
+)
+def test_what_is_missing_within_a_row_is_never_a_value(column: Any, index: int) -> None:
+    for call in (lambda: schema_of({"x": column}), lambda: encode_examples({"x": column})):
+        with pytest.raises(InvalidArgumentError) as caught:
+            call()
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (UNREPRESENTABLE, "x", index)
+
+
+def endless(kind: str) -> Any:
+    if kind == "array":
+        array = np.empty(1, object)
+        array[0] = array
+        return array
+    nested: list[Any] = []
+    if kind == "deep":
+        for _ in range(3000):
+            nested = [nested]
+    else:
+        nested += [nested] * (1 if kind == "itself" else 5)
+    return nested
+
+
+@pytest.mark.parametrize("kind", ["itself", "itself often", "deep", "array"])
+def test_lists_without_end_are_refused(kind: str) -> None:
+    value = endless(kind)
+    for call in (
+        lambda: encode_example({"x": value}),
+        lambda: encode_examples({"x": value}),
+        lambda: encode_examples({"x": [value, [1]]}),
+        lambda: schema_of({"x": value}),
+        lambda: schema_of({"x": [[1], value]}),
+        lambda: encode_sequence_example({"feature_lists": {"x": [value]}}),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            call()
+        assert (caught.value.reason, caught.value.key) == (BAD_ARGUMENT, "x")
+
+
+def test_columns_that_are_no_dictionary() -> None:
+    features = {"x": FixedLenFeature([], "int64")}
+    some: list[Any] = [None, [{"x": 1}], np.zeros(3)]
+    for columns in some:
+        for call in (encode_examples, schema_of, lambda c: encode_examples(c, features)):
+            with pytest.raises(TypeError, match="dict"):
+                call(columns)
+    with pytest.raises(TypeError, match="dict"):
+        encode_example(None, features)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n_records", [0, 2])
+def test_records_of_fields_are_no_values(n_records: int) -> None:
+    column = ma(np.zeros(n_records, [("a", "i4")]), True)
+    assert refused({"x": column}) == (UNSUPPORTED, "x", None)
+    if n_records:
+        assert refused({"x": list(column)})[1] == "x"
+        assert refused({"x": [column, column]})[1] == "x"
+    with pytest.raises(InvalidArgumentError):
+        schema_of({"x": column})
+
+
+def test_a_refusal_of_a_row_shows_the_way_out() -> None:
+    value: Any
+    for value in (1j, [1j], np.complex64(1), np.array([1j])):
+        with pytest.raises(InvalidArgumentError, match="schema_of"):
+            encode_example({"x": value})
+    for value in ([1, None], [1, np.ma.masked], [None]):
+        with pytest.raises(InvalidArgumentError, match="leave the feature out"):
+            encode_example({"x": value})
+
+
+class Convertible:
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray[Any, Any]:
+        return np.arange(2)
+
+
+@pytest.mark.parametrize(
+    "value", [range(3), {1, 2}, RaggedTensor([1, 2], [0, 2]), Convertible(), iter([1])], ids=repr
+)
+def test_objects_that_no_row_may_hold(value: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="list or an array") as caught:
+        encode_example({"x": value})
+    assert (caught.value.reason, caught.value.key) == (UNSUPPORTED, "x")

@@ -69,7 +69,8 @@ def encode_examples(
         One a feature, each with a leading record dimension: ndarray of any dtype and shape
         (records are flattened), masked array, RaggedTensor (several levels are flattened),
         SparseTensor as a VarLenFeature gives it, BytesColumn; or a list, with a number, a
-        string or a sequence a record. None, and what is masked, is missing: the record
+        string or a sequence a record, whose inner sequences are flattened, of whatever
+        depth. None, and what is masked, is missing: the record
         goes without the feature. A column that is None altogether is left out.
     schema : Schema, or mapping of str to feature specification, optional
         What the columns are to be read with. They are checked against it; a SparseFeature's
@@ -88,14 +89,16 @@ def encode_examples(
     ------
     InvalidArgumentError
         With `key` and, where one record is at fault, `index`. ``BAD_ARGUMENT`` for no
-        columns, columns of different lengths, keys without UTF-8 form;
+        columns, columns of different lengths, keys without UTF-8 form, lists nested too
+        deeply;
         ``UNREPRESENTABLE`` for a value that would not come back: uint64 above 2**63 - 1,
         float64 that is no float32, NaT, values of several kinds, a record that is masked in
-        part; ``UNSUPPORTED`` for a dtype that no list holds; ``RECORD_TOO_LARGE`` for a
+        part, None among the values of a record, a value that the schema's original dtype
+        does not have; ``UNSUPPORTED`` for a dtype that no list holds; ``RECORD_TOO_LARGE`` for a
         record that protobuf cannot read. With a schema also ``MISSING``, ``WRONG_KIND``,
         ``WRONG_COUNT``, ``BAD_PARTITION`` and ``BAD_INDEX``.
     TypeError
-        For a key that is no str.
+        For a key that is no str, and for `columns` that are no dict.
 
     Notes
     -----
@@ -121,8 +124,8 @@ def encode_example(
     Parameters
     ----------
     row : mapping of str to value
-        int, bool, float, str, bytes, a list or an array of these; None for a feature that
-        is missing. A list without values is a feature without kind, which counts as
+        int, bool, float, str, bytes, a list, tuple or array of these, flattened; None, or
+        what is masked as a whole, for a feature that is missing. A list without values is a feature without kind, which counts as
         missing too (rule X3): nothing says of which kind it is.
     schema : Schema, or mapping of str to feature specification, optional
         As :func:`encode_examples`; costs a batch of one.
@@ -148,6 +151,8 @@ def encode_example(
     >>> message.features.feature["my_ints"].int64_list.value
     [5, 6]
     """
+    if not hasattr(row, "items"):
+        raise TypeError(f"a record must be a dict of its features, not {type(row).__name__}")
     if schema is not None:
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
     return b"".join(encode_features(FEATURES, row))
@@ -180,6 +185,9 @@ def encode_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, FeatureS
 def _outgoing(
     columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
 ) -> dict[str, Outgoing]:
+    if not hasattr(columns, "items"):
+        found = type(columns).__name__
+        raise TypeError(f"columns must be a dict, one column a feature, not {found}")
     if schema is not None:
         return fit(columns, schema)
     return {key: outgoing(key, column) for key, column in columns.items() if column is not None}

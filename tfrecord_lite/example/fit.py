@@ -17,7 +17,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
-from tfrecord_lite.example.originals import is_raw, to_raw, to_storable
+from tfrecord_lite.example.originals import is_raw, outside, to_raw, to_storable, too_long
 from tfrecord_lite.example.regular import regular
 from tfrecord_lite.example.runs import refuse
 from tfrecord_lite.example.values import Outgoing, empty, exact_floats, outgoing
@@ -62,7 +62,8 @@ def fit(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> dict[s
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a column that the schema does not have; ``MISSING`` for a
         required feature without column or value; ``WRONG_KIND``, ``WRONG_COUNT``,
-        ``BAD_PARTITION`` and ``BAD_INDEX`` for a record that does not fit its feature.
+        ``BAD_PARTITION`` and ``BAD_INDEX`` for a record that does not fit its feature;
+        ``UNREPRESENTABLE`` for a value that the feature's original dtype does not have.
     """
     for name in columns:
         if name not in schema:
@@ -89,20 +90,50 @@ Fitted = list[tuple[str, Outgoing]]
 
 def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Outgoing:
     """Return a column as lists of a kind."""
+    is_signed = False
     if original is not None and is_raw(original, kind):
         column = to_raw(name, regular(name, column), original)
     elif original is not None:
+        if original.dtype == "uint64":
+            column = regular(name, column)
+            flat = getattr(column, "flat_values", getattr(column, "values", column))
+            is_signed = flat.dtype.kind == "i"
         column = to_storable(name, column, original, kind)
     out = outgoing(name, column)
     if out.kind is Kind.INT64 and kind is Kind.FLOAT:
-        return exact_floats(name, out)
+        out = exact_floats(name, out)
     if out.kind is kind:
+        if original is not None and not is_raw(original, kind):
+            _check_original(name, out, original, is_signed=is_signed)
         return out
     if out.kind is not None and out.counts_array().any():
         detail = f"the column holds {out.kind.label}, the schema says {kind.label}"
         refuse(name, detail, None, Reason.WRONG_KIND)
     nothing = empty(out.n_records, kind)
     return replace(nothing, present=out.present)
+
+
+def _check_original(name: str, out: Outgoing, original: Original, *, is_signed: bool) -> None:
+    """Refuse values that would not be the same in the dtype they are to come back in."""
+    wrong: npt.NDArray[np.bool_] | None
+    if (
+        is_signed
+    ):  # and stored in two's complement: a negative number would come back as a large one
+        wrong = out.flat < 0 if out.flat.min(initial=0) < 0 else None
+        what = original.dtype
+    elif out.kind is not Kind.BYTES:
+        wrong = outside(out.flat, original)
+        what = original.dtype
+    else:
+        wrong = too_long(out.flat, original.text)
+        what = str(original.text)
+    if wrong is None:
+        return
+    number = int(wrong.argmax())
+    index = int(np.searchsorted(row_splits(out.counts_array()), number, "right")) - 1
+    detail = f"a value that is no {what}, as which the schema is to bring it back"
+    detail += "; give the schema of schema_of for columns that hold all values"
+    refuse(name, detail, index, Reason.UNREPRESENTABLE)
 
 
 def _require(name: str, wrong: np.ndarray[Any, Any], reason: Reason, detail: str) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.regular import regular
-from tfrecord_lite.example.runs import refuse, ticks
+from tfrecord_lite.example.runs import LargeStrings, Strings, refuse, ticks
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ __all__ = [
     "from_stored",
     "is_raw",
     "original_dtype",
+    "outside",
     "to_raw",
     "to_storable",
+    "too_long",
     "with_values",
 ]
 
@@ -157,7 +159,8 @@ def to_raw(key: str, column: Any, original: Original) -> Any:
             values = _strings(_as_dtype(key, column.values, dtype))
             return SparseTensor(column.indices, values, column.dense_shape)
         case np.ma.MaskedArray():
-            mask = np.ma.getmaskarray(column).reshape(len(column), -1)
+            n_values = int(np.prod(column.shape[1:], dtype=np.int64))
+            mask = np.ma.getmaskarray(column).reshape(len(column), n_values)
             strings = _strings(_as_dtype(key, np.asarray(column.data), dtype))
             missing = mask.all(axis=1) if mask.shape[1] else np.zeros(len(mask), np.bool_)
             if (mask.any(axis=1) != missing).any():
@@ -190,36 +193,117 @@ def _strings(values: np.ndarray[Any, Any]) -> BytesColumn:
 # ---------------------------------------------------------------------------------- restoring
 
 
-def from_stored(values: Any, original: Original) -> Any:
+def from_stored(key: str, values: Any, original: Original) -> Any:
     """Return flat values as they were before :func:`to_storable`.
 
     Parameters
     ----------
+    key : str
+        For errors.
     values : ndarray or BytesColumn, any shape
         Of int64, float32 or byte strings.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a string that is not UTF-8 where texts are expected.
+        ``BAD_ARGUMENT`` for a string that is not UTF-8 where texts are expected;
+        ``UNREPRESENTABLE`` for a value that the original's dtype does not have, with the
+        number of its row in `index`.
     """
     if original.dtype == "string":
-        return _texts(values, original.text)
+        return _texts(key, values, original.text)
     dtype = original_dtype(original.dtype)
-    return values.astype(dtype)  # int64 to uint64 undoes two's complement
+    wrong = outside(values, original)
+    if wrong is not None:
+        number = int(np.argwhere(wrong)[0][0])
+        detail = (
+            f"{values[wrong].flat[0]} was no {dtype.name}, which the schema says it was; "
+            "leave out restore, or give a schema with an Original of a wider dtype"
+        )
+        refuse(key, detail, number, Reason.UNREPRESENTABLE)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
 
-def _texts(values: Any, text: str | None) -> Any:
+def outside(values: Any, original: Original) -> np.ndarray[Any, Any] | None:
+    """Return which of the numbers that are stored the original's dtype does not have.
+
+    Parameters
+    ----------
+    values : ndarray of int64 or float32, any shape
+    original : Original
+        Of numbers.
+
+    Returns
+    -------
+    ndarray of bool, of the shape of `values`, or None
+        None if all fit; a float that is rounded does, one that would become infinite not.
+    """
+    dtype = original_dtype(original.dtype)
+    is_whole = values.dtype.kind in "iu"
+    if dtype.name in ("float16", "bfloat16"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            wrong = np.isinf(values.astype(dtype)) & np.isfinite(values)
+    elif dtype.kind not in "biu" or (is_whole and dtype.itemsize == 8):  # two's complement
+        return None
+    elif is_whole:
+        low, high = _limits(dtype)
+        if not values.size or (values.min() >= low and values.max() <= high):
+            return None
+        wrong = (values < low) | (values > high)
+    else:
+        low, high = _limits(dtype)
+        # Not `<= high`: a float32 has no number just below 2**63.
+        wrong = ~((values >= low) & (values < high + 1) & (values == np.trunc(values)))
+    return wrong if wrong.any() else None
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    if dtype.kind == "b":
+        return 0, 1
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def _texts(key: str, values: Any, text: str | None) -> Any:
     if text is None:
         return values
     array = values.to_numpy() if isinstance(values, BytesColumn) else values
     if text.startswith("S"):
+        _check_width(key, array, text)
         return array.astype(text)
     flat = array.reshape(-1)
     decoded = np.empty(flat.size, object)
     decoded[:] = BytesColumn.from_list(flat).to_string_dtype().tolist()
+    if text.startswith("U"):
+        _check_width(key, decoded.reshape(array.shape), text)
     dtype = np.dtype(object if text == "str" else np.dtypes.StringDType() if text == "T" else text)
     return decoded.astype(dtype).reshape(array.shape)
+
+
+def too_long(strings: Strings | LargeStrings, text: str | None) -> np.ndarray[Any, Any] | None:
+    """Return which strings are longer than their original; None if none is."""
+    if text is None or text[0] not in "SU":
+        return None
+    width = int(text[1:])
+    wrong = strings.lengths > width
+    if text[0] == "U" and wrong.any():  # in bytes; now in code points
+        strings = strings.joined() if isinstance(strings, LargeStrings) else strings
+        is_first = (strings.data & 0xC0) != 0x80
+        before = np.concatenate([[0], np.cumsum(is_first)])
+        wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
+    return wrong if wrong.any() else None
+
+
+def _check_width(key: str, strings: np.ndarray[Any, Any], text: str) -> None:
+    """Refuse strings that NumPy would cut off."""
+    width = int(text[1:])
+    lengths = np.fromiter(map(len, strings.ravel().tolist()), np.int64, strings.size)
+    if lengths.max(initial=0) > width:
+        wrong = (lengths > width).reshape(strings.shape)
+        detail = f"a string of {lengths.max()}, longer than the {text} that the schema says it was"
+        detail += "; leave out restore, or give a schema with a wider Original"
+        refuse(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
 
 
 def from_raw(key: str, strings: Any, original: Original) -> tuple[np.ndarray[Any, Any], Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
-from tfrecord_lite.example.runs import refusal, refuse, unmasked
+from tfrecord_lite.example.runs import AMONG, refusal, refuse, refuse_deep, rows_of, unmasked
 from tfrecord_lite.wire.ragged import row_splits
 
 __all__ = ["regular"]
@@ -40,13 +40,15 @@ def regular(key: str, column: Any) -> Any:
     Raises
     ------
     InvalidArgumentError
-        ``UNREPRESENTABLE`` for objects of several kinds, and for a missing record where the
-        others vary in length.
+        ``UNREPRESENTABLE`` for objects of several kinds, for a missing record where the
+        others vary in length, and for a missing value within a row; ``BAD_ARGUMENT`` for
+        lists that are nested too deeply.
     """
     if isinstance(column, SparseTensor | BytesColumn):
         return column
     if isinstance(column, RaggedTensor):
-        inner = regular(key, column.values)
+        with rows_of(column.row_splits):
+            inner = _whole(key, regular(key, column.values))
         return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
     if isinstance(column, np.ma.MaskedArray):
         if column.dtype.kind != "O":
@@ -54,14 +56,17 @@ def regular(key: str, column: Any) -> Any:
         mask = np.ma.getmaskarray(column)
         items = column.data.copy()
         items[mask] = None
+        refuse_deep(key, [items])
         return _of_objects(key, items.ravel().tolist(), column.shape)
     if isinstance(column, list | tuple):
+        refuse_deep(key, column)
         return _of_objects(key, list(column), (len(column),))
     array = np.asarray(column)
     if array.ndim == 0:
         refuse(key, "a column needs a leading dimension, one row a record")
     if array.dtype.kind != "O":
         return array
+    refuse_deep(key, [array])
     return _of_objects(key, array.ravel().tolist(), array.shape)
 
 
@@ -135,6 +140,18 @@ def _of_sequences(key: str, rows: list[Any], mask: np.ndarray[Any, Any]) -> Any:
         if len({(a.shape[1:], a.dtype) for a in arrays}) != 1:
             detail = "arrays of several dtypes, or of shapes that differ in more than the first"
             refuse(key, detail, None, Reason.UNREPRESENTABLE)
-        return RaggedTensor(regular(key, np.concatenate(arrays)), splits)
+        with rows_of(splits):
+            return RaggedTensor(_whole(key, regular(key, np.concatenate(arrays))), splits)
     values = list(chain.from_iterable(rows))
-    return RaggedTensor(_of_objects(key, values, (len(values),)), splits)
+    with rows_of(splits):
+        return RaggedTensor(_whole(key, _of_objects(key, values, (len(values),))), splits)
+
+
+def _whole(key: str, values: Any) -> Any:
+    """Return the values of rows, none of which may be missing: a row has nowhere to say so."""
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
+        if mask.any():
+            refuse(key, AMONG, int(np.argwhere(mask)[0][0]), Reason.UNREPRESENTABLE)
+        return np.asarray(values.data)
+    return values

@@ -103,11 +103,9 @@ def _array_packer(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
 
 
 def _list_packer(kind: type, letter: str) -> Callable[[Any], bytes]:
-    # Packing takes any number for a float, and rounds it; but for an integer only what is one.
-    is_float = kind is float
-
+    # Packing takes any number for a float, and rounds it; for an integer a masked one too.
     def pack(values: Any) -> bytes:
-        if not values or (is_float and countOf(map(type, values), kind) != len(values)):
+        if not values or countOf(map(type, values), kind) != len(values):
             raise TypeError
         return struct.pack(f"<{len(values)}{letter}", *values)
 

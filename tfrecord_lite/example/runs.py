@@ -21,6 +21,7 @@ Nothing here knows of columns, of schemas, or of bytes on the wire.
 from __future__ import annotations
 
 import operator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -32,11 +33,12 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.ragged import row_splits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
 __all__ = [
+    "AMONG",
     "Flat",
     "LargeStrings",
     "Run",
@@ -45,6 +47,8 @@ __all__ = [
     "object_run",
     "refusal",
     "refuse",
+    "refuse_deep",
+    "rows_of",
     "run",
     "strings_of",
     "ticks",
@@ -54,7 +58,20 @@ __all__ = [
 _LARGE_BYTES = 4096
 """Objects of this mean size are copied one by one."""
 
+_DEEPEST = 64
+"""Levels of nested lists; NumPy has no more dimensions either."""
+
 _RAW = "or store it as it is, with the schema of schema_of(columns)"
+
+
+AMONG = (
+    "None, or a masked value, among the values of a record; "
+    "leave the feature out of the record, or put a value there that says so"
+)
+
+
+def _unsupported(what: str) -> str:
+    return f"an Example holds int64, float32 and bytes, not {what}; convert it, {_RAW}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +124,37 @@ def refuse(
     raise refusal(key, detail, index, reason)
 
 
+@contextmanager
+def rows_of(splits: npt.NDArray[np.signedinteger[Any]]) -> Iterator[None]:
+    """Let errors about one of the values name the row that has it."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        if error.index is None:
+            raise
+        row = int(np.searchsorted(splits, error.index, "right")) - 1
+        raise InvalidArgumentError(error.reason, None, None, row, error.key, error.detail) from None
+
+
+def refuse_deep(key: str, values: Iterable[Any]) -> None:
+    """Refuse sequences that are nested without end, or too deeply to recurse into them."""
+    level = [value for value in values if isinstance(value, list | tuple | np.ndarray)]
+    for _ in range(_DEEPEST):
+        # Each object once: lists that hold themselves twice would double with every level.
+        inner: dict[int, Any] = {}
+        for sequence in level:
+            if isinstance(sequence, np.ndarray):
+                is_object = sequence.dtype.kind == "O"
+                items = np.asarray(sequence).ravel().tolist() if is_object else ()
+            else:
+                items = sequence
+            inner |= {id(v): v for v in items if isinstance(v, list | tuple | np.ndarray)}
+        level = list(inner.values())
+        if not level:
+            return
+    refuse(key, f"values nested too deeply: more than {_DEEPEST} levels")
+
+
 def run(key: str, values: Any, splits: npt.NDArray[np.int64]) -> Run:
     """Convert values, end to end; splits say which record an error is about."""
     if isinstance(values, BytesColumn):
@@ -121,9 +169,7 @@ def run(key: str, values: Any, splits: npt.NDArray[np.int64]) -> Run:
     if values.dtype.name == "bfloat16":
         convert = _narrow_floats
     if convert is None:
-        what = values.dtype.name
-        detail = f"an Example holds int64, float32 and bytes, not {what}; convert it, {_RAW}"
-        refuse(key, detail, None, Reason.UNSUPPORTED)
+        refuse(key, _unsupported(values.dtype.name), None, Reason.UNSUPPORTED)
     try:
         return convert(values)
     except _Unfit as unfit:
@@ -135,10 +181,17 @@ def object_run(key: str, items: list[Any], types: set[type], splits: npt.NDArray
     """Convert Python objects, end to end."""
     if not types:
         return None, np.zeros(0, np.float32)
+    if type(None) in types:
+        number = next(i for i, item in enumerate(items) if item is None)
+        index = int(np.searchsorted(splits, number, "right")) - 1
+        refuse(key, AMONG, index, Reason.UNREPRESENTABLE)
     fitting = [f for f in _FAMILIES if all(issubclass(cls, f[0]) for cls in types)]
     if not fitting:
         if len(types) == 1:
-            detail = f"no feature holds a {types.pop().__name__}"
+            cls = types.pop()
+            detail = f"no feature holds a {cls.__name__}; give numbers, strings, a list or an array"
+            if issubclass(cls, complex):
+                detail = _unsupported("complex")
             refuse(key, detail, int(np.searchsorted(splits, 0, "right")) - 1, Reason.UNSUPPORTED)
         first = next((f for f, _ in _FAMILIES if isinstance(items[0], f)), object)
         number = next((i for i, item in enumerate(items) if not isinstance(item, first)), 0)
@@ -306,7 +359,7 @@ def _others(items: list[Any]) -> Run:
     convert = _BY_DTYPE.get(array.dtype.kind)
     convert = _narrow_floats if array.dtype.name == "bfloat16" else convert
     if convert is None:
-        raise _Unfit(0, f"an Example holds int64, float32 and bytes, not {array.dtype.name}")
+        raise _Unfit(0, _unsupported(array.dtype.name))
     return convert(array)
 
 
@@ -348,9 +401,11 @@ def unmasked(key: str, items: list[Any]) -> list[Any]:
 def _unmasked(key: str, index: int, item: Any) -> Any:
     if not isinstance(item, np.ma.MaskedArray):
         return item
+    if item.dtype.names is not None:  # refused as what it is, whatever is masked
+        return np.asarray(item.data)
     mask = np.ma.getmaskarray(item)
     if not mask.any():
-        return item.data
+        return item.data[()]
     if not mask.all():
         detail = "some values of the record are masked, not all"
         refuse(key, detail, index, Reason.UNREPRESENTABLE)

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.row import delimited, encode_features, encoded_key, feature_content
 from tfrecord_lite.example.runs import refuse
@@ -49,7 +51,8 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
 
     Notes
     -----
-    A step without values is an empty list of the kind of the others. If all steps are, they
+    A step without values, also one that is None or masked, is an empty list of the kind of
+    the others. If all steps are, they
     are features without kind.
 
     Examples
@@ -83,7 +86,9 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
 
 def _feature_list(key: str, steps: Any) -> bytes:
     """Encode the steps of one feature list."""
-    if isinstance(steps, str | bytes | Mapping) or not hasattr(steps, "__iter__"):
+    is_single = isinstance(steps, np.ndarray) and steps.ndim == 0
+    is_single |= isinstance(steps, str | bytes | Mapping) or not hasattr(steps, "__iter__")
+    if is_single:
         raise TypeError(f"feature list {key!r} must be a sequence of steps, not {steps!r:.40}")
     contents: list[bytes] = []
     for index, step in enumerate(steps):

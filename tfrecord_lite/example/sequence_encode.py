@@ -25,7 +25,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode import FEATURES, entry_levels, feature_parts
 from tfrecord_lite.example.row import encoded_key
-from tfrecord_lite.example.runs import refuse
+from tfrecord_lite.example.runs import refuse, unmasked
 from tfrecord_lite.example.sequence import encode_sequence_example
 from tfrecord_lite.example.values import outgoing
 from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
@@ -211,18 +211,39 @@ def _of_array(key: str, column: np.ndarray[Any, Any], lengths: Any) -> _Steps:
 def _of_records(key: str, column: Sequence[Any]) -> _Steps:
     """Take the steps of a sequence a record."""
     present = None
+    column = [
+        record
+        if isinstance(record, np.ma.MaskedArray) and record.ndim
+        else unmasked(key, [record])[0]
+        for record in column
+    ]
     if any(record is None for record in column):
         present = np.array([record is not None for record in column], np.bool_)
         column = [() if record is None else record for record in column]
     for record in column:
-        if isinstance(record, str | bytes | Mapping) or not hasattr(record, "__iter__"):
+        is_single = isinstance(record, np.ndarray) and record.ndim == 0
+        is_single |= isinstance(record, str | bytes | Mapping) or not hasattr(record, "__iter__")
+        if is_single:
             raise TypeError(f"feature list {key!r} needs a sequence of steps, not {record!r:.40}")
     counts = np.fromiter(map(len, column), np.int64, len(column))
     arrays = [record for record in column if isinstance(record, np.ndarray) and len(record)]
-    if arrays and len(arrays) == np.count_nonzero(counts) and _are_alike(arrays):
+    is_masked = any(isinstance(array, np.ma.MaskedArray) for array in arrays)
+    if arrays and not is_masked and len(arrays) == np.count_nonzero(counts) and _are_alike(arrays):
         return _Steps(np.concatenate(arrays), counts, present)
-    steps = [() if step is None else step for step in chain.from_iterable(column)]
+    try:
+        steps = unmasked(key, list(chain.from_iterable(column)))
+    except InvalidArgumentError as error:
+        raise _in_record(error, counts) from None
+    if any(step is None for step in steps):
+        steps = [_values_of(step) for step in steps]
     return _Steps(steps, counts, present)
+
+
+def _values_of(step: Any) -> Any:
+    """Return a step as a sequence of its values; one that is not there has none."""
+    if step is None:
+        return ()
+    return step if isinstance(step, list | tuple | np.ndarray) else [step]
 
 
 def _are_alike(arrays: list[np.ndarray[Any, Any]]) -> bool:

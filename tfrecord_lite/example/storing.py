@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.originals import RAW, from_raw, from_stored, is_raw
 from tfrecord_lite.example.regular import regular
-from tfrecord_lite.example.runs import refuse
+from tfrecord_lite.example.runs import refuse, rows_of
 from tfrecord_lite.schema import (
     FixedLenFeature,
     Kind,
@@ -77,6 +77,8 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
         ``UNREPRESENTABLE`` for objects of several kinds and for missing records in a column
         whose rows vary in length; ``UNSUPPORTED`` for a dtype or shape that cannot be
         stored; with the column's name in `key`.
+    TypeError
+        For `columns` that are no dict.
 
     Notes
     -----
@@ -92,6 +94,9 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
     x     FixedLenFeature  string  []     float64 [3]
     n     FixedLenFeature  int64   []     uint8 []
     """
+    if not hasattr(columns, "items"):
+        found = type(columns).__name__
+        raise TypeError(f"columns must be a dict, one column a feature, not {found}")
     specs: dict[str, FeatureSpec] = {}
     originals: dict[str, Original] = {}
     for name, column in columns.items():
@@ -206,7 +211,9 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     ------
     InvalidArgumentError
         ``WRONG_COUNT`` for a record whose values do not make up the original's shape, with
-        `key` and `index`; ``BAD_ARGUMENT`` for a string that is no text, where it was one.
+        `key` and `index`; ``UNREPRESENTABLE`` for a value that the original's dtype does not
+        have, or a string that is longer; ``BAD_ARGUMENT`` for a string that is no text, where
+        it was one.
     ImportError
         For bfloat16, if ml_dtypes is not installed.
 
@@ -238,7 +245,7 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
 
 def _dense_back(name: str, column: Any, original: Original, *, raw: bool) -> Any:
     if not raw:
-        values = from_stored(column, original)
+        values = from_stored(name, column, original)
         is_whole = original.shape is not None and None not in original.shape
         if isinstance(values, np.ndarray) and is_whole:
             return values.reshape(len(values), *original.shape)
@@ -274,16 +281,19 @@ def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> Ragged
 def _ragged_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
     """Return a ragged column; of raw strings one level more, their values."""
     if isinstance(column.values, RaggedTensor):
-        inner = _ragged_back(name, column.values, original, raw=raw)
+        with rows_of(column.row_splits):
+            inner = _ragged_back(name, column.values, original, raw=raw)
         return RaggedTensor(inner, column.row_splits)
     rank = next((i for i, d in enumerate(original.shape or ()) if d is not None), None)
     inner_shape = () if rank is None else original.shape[rank:]
     if raw:
-        values, counts = from_raw(name, column.values, original)
-        rows = _rows(name, values, counts, inner_shape)
+        with rows_of(column.row_splits):
+            values, counts = from_raw(name, column.values, original)
+            rows = _rows(name, values, counts, inner_shape)
         splits = rows.row_splits.astype(column.row_splits.dtype)
         return RaggedTensor(RaggedTensor(rows.values, splits), column.row_splits)
-    values = from_stored(column.values, original)
+    with rows_of(column.row_splits):
+        values = from_stored(name, column.values, original)
     rows = _rows(name, values, np.diff(column.row_splits), inner_shape)
     return RaggedTensor(rows.values, rows.row_splits.astype(column.row_splits.dtype))
 
@@ -293,31 +303,41 @@ def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bo
     shape = original.shape or ()
     counts = np.diff(column.row_splits)
     present = counts > 0
+    with rows_of(column.row_splits):
+        if raw:
+            values, sizes = from_raw(name, column.values, original)
+        else:
+            values, sizes = from_stored(name, column.values, original), counts[present]
     if raw:
-        values, sizes = from_raw(name, column.values, original)
-        _check_counts(name, counts[present], 1, original)
-    else:
-        values, sizes = from_stored(column.values, original), counts[present]
+        _check_counts(name, np.where(present, counts, 1), 1, original)
     if isinstance(values, BytesColumn):
         values = values.to_numpy()
     size = int(np.prod(shape, dtype=np.int64))
-    if not raw and size == 0:
+    if not raw and size == 0:  # nothing says which records were masked; nothing was there to be
         present = np.ones(counts.size, np.bool_)
         sizes = counts
-    _check_counts(name, sizes, size, original)
+    found = np.full(counts.size, size, np.int64)
+    found[present] = sizes
+    _check_counts(name, found, size, original)
     fill: Any = ("" if original.text == "str" else b"") if values.dtype == object else 0
     if values.dtype.kind in "SUTMm":
         fill = np.zeros((), values.dtype)
     whole = np.full((counts.size, *shape), fill, values.dtype)
-    whole[present] = values.reshape(-1, *shape)
+    whole[present] = values.reshape(np.count_nonzero(present), *shape)
     mask = np.broadcast_to(~present.reshape(-1, *[1] * len(shape)), whole.shape)
     return np.ma.MaskedArray(whole, mask.copy())
 
 
 def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bool) -> Any:
-    if not raw:
-        values = from_stored(column.values, original)
-    else:
-        values, counts = from_raw(name, column.values, original)
-        _check_counts(name, counts, 1, original)
+    try:
+        if not raw:
+            values = from_stored(name, column.values, original)
+        else:
+            values, counts = from_raw(name, column.values, original)
+            _check_counts(name, counts, 1, original)
+    except InvalidArgumentError as error:
+        if error.index is None:
+            raise
+        index = int(column.indices[error.index, 0])
+        refuse(name, error.detail or "", index, error.reason)
     return SparseTensor(column.indices, values, column.dense_shape)

@@ -19,12 +19,14 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.partitions import check_splits
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.runs import (
+    AMONG,
     Flat,
     LargeStrings,
     Strings,
     bytes_run,
     object_run,
     refuse,
+    refuse_deep,
     run,
     strings_of,
     unmasked,
@@ -165,6 +167,8 @@ def _from_array(key: str, array: np.ndarray[Any, Any]) -> Outgoing:
 
 
 def _from_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> Outgoing:
+    if column.dtype.names is not None:
+        return _from_array(key, np.asarray(column.data))
     present = _present(key, column)
     if present is None:
         return outgoing(key, np.asarray(column.data))
@@ -254,7 +258,8 @@ def _from_objects(key: str, column: Any) -> Outgoing:
     present = None
     if type(None) in types:
         if count != 1:
-            refuse(key, "None among the values of a record", None, Reason.UNREPRESENTABLE)
+            index = items.index(None) // count
+            refuse(key, AMONG, index, Reason.UNREPRESENTABLE)
         present = np.fromiter((item is not None for item in items), np.bool_, n_records)
         types.discard(type(None))
         fill = _filler(types)
@@ -295,26 +300,33 @@ def _from_nested(key: str, items: list[Any]) -> Outgoing:
         joined = np.concatenate([item.ravel() for item in items])
         kind, flat = run(key, joined, row_splits(counts))
         return Outgoing(len(items), kind, counts, flat)
-    lists = [_flattened(item) for item in items]
+    lists = [_flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
     kind, flat = object_run(key, values, set(map(type, values)), row_splits(counts))
     return Outgoing(len(items), kind, counts, flat)
 
 
-def _flattened(item: Any) -> list[Any]:
+def _flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
-    if isinstance(item, np.ma.MaskedArray):  # which may be a scalar that holds itself
-        masks = np.ma.getmaskarray(item).ravel().tolist()
-        pairs = zip(item.data.ravel(), masks, strict=True)
-        return [None if is_masked else value for value, is_masked in pairs]
-    if isinstance(item, np.ndarray):
-        return list(item.ravel())
-    values = list(item)
+    values = _opened(item)
+    if any(isinstance(value, list | tuple | np.ndarray) for value in values):
+        refuse_deep(key, values)
     while any(isinstance(value, list | tuple | np.ndarray) for value in values):
-        parts = (_flattened(v) if isinstance(v, list | tuple | np.ndarray) else [v] for v in values)
+        parts = (_opened(v) if isinstance(v, list | tuple | np.ndarray) else [v] for v in values)
         values = list(chain.from_iterable(parts))
     return values
+
+
+def _opened(item: Any) -> list[Any]:
+    """Return what is in a sequence, with None for what is masked."""
+    if isinstance(item, np.ma.MaskedArray) and item.dtype.names is None:
+        masks = np.ma.getmaskarray(item).ravel().tolist()
+        pairs = zip(np.asarray(item.data).ravel(), masks, strict=True)
+        return [None if is_masked else value for value, is_masked in pairs]
+    if isinstance(item, np.ndarray):
+        return list(np.asarray(item).ravel())
+    return list(item)
 
 
 _CONVERTERS: dict[type, Callable[[str, Any], Outgoing]] = {
