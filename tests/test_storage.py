@@ -581,6 +581,110 @@ def test_a_sidecar_that_cannot_be_written_stops_the_data(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
+def link_to(path: Path) -> Path:
+    link = path.with_name("link")
+    link.symlink_to(path)
+    return link
+
+
+def in_other_words(path: Path) -> Path:
+    return path.parent / ".." / path.parent.name / path.name
+
+
+@pytest.mark.parametrize("other", [lambda path: path, link_to, in_other_words])
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_sidecar_never_replaces_its_own_data(tmp_path: Path, other: Any, is_new: bool) -> None:
+    path = tmp_path / "d"
+    if not is_new:
+        path.write_bytes(b"what was there")
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(path, {"x": np.arange(3)}, other(path))
+
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert path.exists() != is_new
+    assert is_new or path.read_bytes() == b"what was there"
+
+
+def test_a_sidecar_elsewhere_removes_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.zeros(3)})
+    save(path, {"x": np.zeros(3, complex)}, tmp_path / "s")
+
+    assert sorted(os.listdir(tmp_path)) == ["d", "s"]  # noqa: PTH208
+    assert load(path, tmp_path / "s")["x"].dtype == np.complex128
+
+    (tmp_path / "link").symlink_to(tmp_path / "d.schema.json")
+    save(path, {"x": np.zeros(2)}, tmp_path / "link")
+    assert load(path)["x"].dtype == np.float64
+
+
+@pytest.mark.parametrize("first", [None, np.zeros(3)])
+@pytest.mark.parametrize("n_done", [0, 1])
+def test_a_crash_between_the_two_files_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Any, n_done: int
+) -> None:
+    path = tmp_path / "d"
+    if first is not None:
+        save(path, {"x": first})
+    replace, done = os.replace, []
+
+    def crash(source: Any, place: Any) -> None:
+        if len(done) == n_done:
+            os._exit(9)
+        done.append(place)
+        replace(source, place)
+
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(os, "replace", crash)
+        save(path, {"x": np.ones(3, np.complex64)})
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+    if first is None:
+        with pytest.raises(FileNotFoundError):
+            load(path)
+    elif n_done == 0:
+        same(load(path), {"x": first})
+    else:
+        with pytest.raises(InvalidArgumentError) as caught:
+            load(path)
+        assert caught.value.reason == Reason.BAD_ARGUMENT
+        assert caught.value.source == f"{path}.schema.json"
+
+
+def test_data_that_cannot_appear_leave_no_sidecar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def fail(source: Any, place: Any) -> None:
+        if str(place).endswith("d"):
+            raise OSError(5, "broken")
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="broken"):
+        save(tmp_path / "d", {"x": np.zeros(3)})
+
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+@pytest.mark.parametrize("n_rows", [3, 20_000])
+def test_a_sidecar_beside_other_data_is_refused_unless_it_is_given(
+    tmp_path: Path, n_rows: int
+) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.zeros(n_rows)})
+    with TFRecordWriter(path, mode="a") as writer:
+        writer.write_example({"x": np.ones(1).tobytes()})
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path)
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert load(path, f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
+
+
 # ---------------------------------------------------------------------------------- loading
 
 

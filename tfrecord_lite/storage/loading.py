@@ -98,7 +98,8 @@ def load(
         For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``,
         ``WRONG_COUNT``, ``MALFORMED`` (as of a SequenceExample), with its file, number and
         key; for schema files as :func:`load_schema`; ``BAD_ARGUMENT`` for files whose sidecars
-        do not go together.
+        do not go together, and for a sidecar beside other data than it was written for. One
+        that is given as `schema_path` is not asked for that.
 
     Notes
     -----
@@ -162,7 +163,7 @@ def _one_beside(source: Source) -> tuple[Schema, Structure | None] | None:
     if not isinstance(source, (str, os.PathLike)):
         return None
     try:
-        return sidecar.read(f"{name_of(source)}{sidecar.SUFFIX}")
+        return sidecar.read_beside(source)
     except FileNotFoundError:
         return None
 
