@@ -617,6 +617,60 @@ def test_what_cannot_be_read_is_refused(text: str, reason: Reason, key: str | No
     assert (error.reason, error.key) == (reason, key)
 
 
+def dense(kind: str, shape: str, default: str) -> str:
+    return (
+        f'feature {{ name: "x" type: {kind} }} tensor_representation_group {{ value {{'
+        ' tensor_representation { key: "t" value { dense_tensor { column_name: "x"'
+        f" shape {{ {shape} }} {default} }} }} }} }} }}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "default"),
+    [
+        ("FLOAT", "dim { size: 50000000000 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 0 } " * 99, "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 0 } dim { size: 50000000000 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: -1 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 1 }", 'default_value { bytes_value: "payload" }'),
+        ("BYTES", "dim { size: 1 }", "default_value { int_value: 1 }"),
+        ("INT", "dim { size: 1 }", "default_value { float_value: 1.5 }"),
+        ("INT", "dim { size: 1 }", "default_value { uint_value: 18446744073709551615 }"),
+        ("INT", "dim { size: 1 }", "default_value { }"),
+        ("INT", 'dim { name: "x" }', ""),
+        ("INT", "unknown_rank: true", ""),
+    ],
+)
+def test_dense_tensors_that_cannot_be_are_refused(kind: str, shape: str, default: str) -> None:
+    error = refused(tfx.from_text, dense(kind, shape, default))
+
+    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "t")
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "value"),
+    [
+        ("BYTES", 'bytes_value: "\\001\\000"', b"\1\0"),
+        ("INT", "uint_value: 9223372036854775807", 2**63 - 1),
+        ("FLOAT", "int_value: 2", 2.0),
+    ],
+)
+def test_a_default_is_there_for_each_value(kind: str, default: str, value: Any) -> None:
+    schema = tfx.from_text(dense(kind, "dim { size: 2 }", f"default_value {{ {default} }}"))
+
+    dtype = {"BYTES": BYTES, "INT": INT64, "FLOAT": FLOAT}[kind]
+    assert schema["x"] == FixedLenFeature([2], dtype, [value] * 2)
+
+
+@pytest.mark.parametrize("shape", ['dim { name: "x" }', "unknown_rank: true", "dim { } dim { }"])
+def test_a_shape_that_is_not_given_is_none(shape: str) -> None:
+    schema = tfx.from_text(
+        f'feature {{ name: "x" type: INT presence {{ min_fraction: 1 }} shape {{ {shape} }} }}'
+    )
+
+    assert schema["x"] == VarLenFeature(INT64)
+
+
 names = st.text(max_size=8)
 presences = st.sampled_from([None, 0.0, 0.5, 1.0])
 shapes = st.one_of(st.none(), st.lists(st.integers(0, 5), max_size=3))

@@ -627,7 +627,8 @@ def test_a_crash_between_the_two_files_is_told(
     path = tmp_path / "d"
     if first is not None:
         save(path, {"x": first})
-    replace, done = os.replace, []
+    replace = os.replace
+    done: list[Any] = []
 
     def crash(source: Any, place: Any) -> None:
         if len(done) == n_done:

@@ -163,7 +163,7 @@ def _one_beside(source: Source) -> tuple[Schema, Structure | None] | None:
     if not isinstance(source, (str, os.PathLike)):
         return None
     try:
-        return sidecar.read_beside(source)
+        return sidecar.read_beside(name_of(source))
     except FileNotFoundError:
         return None
 
