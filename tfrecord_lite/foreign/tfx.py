@@ -289,4 +289,7 @@ def _default(
         raise _refuse("a dimension is negative", name)
     if len(shape) > MAX_DIMENSIONS or math.prod(max(size, 1) for size in shape) > _MOST_DEFAULTS:
         raise _refuse(f"default_value for more than {_MOST_DEFAULTS} values", name)
-    return np.full(shape, value, object).tolist()
+    # np.full would cut the zero bytes off the end of a string.
+    made = np.empty(shape, object)
+    made.fill(value)
+    return made.tolist()
