@@ -1099,6 +1099,145 @@ def test_anything_that_is_like_a_data_frame_is_one(tmp_path: Path) -> None:
     assert caught.value.key == "a"
 
 
+def polars_frame(values: Any, dtype: str) -> Any:
+    pl: Any = pytest.importorskip("polars")
+    return pl.DataFrame({"c": values}, schema={"c": eval(dtype, {"pl": pl})})  # noqa: S307
+
+
+def arrow_frame(values: Any, dtype: str) -> Any:
+    pa: Any = pytest.importorskip("pyarrow")
+    return pa.table({"c": pa.array(values, eval(dtype, {"pa": pa}))})  # noqa: S307
+
+
+def arrow_chunks(values: Any, dtype: str) -> Any:
+    pa: Any = pytest.importorskip("pyarrow")
+    kind = eval(dtype, {"pa": pa})  # noqa: S307
+    chunks = [pa.array(values[:1], kind), pa.array([], kind), pa.array(values[1:], kind)]
+    return pa.table({"c": pa.chunked_array(chunks)})
+
+
+POLARS_LISTS = [
+    ("pl.List(pl.Int8)", [[1, 2], [], [3]], "int8"),
+    ("pl.List(pl.Float32)", [[0.5], [], [1, 2]], "float32"),
+    ("pl.List(pl.Boolean)", [[True], [], [False]], "bool"),
+    ("pl.List(pl.List(pl.UInt16))", [[[1], []], [], [[2, 3]]], "uint16"),
+    ("pl.List(pl.Int8)", [[], []], "int8"),
+]
+ARROW_LISTS = [
+    ("pa.list_(pa.int8())", [[1, 2], [], [3]], "int8"),
+    ("pa.large_list(pa.float32())", [[0.5], [], [1, 2]], "float32"),
+    ("pa.list_(pa.bool_())", [[True], [], [False]], "bool"),
+    ("pa.list_(pa.list_(pa.uint16()))", [[[1], []], [], [[2, 3]]], "uint16"),
+    ("pa.list_(pa.int8())", [[], []], "int8"),
+]
+CASES = [
+    *((polars_frame, *case) for case in POLARS_LISTS),
+    *((make, *case) for case in ARROW_LISTS for make in (arrow_frame, arrow_chunks)),
+]
+
+
+@pytest.mark.parametrize(("make", "dtype", "values", "inner"), CASES)
+def test_lists_in_frames_keep_their_dtype(
+    tmp_path: Path, make: Any, dtype: str, values: Any, inner: str
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert column.flat_values.dtype == inner
+    assert column.to_list() == values
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype"),
+    [
+        (polars_frame, "pl.Array(pl.Float32, 2)"),
+        (arrow_frame, "pa.list_(pa.float32(), 2)"),
+        (arrow_chunks, "pa.list_(pa.float32(), 2)"),
+    ],
+)
+@pytest.mark.parametrize("values", [[[1, 2], [3, 4]], [[1, 2], None, [3, 4]]])
+def test_lists_of_one_length_are_an_array(
+    tmp_path: Path, make: Any, dtype: str, values: Any
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert (column.dtype, column.shape) == ("float32", (len(values), 2))
+    gone = [row is None for row in values]
+    assert np.ma.getmaskarray(column).all(axis=1).tolist() == gone
+    assert column[~np.array(gone)].tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values"),
+    [
+        (polars_frame, "pl.List(pl.Int8)", [[1], [None]]),
+        (polars_frame, "pl.List(pl.List(pl.Int8))", [[[1]], [None]]),
+        (polars_frame, "pl.Array(pl.Int8, 1)", [[1], [None]]),
+        (polars_frame, "pl.List(pl.Int8)", [[1], None]),
+        (arrow_frame, "pa.list_(pa.int8())", [[1], [None]]),
+        (arrow_frame, "pa.list_(pa.int8(), 1)", [[1], [None]]),
+        (arrow_frame, "pa.list_(pa.int8())", [[1], None]),
+    ],
+)
+def test_nulls_in_lists_are_refused(tmp_path: Path, make: Any, dtype: str, values: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", make(values, dtype))
+
+    assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "c")
+
+
+def pandas_frame(values: Any, dtype: str) -> Any:
+    pd: Any = pytest.importorskip("pandas")
+    return pd.DataFrame({"c": pd.Series(values, dtype=dtype)})
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values", "unit", "expected"),
+    [
+        (polars_frame, "pl.Date", [1, None], "D", [1, None]),
+        (polars_frame, "pl.Date", [1, 2], "D", [1, 2]),
+        (polars_frame, "pl.Datetime('us', 'Europe/Berlin')", [1, None], "us", [1, None]),
+        (polars_frame, "pl.Duration('ms')", [1, None], "ms", [1, None]),
+        (arrow_frame, "pa.date32()", [1, None], "D", [1, None]),
+        (arrow_frame, "pa.timestamp('us', 'Europe/Berlin')", [1, None], "us", [1, None]),
+        (arrow_chunks, "pa.timestamp('s', 'UTC')", [1, 2], "s", [1, 2]),
+        (pandas_frame, "datetime64[ns, Europe/Berlin]", [3_600_000, None], "ns", [3_600_000]),
+    ],
+)
+def test_times_keep_their_unit_and_become_utc(
+    tmp_path: Path, make: Any, dtype: str, values: Any, unit: str, expected: list[int | None]
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert str(column.dtype).endswith(f"64[{unit}]")
+    if make is pandas_frame:  # which has NaT for what is missing
+        assert np.isnat(column).tolist() == [False, True]
+    else:
+        assert np.ma.getmaskarray(column).tolist() == [value is None for value in expected]
+    assert column[:1].astype(np.int64).tolist() == expected[:1]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values"),
+    [
+        (polars_frame, "pl.Decimal(5, 2)", [1, 2]),
+        (polars_frame, "pl.Struct({'a': pl.Int8})", [{"a": 1}]),
+        (polars_frame, "pl.List(pl.Struct({'a': pl.Int8}))", [[{"a": 1}]]),
+        (polars_frame, "pl.Time", [1]),
+        (arrow_frame, "pa.decimal128(5, 2)", [1, 2]),
+        (arrow_frame, "pa.struct([('a', pa.int8())])", [{"a": 1}]),
+        (arrow_frame, "pa.map_(pa.string(), pa.int8())", [[("a", 1)]]),
+        (arrow_frame, "pa.time64('us')", [1]),
+    ],
+)
+def test_columns_of_other_types_are_named(
+    tmp_path: Path, make: Any, dtype: str, values: Any
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", make(values, dtype))
+
+    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "c")
+
+
 def test_blocks_still_are_records() -> None:
     block = Block.from_records([encode_example({"a": 1})])
 
