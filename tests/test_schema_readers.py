@@ -114,6 +114,12 @@ def test_a_first_dimension_that_varies_is_ragged() -> None:
     assert schema.originals["x"] == Original("uint8", [None, 3])
 
 
+def test_a_shape_may_be_a_tuple() -> None:
+    schema = superserial.from_yaml("x: {dtype: 4, shape: !!python/tuple [28, 28]}")
+
+    assert schema == superserial.from_yaml("x: {dtype: 4, shape: [28, 28]}")
+
+
 @pytest.mark.parametrize("number", [8, 18])
 def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
     error = refused(superserial.from_mapping, {"x": {"shape": [], "dtype": number}})
@@ -141,6 +147,11 @@ def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
         ("x: [payload", None),
         ("x: {dtype: !!python/name:os.system '', shape: []}", None),
         ("!!python/object/apply:os.system ['payload']", None),
+        ("x: {dtype: 1, shape: []}\nx: {dtype: 2, shape: []}", "x"),
+        ("x: {dtype: 1, dtype: 2, shape: []}", "dtype"),
+        ("x: {dtype: 1, shape: !!python/tuple 5}", None),
+        ("x: {dtype: 1, shape: !!python/tuple [[1]]}", "x"),
+        ("x: {dtype: 1, shape: !!python/list [1]}", None),
         ("\x00", None),
         ("[" * 5000, None),
     ],

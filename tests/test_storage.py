@@ -903,6 +903,29 @@ def test_a_sidecar_that_lies_is_refused_before_memory_is_taken(
     assert peak < 64 * 2**20
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        json.dumps({**feature(), "format": "another"}).encode(),
+        json.dumps({**feature(), "format": ""}).encode(),
+        json.dumps(feature()).encode("utf-16"),
+        json.dumps(feature()).encode("utf-16-le"),
+        b'{"a": 1}',
+        b"{}",
+    ],
+)
+def test_what_is_no_schema_is_not_taken_for_another_programs(
+    tmp_path: Path, document: bytes
+) -> None:
+    path = with_sidecar(tmp_path, document)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path)
+
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert not str(caught.value.detail).startswith("Super Serial")
+
+
 @given(document=st.binary(max_size=80))
 def test_any_bytes_for_a_sidecar_load_or_are_refused(
     document: bytes, tmp_path_factory: pytest.TempPathFactory

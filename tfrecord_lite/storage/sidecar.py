@@ -121,6 +121,9 @@ def read(path: Path, *, of_data: str | None = None) -> tuple[Schema, Structure |
 
 
 def _parsed(name: str, data: bytes, of_data: str | None) -> tuple[Schema, Structure | None]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
+        detail = "a schema file is UTF-8 text; this is UTF-16, UTF-32 or no text at all"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     if data.lstrip()[:1] == b"{":
         return _from_json(name, data, of_data)
     if name.endswith(_TFX_NAMES) or _TFX.search(data):
@@ -149,7 +152,19 @@ def _from_json(name: str, data: bytes, of_data: str | None) -> tuple[Schema, Str
         return schema, checked(found["structure"], schema)
     if tfds.is_features(found):
         return tfds.from_json(data, _info_beside(name)), None
+    if isinstance(found.get("format"), str) or not _is_header(found):
+        detail = (
+            f'JSON that is no schema: expected a sidecar with "format": "{_FORMAT}", '
+            "a features.json of TFDS, or a header of Super Serial with a shape and a dtype "
+            "for each feature"
+        )
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return superserial.from_mapping(found), None
+
+
+def _is_header(found: dict[str, Any]) -> bool:
+    """Whether some feature has what those of Super Serial have."""
+    return any(isinstance(item, dict) and {"shape", "dtype"} & {*item} for item in found.values())
 
 
 def _info_beside(name: str) -> bytes | None:
