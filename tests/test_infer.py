@@ -353,6 +353,40 @@ def test_what_is_no_source_is_a_type_error(source: Any) -> None:
         infer_schema(source)
 
 
+@pytest.mark.parametrize("other", [b"x", 5, None, "path", [1]])
+@pytest.mark.parametrize("ask", [summarize, infer_schema])
+def test_a_row_of_another_type_is_a_type_error(ask: Any, other: Any) -> None:
+    with pytest.raises(TypeError, match="row 1"):
+        ask([{"a": 1}, other])
+
+
+@pytest.mark.parametrize("max_records", ["3", 1.5, True, [1]])
+@pytest.mark.parametrize("ask", [summarize, infer_schema])
+def test_a_number_of_records_is_an_int(ask: Any, max_records: Any) -> None:
+    with pytest.raises(TypeError, match="max_records"):
+        ask([{"a": 1}, {"a": 2}], max_records=max_records)
+
+
+@pytest.mark.parametrize("ask", [summarize, infer_schema])
+@pytest.mark.parametrize("max_records", [None, np.int64(2)])
+def test_rows_may_come_from_any_iterable(ask: Any, max_records: Any) -> None:
+    rows = [{"a": i, "b": [i] * i} for i in range(5)]
+    expected = ask(rows, max_records=max_records)
+
+    assert ask(tuple(rows), max_records=max_records) == expected
+    assert ask((row for row in rows), max_records=max_records) == expected
+    records = [example(a=[i]) for i in range(5)]
+    assert ask(iter(records), max_records=max_records) == ask(records, max_records=max_records)
+
+
+def test_summaries_can_be_summed() -> None:
+    parts = [summarize([example(a=[i])]) for i in range(3)]
+
+    assert sum(parts, start=0) == parts[0] + parts[1] + parts[2]
+    with pytest.raises(TypeError):
+        1 + parts[0]
+
+
 def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         infer_schema(tmp_path / "none")

@@ -114,6 +114,12 @@ def test_a_first_dimension_that_varies_is_ragged() -> None:
     assert schema.originals["x"] == Original("uint8", [None, 3])
 
 
+def test_a_shape_may_be_a_tuple() -> None:
+    schema = superserial.from_yaml("x: {dtype: 4, shape: !!python/tuple [28, 28]}")
+
+    assert schema == superserial.from_yaml("x: {dtype: 4, shape: [28, 28]}")
+
+
 @pytest.mark.parametrize("number", [8, 18])
 def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
     error = refused(superserial.from_mapping, {"x": {"shape": [], "dtype": number}})
@@ -141,6 +147,11 @@ def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
         ("x: [payload", None),
         ("x: {dtype: !!python/name:os.system '', shape: []}", None),
         ("!!python/object/apply:os.system ['payload']", None),
+        ("x: {dtype: 1, shape: []}\nx: {dtype: 2, shape: []}", "x"),
+        ("x: {dtype: 1, dtype: 2, shape: []}", "dtype"),
+        ("x: {dtype: 1, shape: !!python/tuple 5}", None),
+        ("x: {dtype: 1, shape: !!python/tuple [[1]]}", "x"),
+        ("x: {dtype: 1, shape: !!python/list [1]}", None),
         ("\x00", None),
         ("[" * 5000, None),
     ],
@@ -615,6 +626,60 @@ def test_what_cannot_be_read_is_refused(text: str, reason: Reason, key: str | No
     error = refused(tfx.from_text, text)
 
     assert (error.reason, error.key) == (reason, key)
+
+
+def dense(kind: str, shape: str, default: str) -> str:
+    return (
+        f'feature {{ name: "x" type: {kind} }} tensor_representation_group {{ value {{'
+        ' tensor_representation { key: "t" value { dense_tensor { column_name: "x"'
+        f" shape {{ {shape} }} {default} }} }} }} }} }}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "default"),
+    [
+        ("FLOAT", "dim { size: 50000000000 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 0 } " * 99, "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 0 } dim { size: 50000000000 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: -1 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 1 }", 'default_value { bytes_value: "payload" }'),
+        ("BYTES", "dim { size: 1 }", "default_value { int_value: 1 }"),
+        ("INT", "dim { size: 1 }", "default_value { float_value: 1.5 }"),
+        ("INT", "dim { size: 1 }", "default_value { uint_value: 18446744073709551615 }"),
+        ("INT", "dim { size: 1 }", "default_value { }"),
+        ("INT", 'dim { name: "x" }', ""),
+        ("INT", "unknown_rank: true", ""),
+    ],
+)
+def test_dense_tensors_that_cannot_be_are_refused(kind: str, shape: str, default: str) -> None:
+    error = refused(tfx.from_text, dense(kind, shape, default))
+
+    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "t")
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "value"),
+    [
+        ("BYTES", 'bytes_value: "\\001\\000"', b"\1\0"),
+        ("INT", "uint_value: 9223372036854775807", 2**63 - 1),
+        ("FLOAT", "int_value: 2", 2.0),
+    ],
+)
+def test_a_default_is_there_for_each_value(kind: str, default: str, value: Any) -> None:
+    schema = tfx.from_text(dense(kind, "dim { size: 2 }", f"default_value {{ {default} }}"))
+
+    dtype = {"BYTES": BYTES, "INT": INT64, "FLOAT": FLOAT}[kind]
+    assert schema["x"] == FixedLenFeature([2], dtype, [value] * 2)
+
+
+@pytest.mark.parametrize("shape", ['dim { name: "x" }', "unknown_rank: true", "dim { } dim { }"])
+def test_a_shape_that_is_not_given_is_none(shape: str) -> None:
+    schema = tfx.from_text(
+        f'feature {{ name: "x" type: INT presence {{ min_fraction: 1 }} shape {{ {shape} }} }}'
+    )
+
+    assert schema["x"] == VarLenFeature(INT64)
 
 
 names = st.text(max_size=8)

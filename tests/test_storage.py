@@ -581,6 +581,111 @@ def test_a_sidecar_that_cannot_be_written_stops_the_data(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
+def link_to(path: Path) -> Path:
+    link = path.with_name("link")
+    link.symlink_to(path)
+    return link
+
+
+def in_other_words(path: Path) -> Path:
+    return path.parent / ".." / path.parent.name / path.name
+
+
+@pytest.mark.parametrize("other", [lambda path: path, link_to, in_other_words])
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_sidecar_never_replaces_its_own_data(tmp_path: Path, other: Any, is_new: bool) -> None:
+    path = tmp_path / "d"
+    if not is_new:
+        path.write_bytes(b"what was there")
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(path, {"x": np.arange(3)}, other(path))
+
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert path.exists() != is_new
+    assert is_new or path.read_bytes() == b"what was there"
+
+
+def test_a_sidecar_elsewhere_removes_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.zeros(3)})
+    save(path, {"x": np.zeros(3, complex)}, tmp_path / "s")
+
+    assert sorted(os.listdir(tmp_path)) == ["d", "s"]  # noqa: PTH208
+    assert load(path, tmp_path / "s")["x"].dtype == np.complex128
+
+    (tmp_path / "link").symlink_to(tmp_path / "d.schema.json")
+    save(path, {"x": np.zeros(2)}, tmp_path / "link")
+    assert load(path)["x"].dtype == np.float64
+
+
+@pytest.mark.parametrize("first", [None, np.zeros(3)])
+@pytest.mark.parametrize("n_done", [0, 1])
+def test_a_crash_between_the_two_files_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Any, n_done: int
+) -> None:
+    path = tmp_path / "d"
+    if first is not None:
+        save(path, {"x": first})
+    replace = os.replace
+    done: list[Any] = []
+
+    def crash(source: Any, place: Any) -> None:
+        if len(done) == n_done:
+            os._exit(9)
+        done.append(place)
+        replace(source, place)
+
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(os, "replace", crash)
+        save(path, {"x": np.ones(3, np.complex64)})
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+    if first is None:
+        with pytest.raises(FileNotFoundError):
+            load(path)
+    elif n_done == 0:
+        same(load(path), {"x": first})
+    else:
+        with pytest.raises(InvalidArgumentError) as caught:
+            load(path)
+        assert caught.value.reason == Reason.BAD_ARGUMENT
+        assert caught.value.source == f"{path}.schema.json"
+
+
+def test_data_that_cannot_appear_leave_no_sidecar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def fail(source: Any, place: Any) -> None:
+        if str(place).endswith("d"):
+            raise OSError(5, "broken")
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="broken"):
+        save(tmp_path / "d", {"x": np.zeros(3)})
+
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+@pytest.mark.parametrize("n_rows", [3, 20_000])
+def test_a_sidecar_beside_other_data_is_refused_unless_it_is_given(
+    tmp_path: Path, n_rows: int
+) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.zeros(n_rows)})
+    with TFRecordWriter(path, mode="a") as writer:
+        writer.write_example({"x": np.ones(1).tobytes()})
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path)
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert load(path, f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
+
+
 # ---------------------------------------------------------------------------------- loading
 
 
@@ -652,6 +757,33 @@ def test_files_that_do_not_go_together_are_refused(
 
     assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, key)
     assert caught.value.source == str(tmp_path / "1")
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("nothing", [[], [{"x": []}, {"x": []}]])
+@pytest.mark.parametrize("values", [[[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]]])
+def test_files_of_nothing_go_together_with_others(
+    tmp_path: Path, nothing: Any, values: Any, is_first: bool
+) -> None:
+    save(tmp_path / "n", nothing)
+    save(tmp_path / "d", [{"x": value} for value in values])
+    paths = [tmp_path / "n", tmp_path / "d"]
+
+    column = load(paths if is_first else paths[::-1])["x"]
+
+    empty: Any = [[] for _ in nothing]
+    assert column.to_list() == (empty + values if is_first else values + empty)
+    assert column.flat_values.dtype == load(tmp_path / "d")["x"].flat_values.dtype
+
+
+def test_a_file_of_nothing_but_missing_values_goes_together(tmp_path: Path) -> None:
+    save(tmp_path / "0", [{"x": None}])
+    save(tmp_path / "1", [{"x": 5}])
+
+    column = load([tmp_path / "0", tmp_path / "1"])["x"]
+
+    assert column.dtype == np.int64
+    assert np.ma.getmaskarray(column).tolist() == [True, False]
 
 
 def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
@@ -796,6 +928,29 @@ def test_a_sidecar_that_lies_is_refused_before_memory_is_taken(
     tracemalloc.stop()
 
     assert peak < 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        json.dumps({**feature(), "format": "another"}).encode(),
+        json.dumps({**feature(), "format": ""}).encode(),
+        json.dumps(feature()).encode("utf-16"),
+        json.dumps(feature()).encode("utf-16-le"),
+        b'{"a": 1}',
+        b"{}",
+    ],
+)
+def test_what_is_no_schema_is_not_taken_for_another_programs(
+    tmp_path: Path, document: bytes
+) -> None:
+    path = with_sidecar(tmp_path, document)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path)
+
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert not str(caught.value.detail).startswith("Super Serial")
 
 
 @given(document=st.binary(max_size=80))
@@ -992,6 +1147,145 @@ def test_anything_that_is_like_a_data_frame_is_one(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "e", Frame(["a", "a"], {"a": Series([1])}))
     assert caught.value.key == "a"
+
+
+def polars_frame(values: Any, dtype: str) -> Any:
+    pl: Any = pytest.importorskip("polars")
+    return pl.DataFrame({"c": values}, schema={"c": eval(dtype, {"pl": pl})})  # noqa: S307
+
+
+def arrow_frame(values: Any, dtype: str) -> Any:
+    pa: Any = pytest.importorskip("pyarrow")
+    return pa.table({"c": pa.array(values, eval(dtype, {"pa": pa}))})  # noqa: S307
+
+
+def arrow_chunks(values: Any, dtype: str) -> Any:
+    pa: Any = pytest.importorskip("pyarrow")
+    kind = eval(dtype, {"pa": pa})  # noqa: S307
+    chunks = [pa.array(values[:1], kind), pa.array([], kind), pa.array(values[1:], kind)]
+    return pa.table({"c": pa.chunked_array(chunks)})
+
+
+POLARS_LISTS = [
+    ("pl.List(pl.Int8)", [[1, 2], [], [3]], "int8"),
+    ("pl.List(pl.Float32)", [[0.5], [], [1, 2]], "float32"),
+    ("pl.List(pl.Boolean)", [[True], [], [False]], "bool"),
+    ("pl.List(pl.List(pl.UInt16))", [[[1], []], [], [[2, 3]]], "uint16"),
+    ("pl.List(pl.Int8)", [[], []], "int8"),
+]
+ARROW_LISTS = [
+    ("pa.list_(pa.int8())", [[1, 2], [], [3]], "int8"),
+    ("pa.large_list(pa.float32())", [[0.5], [], [1, 2]], "float32"),
+    ("pa.list_(pa.bool_())", [[True], [], [False]], "bool"),
+    ("pa.list_(pa.list_(pa.uint16()))", [[[1], []], [], [[2, 3]]], "uint16"),
+    ("pa.list_(pa.int8())", [[], []], "int8"),
+]
+CASES = [
+    *((polars_frame, *case) for case in POLARS_LISTS),
+    *((make, *case) for case in ARROW_LISTS for make in (arrow_frame, arrow_chunks)),
+]
+
+
+@pytest.mark.parametrize(("make", "dtype", "values", "inner"), CASES)
+def test_lists_in_frames_keep_their_dtype(
+    tmp_path: Path, make: Any, dtype: str, values: Any, inner: str
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert column.flat_values.dtype == inner
+    assert column.to_list() == values
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype"),
+    [
+        (polars_frame, "pl.Array(pl.Float32, 2)"),
+        (arrow_frame, "pa.list_(pa.float32(), 2)"),
+        (arrow_chunks, "pa.list_(pa.float32(), 2)"),
+    ],
+)
+@pytest.mark.parametrize("values", [[[1, 2], [3, 4]], [[1, 2], None, [3, 4]]])
+def test_lists_of_one_length_are_an_array(
+    tmp_path: Path, make: Any, dtype: str, values: Any
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert (column.dtype, column.shape) == ("float32", (len(values), 2))
+    gone = [row is None for row in values]
+    assert np.ma.getmaskarray(column).all(axis=1).tolist() == gone
+    assert column[~np.array(gone)].tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values"),
+    [
+        (polars_frame, "pl.List(pl.Int8)", [[1], [None]]),
+        (polars_frame, "pl.List(pl.List(pl.Int8))", [[[1]], [None]]),
+        (polars_frame, "pl.Array(pl.Int8, 1)", [[1], [None]]),
+        (polars_frame, "pl.List(pl.Int8)", [[1], None]),
+        (arrow_frame, "pa.list_(pa.int8())", [[1], [None]]),
+        (arrow_frame, "pa.list_(pa.int8(), 1)", [[1], [None]]),
+        (arrow_frame, "pa.list_(pa.int8())", [[1], None]),
+    ],
+)
+def test_nulls_in_lists_are_refused(tmp_path: Path, make: Any, dtype: str, values: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", make(values, dtype))
+
+    assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "c")
+
+
+def pandas_frame(values: Any, dtype: str) -> Any:
+    pd: Any = pytest.importorskip("pandas")
+    return pd.DataFrame({"c": pd.Series(values, dtype=dtype)})
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values", "unit", "expected"),
+    [
+        (polars_frame, "pl.Date", [1, None], "D", [1, None]),
+        (polars_frame, "pl.Date", [1, 2], "D", [1, 2]),
+        (polars_frame, "pl.Datetime('us', 'Europe/Berlin')", [1, None], "us", [1, None]),
+        (polars_frame, "pl.Duration('ms')", [1, None], "ms", [1, None]),
+        (arrow_frame, "pa.date32()", [1, None], "D", [1, None]),
+        (arrow_frame, "pa.timestamp('us', 'Europe/Berlin')", [1, None], "us", [1, None]),
+        (arrow_chunks, "pa.timestamp('s', 'UTC')", [1, 2], "s", [1, 2]),
+        (pandas_frame, "datetime64[ns, Europe/Berlin]", [3_600_000, None], "ns", [3_600_000]),
+    ],
+)
+def test_times_keep_their_unit_and_become_utc(
+    tmp_path: Path, make: Any, dtype: str, values: Any, unit: str, expected: list[int | None]
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert str(column.dtype).endswith(f"64[{unit}]")
+    if make is pandas_frame:  # which has NaT for what is missing
+        assert np.isnat(column).tolist() == [False, True]
+    else:
+        assert np.ma.getmaskarray(column).tolist() == [value is None for value in expected]
+    assert column[:1].astype(np.int64).tolist() == expected[:1]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values"),
+    [
+        (polars_frame, "pl.Decimal(5, 2)", [1, 2]),
+        (polars_frame, "pl.Struct({'a': pl.Int8})", [{"a": 1}]),
+        (polars_frame, "pl.List(pl.Struct({'a': pl.Int8}))", [[{"a": 1}]]),
+        (polars_frame, "pl.Time", [1]),
+        (arrow_frame, "pa.decimal128(5, 2)", [1, 2]),
+        (arrow_frame, "pa.struct([('a', pa.int8())])", [{"a": 1}]),
+        (arrow_frame, "pa.map_(pa.string(), pa.int8())", [[("a", 1)]]),
+        (arrow_frame, "pa.time64('us')", [1]),
+    ],
+)
+def test_columns_of_other_types_are_named(
+    tmp_path: Path, make: Any, dtype: str, values: Any
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", make(values, dtype))
+
+    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "c")
 
 
 def test_blocks_still_are_records() -> None:

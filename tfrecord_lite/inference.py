@@ -12,6 +12,7 @@ long as parsing all features into columns.
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,9 +58,9 @@ def summarize(
     source : path, TFRecordReader, Block, list of bytes, columns, rows, or data frame
         Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
         object, a list of these), read one after the other and never held in memory; or a
-        reader; or serialised Examples. Or what is to be encoded: a dict of columns, a list of
-        dicts, a DataFrame of pandas or polars, a Table of pyarrow; these are summarised as
-        the Examples they would become.
+        reader; or serialised Examples. Or what is to be encoded: a dict of columns, an
+        iterable of dicts, a DataFrame of pandas or polars, a Table of pyarrow; these are
+        held in memory, and summarised as the Examples they would become.
     max_records : int, optional
         Look at the first so many records only; what comes behind them is not read.
     compression : str, optional
@@ -81,7 +82,8 @@ def summarize(
         SequenceExamples; ``UNSUPPORTED`` for SequenceExamples alone; ``BAD_ARGUMENT`` for a
         `max_records` that is not positive.
     TypeError
-        For a source of another type; a single ``bytes`` could be a path or a record.
+        For a source of another type; a single ``bytes`` could be a path or a record. For a
+        row that is no dict among dicts, and a `max_records` that is no int.
 
     Notes
     -----
@@ -107,12 +109,10 @@ def summarize(
     >>> summary["age"].n_records
     3
     """
-    if max_records is not None and max_records < 1:
-        detail = f"max_records is {max_records}, expected 1 or more"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    max_records = _checked(max_records)
     survey = ExampleSurvey()
     left = max_records
-    columns = _columns(source, max_records)
+    columns, source = _columns(source, max_records)
     if columns is not None:
         blocks = encode_batches(columns, schema_of(columns, lossless=False))
     else:
@@ -184,7 +184,8 @@ def infer_schema(
     """
     if isinstance(source, Summary):
         return source.schema(variable=variable, defaults=defaults)
-    columns = _columns(source, max_records)
+    max_records = _checked(max_records)
+    columns, source = _columns(source, max_records)
     summary = summarize(
         source if columns is None else columns, max_records=max_records, compression=compression
     )
@@ -201,23 +202,58 @@ def infer_schema(
     return Schema(specs, described.originals)
 
 
-def _columns(source: Any, max_records: int | None) -> dict[str, Any] | None:
-    """Return the columns of what is to be encoded, the first so many records; None for others."""
-    if isinstance(source, Summary | Block | TFRecordReader):
+def _checked(max_records: Any) -> int | None:
+    if max_records is None:
         return None
+    if isinstance(max_records, bool) or not hasattr(max_records, "__index__"):
+        raise TypeError(f"max_records must be an int, not {type(max_records).__name__}")
+    if max_records < 1:
+        detail = f"max_records is {max_records}, expected 1 or more"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return operator.index(max_records)
+
+
+def _columns(source: Any, max_records: int | None) -> tuple[dict[str, Any] | None, Any]:
+    """Return the columns of what is to be encoded, the first so many records; None for others.
+
+    And the source, of which nothing is taken where there are none.
+    """
+    if isinstance(source, Summary | Block | TFRecordReader):
+        return None, source
     columns = columns_of_frame(source)
-    if columns is None and isinstance(source, list) and source and isinstance(source[0], Mapping):
-        rows = source[:max_records]
-        names = dict.fromkeys(chain.from_iterable(rows))
-        columns = {name: [row.get(name) for row in rows] for name in names}
     if columns is None and isinstance(source, Mapping):
         columns = dict(source)
+    if columns is None and _is_iterable(source):
+        items = iter(source)
+        head = list(islice(items, 1))
+        if not head or not isinstance(head[0], Mapping):
+            return None, source if isinstance(source, Sequence) else chain(head, items)
+        columns = _columns_of_rows(list(islice(chain(head, items), max_records)))
     if columns is None:
-        return None
+        return None, source
     made = {name: regular(name, column) for name, column in columns.items()}
-    if max_records is None:
-        return made
-    return {name: _first(name, column, max_records) for name, column in made.items()}
+    if max_records is not None:
+        made = {name: _first(name, column, max_records) for name, column in made.items()}
+    return made, source
+
+
+def _is_iterable(source: Any) -> bool:
+    """Whether it may be one of rows: neither a path, nor a file, nor an array."""
+    others = (str, bytes, bytearray, memoryview, os.PathLike, np.ndarray)
+    is_other = isinstance(source, others) or is_file_object(source)
+    return not is_other and isinstance(source, Iterable)
+
+
+def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise TypeError(f"row {i} must be a dict like those before it, not {_type(row)}")
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _type(value: object) -> str:
+    return type(value).__name__
 
 
 def _first(name: str, column: Any, n_records: int) -> Any:
@@ -253,7 +289,7 @@ def _blocks(source: Any, compression: CompressionType) -> Iterator[Block]:
         detail = "a single bytes object may be a path or a record; give a str, or [record]"
         raise TypeError(detail)
     if not isinstance(source, Iterable):
-        raise TypeError(f"nothing to infer a schema from: {type(source).__name__}")
+        raise TypeError(f"nothing to infer a schema from: {_type(source)}")
     items = iter(source)
     head = list(islice(items, 1))
     if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):

@@ -99,4 +99,13 @@ def test_a_missing_file_is_an_error(run: Run, tmp_path: Path) -> None:
     done = run("schema", tmp_path / "none")
 
     assert done.status == 2
+    assert done.out == []
     assert "none" in done.err[0]
+
+
+def test_a_sidecar_is_not_read(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "d", [flower(0)] * 3)
+    before = run("schema", path).out
+    (tmp_path / "d.schema.json").write_text("{")
+
+    assert run("schema", path).out == before

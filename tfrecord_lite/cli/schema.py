@@ -25,7 +25,8 @@ DESCRIPTION = """\
 Read tf.train.Example records and show of every feature its kind, how many records have it,
 how many values they have, and between which values those lie (of byte strings: their
 lengths); below it the schema with which all of them can be parsed. Several files are taken
-as one data set."""
+as one data set. All of it is inferred from the records: a sidecar (NAME.schema.json) beside
+them is not read."""
 EPILOG = """\
 examples:
   tfrecord schema train.tfrecord
@@ -87,10 +88,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
     """Print what was found, and what follows from it."""
-    if not args.json:
-        console.say(str(summary))
     if not summary.n_records and console.status:
         return  # why, has been said
+    if not args.json:
+        console.say(str(summary))
     try:
         schema = summary.schema(variable=args.variable)
     except InvalidArgumentError as error:

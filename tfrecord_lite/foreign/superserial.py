@@ -14,7 +14,8 @@
 Values are stored flat: integers and bools as int64 lists, floats as float lists, byte
 strings as they are. The dtypes of the header are the original ones.
 
-PyYAML reads the text, with its safe loader: a header cannot make objects.
+PyYAML reads the text, with its safe loader: a header cannot make objects. The one tag of
+Python's that it may have is that of tuples, as which shapes were sometimes written.
 """
 
 from __future__ import annotations
@@ -87,13 +88,34 @@ def from_yaml(text: str | bytes) -> Schema:
         detail = 'YAML headers need an extra package: pip install "tfrecord-numpy[yaml]"'
         raise ImportError(detail) from None
     try:
-        found = yaml.safe_load(text)
+        found = yaml.load(text, _loader(yaml))  # noqa: S506 - a safe one, with tuples
+    except InvalidArgumentError:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         # PyYAML's own text repeats the document.
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark is not None else ""
         raise _refuse(f"{type(error).__name__}{where}") from None
     return from_mapping(found)
+
+
+def _loader(yaml: Any) -> Any:
+    """Return the safe loader, with tuples, and without names that are there twice."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
+            seen = set()
+            for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+                if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                    raise _refuse("a name that is there twice", key.value)
+                seen.add(getattr(key, "value", None) if isinstance(key, yaml.ScalarNode) else None)
+            return super().construct_mapping(node, deep)
+
+    def construct_tuple(loader: Any, node: Any) -> tuple[Any, ...]:
+        return tuple(loader.construct_sequence(node, deep=True))
+
+    Loader.add_constructor("tag:yaml.org,2002:python/tuple", construct_tuple)
+    return Loader
 
 
 def from_mapping(header: Any) -> Schema:
@@ -131,7 +153,7 @@ def _entry(name: str, item: Any) -> tuple[str, Shape]:
     dtype = _DTYPES.get(number) if type(number) is int else None
     if dtype is None:
         raise _refuse(f"{number!r} is not the number of a dtype that Super Serial knows", name)
-    if not isinstance(shape, list) or not all(type(d) is int or d is None for d in shape):
+    if not isinstance(shape, list | tuple) or not all(type(d) is int or d is None for d in shape):
         raise _refuse("a shape is a list of numbers", name)
     if any(d is not None and d < 0 for d in shape):
         raise _refuse("a dimension is negative", name)

@@ -4,7 +4,8 @@
 in the schema                                becomes
 ===========================================  =============================================
 ``shape``, in every example                  FixedLenFeature
-``shape``, but not in every example          as ``value_count``
+``shape``, but not in every example,         as ``value_count``
+or of a size or rank that is not given
 ``value_count``, or nothing                  VarLenFeature; RaggedFeature, if the schema
                                              says ``represent_variable_length_as_ragged``
 ``sparse_feature``                           SparseFeature, instead of what it is made of
@@ -12,12 +13,15 @@ in the schema                                becomes
 a lifecycle stage such as ``DEPRECATED``     left out
 ===========================================  =============================================
 
-So do TFX's own readers it. protobuf reads the text, with messages of our own
+This follows tensorflow-metadata's description of its schema; which lifecycle stages TFX's own
+readers leave out has differed between them and their releases. protobuf reads the text, with messages of our own
 (``proto/tfmd_schema.proto``) that know these parts; everything else in the text is skipped.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +38,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
+from tfrecord_lite.schema.checks import MAX_DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,6 +52,15 @@ _KINDS: dict[int, Kind] = {
     tfmd.INT: Kind.INT64,
     tfmd.FLOAT: Kind.FLOAT,
 }
+_DEFAULTS: dict[Kind, tuple[str, ...]] = {
+    Kind.BYTES: ("bytes_value",),
+    Kind.INT64: ("int_value", "uint_value"),
+    Kind.FLOAT: ("float_value", "int_value", "uint_value"),
+}
+_MOST_DEFAULTS = 2**20
+"""A default is made for so many values: the text says of one value how often it is there."""
+# Our messages do not have it; a dimension without a size says as much.
+_UNKNOWN_RANK = re.compile(r"\bunknown_rank\s*:\s*(?:true|True|t|1)\b")
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
@@ -86,7 +100,7 @@ def from_text(text: str | bytes) -> Schema:
         if isinstance(text, bytes):
             text = text.decode()
         schema = text_format.Parse(
-            text,
+            _UNKNOWN_RANK.sub("dim { }", text),
             tfmd.Schema(),
             allow_unknown_field=True,
             descriptor_pool=tfmd.DESCRIPTOR.pool,
@@ -163,8 +177,9 @@ class _Reader:
         if feature.HasField("value_counts"):
             detail = "TFX schema: value_counts are of nested values, which an Example has not"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
-        if feature.HasField("shape") and feature.presence.min_fraction == 1:
-            return FixedLenFeature(_shape(feature.shape), kind.dtype)
+        is_known = feature.HasField("shape") and _is_known(feature.shape)
+        if is_known and feature.presence.min_fraction == 1:
+            return FixedLenFeature(_shape(name, feature.shape), kind.dtype)
         if self._schema.represent_variable_length_as_ragged:
             return RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
         return VarLenFeature(kind.dtype)
@@ -172,7 +187,7 @@ class _Reader:
     def _sizes(self, name: str, keys: Iterable[str], shape: tfmd.FixedShape) -> list[int]:
         """Return the dense shape of a sparse feature: given, or by what its indices may be."""
         if shape.dim:
-            return _shape(shape)
+            return _shape(name, shape)
         sizes = []
         for key in keys:
             self._kind(key, name)
@@ -202,11 +217,10 @@ class _Reader:
 
     def _dense_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
         key = wanted.column_name
-        kind, shape = self._kind(key, name), _shape(wanted.shape)
+        kind, shape = self._kind(key, name), _shape(name, wanted.shape)
         default = None
         if wanted.HasField("default_value"):
-            value: Any = getattr(wanted.default_value, wanted.default_value.WhichOneof("kind"))
-            default = np.full(shape, value, kind.dtype).tolist()
+            default = _default(name, wanted.default_value, kind, shape)
         # A dense feature is named by its key, and the representation may be named otherwise.
         return key, FixedLenFeature(shape, kind.dtype, default), {key}
 
@@ -251,5 +265,31 @@ def _is_in_use(feature: tfmd.Feature | tfmd.SparseFeature) -> bool:
     return feature.lifecycle_stage in _IN_USE and not feature.deprecated
 
 
-def _shape(shape: tfmd.FixedShape) -> list[int]:
+def _is_known(shape: tfmd.FixedShape) -> bool:
+    return all(dim.HasField("size") for dim in shape.dim)
+
+
+def _shape(name: str, shape: tfmd.FixedShape) -> list[int]:
+    if not _is_known(shape):
+        raise _refuse("a shape of unknown rank, or with a dimension that has no size", name)
     return [dim.size for dim in shape.dim]
+
+
+def _default(
+    name: str, wanted: tfmd.TensorRepresentation.DefaultValue, kind: Kind, shape: list[int]
+) -> Any:
+    """Return nested lists of a shape, all of the one default value."""
+    word = wanted.WhichOneof("kind")
+    if word is None or word not in _DEFAULTS[kind]:
+        raise _refuse(f"default_value with {word or 'nothing in it'}, for {kind.label}", name)
+    value: Any = getattr(wanted, word)
+    if kind is Kind.INT64 and value >= 2**63:
+        raise _refuse(f"default_value {value}, which int64 does not hold", name)
+    if min(shape, default=0) < 0:
+        raise _refuse("a dimension is negative", name)
+    if len(shape) > MAX_DIMENSIONS or math.prod(max(size, 1) for size in shape) > _MOST_DEFAULTS:
+        raise _refuse(f"default_value for more than {_MOST_DEFAULTS} values", name)
+    # np.full would cut the zero bytes off the end of a string.
+    made = np.empty(shape, object)
+    made.fill(value)
+    return made.tolist()

@@ -141,7 +141,7 @@ class FeatureSummary:
 class Summary(Mapping[str, FeatureSummary]):
     """What some records hold: a mapping of names to what is known of each feature.
 
-    Summaries of shards can be added, in the order of the shards. Printing one gives a
+    Summaries of shards can be added, in the order of the shards, by ``sum`` too. Printing one gives a
     table.
 
     Parameters
@@ -192,6 +192,10 @@ class Summary(Mapping[str, FeatureSummary]):
         for name, found in other.items():
             added[name] = added[name] + found if name in added else found
         return type(self)(self.n_records + other.n_records, added)
+
+    def __radd__(self, other: object) -> Self:
+        """Return itself for 0, with which :func:`sum` begins."""
+        return self if type(other) is int and other == 0 else NotImplemented
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that makes an equal one."""

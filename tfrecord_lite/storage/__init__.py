@@ -10,6 +10,7 @@
     widening     the schemas of batches, or of files, to one that fits all of them
     rows         an iterable of rows to batches of columns
     sidecar      reading and writing schema files, ours and others'
+    stamps       which data a sidecar is of
     saving, loading                            what users call
 
 Nothing is pickled, and nothing in a sidecar can name code.

@@ -15,13 +15,13 @@ from tfrecord_lite.example.originals import is_raw
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.storing import restore
 from tfrecord_lite.example.survey import refuse_sequences
-from tfrecord_lite.inference import closed, infer_schema
+from tfrecord_lite.inference import closed, infer_schema, summarize
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema, kind_of
 from tfrecord_lite.sources import expand, name_of
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.structure import rebuild
-from tfrecord_lite.storage.widening import Conflict, widened
+from tfrecord_lite.storage.widening import Conflict, as_missing, as_ragged, widened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.sources import Source, Sources
     from tfrecord_lite.storage.structure import Structure
+    from tfrecord_lite.storage.widening import Feature
 
     SchemaPath = str | os.PathLike[str] | Schema | None
 
@@ -98,7 +99,8 @@ def load(
         For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``,
         ``WRONG_COUNT``, ``MALFORMED`` (as of a SequenceExample), with its file, number and
         key; for schema files as :func:`load_schema`; ``BAD_ARGUMENT`` for files whose sidecars
-        do not go together.
+        do not go together, and for a sidecar beside other data than it was written for. One
+        that is given as `schema_path` is not asked for that.
 
     Notes
     -----
@@ -147,30 +149,47 @@ def _beside(sources: list[Source]) -> tuple[Schema, Structure | None] | None:
     if not any(found):
         return None
     whole: tuple[Schema, Structure | None] | None = None
-    for source, one in zip(sources, found, strict=True):
+    before: list[Source] = []
+    # What was saved from no rows says nothing of those in other files.
+    some = [bool(one and one[0]) or not _is_empty(s) for s, one in zip(sources, found, strict=True)]
+    for source, one, has_some in zip(sources, found, some, strict=True):
+        if not has_some and any(some):
+            continue
         if one is None:
             detail = "a file without a sidecar among files that have one; give schema_path"
             raise _refuse(detail, name_of(source))
         if whole is None:
             whole = one
         elif whole != one:
-            whole = _merged(whole, one, name_of(source))
+            whole = _merged(whole, one, before, source)
+        before.append(source)
     return whole
+
+
+def _is_empty(source: Source) -> bool:
+    """Whether a file has no records."""
+    blocks = TFRecordReader(source).blocks(1)
+    with closed(blocks):
+        return next(blocks, None) is None
 
 
 def _one_beside(source: Source) -> tuple[Schema, Structure | None] | None:
     if not isinstance(source, (str, os.PathLike)):
         return None
     try:
-        return sidecar.read(f"{name_of(source)}{sidecar.SUFFIX}")
+        return sidecar.read_beside(name_of(source))
     except FileNotFoundError:
         return None
 
 
 def _merged(
-    whole: tuple[Schema, Structure | None], one: tuple[Schema, Structure | None], source: str
+    whole: tuple[Schema, Structure | None],
+    one: tuple[Schema, Structure | None],
+    before: list[Source],
+    last: Source,
 ) -> tuple[Schema, Structure | None]:
     """Return what fits the files so far and one more."""
+    source = name_of(last)
     (schema, structure), (other, its_structure) = whole, one
     if structure != its_structure or schema.keys() != other.keys():
         raise _refuse("a file of other features than those before it", source)
@@ -178,12 +197,38 @@ def _merged(
     for name in schema:
         pair = [(s[name], s.originals.get(name)) for s in (schema, other)]
         try:
-            specs[name], original = widened(name, *pair)
+            try:
+                specs[name], original = widened(name, *pair)
+            except Conflict:
+                fitted = _beside_nothing(name, pair[0], pair[1], [last])
+                fitted = fitted or _beside_nothing(name, pair[1], pair[0], before)
+                if fitted is None:
+                    raise
+                specs[name], original = fitted
         except Conflict as conflict:
             raise _refuse(str(conflict), source, name) from None
         if original is not None:
             originals[name] = original
     return Schema(specs, originals), structure
+
+
+def _beside_nothing(
+    name: str, feature: Feature, other: Feature, sources: list[Source]
+) -> Feature | None:
+    """Return what fits a feature, and files where it never has a value; None if it has one.
+
+    Such a feature was saved as one of byte strings, for want of anything else.
+    """
+    original = other[1]
+    if original is None or original.dtype != "string" or original.text is not None:
+        return None
+    if not original.missing and original.shape != (None,):
+        return None
+    for source in sources:
+        summary = summarize(source)
+        if name in summary and summary[name].lengths != (0, 0):
+            return None
+    return as_missing(name, feature) if original.missing else as_ragged(name, feature)
 
 
 def _refuse(detail: str, source: str | None = None, key: str | None = None) -> InvalidArgumentError:

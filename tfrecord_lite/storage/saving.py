@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.frames import columns_of_frame
 from tfrecord_lite.example.regular import regular
 from tfrecord_lite.example.storing import schema_of
-from tfrecord_lite.outfile import remove
+from tfrecord_lite.outfile import open_output, remove
+from tfrecord_lite.sources import name_of
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.rows import Batches, row_batches
+from tfrecord_lite.storage.stamps import Stamped, is_same_file
 from tfrecord_lite.storage.structure import flatten
 from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.outfile import OutputFile
     from tfrecord_lite.schema import Schema
     from tfrecord_lite.storage.structure import Structure
 
@@ -52,9 +55,11 @@ def save(
         nested as well. It is read once, and never held in memory. The value of a row may be
         a number, a string, an array, or a list; None is missing.
     schema_path : str or PathLike, optional
-        Where the sidecar goes; by default `path` + ``.schema.json``.
+        Where the sidecar goes; by default `path` + ``.schema.json``. If it goes elsewhere, one
+        that older data left under that name is removed.
     options : TFRecordOptions, str, int or None, optional
-        Compression, as for :class:`TFRecordWriter`.
+        Compression, as for :class:`TFRecordWriter`; the name of the file does not choose
+        one, so ``x.gz`` without it is not compressed.
 
     Returns
     -------
@@ -66,7 +71,8 @@ def save(
     InvalidArgumentError
         With `key` and `index`, the column and the number of the record, for a value that
         cannot be stored (``UNREPRESENTABLE``, ``UNSUPPORTED``), or that does not fit the rows
-        before it (``WRONG_KIND``, ``MISSING``, ``BAD_ARGUMENT``). Nothing has appeared then.
+        before it (``WRONG_KIND``, ``MISSING``, ``BAD_ARGUMENT``); ``BAD_ARGUMENT`` for a
+        `schema_path` that is the data's own file. Nothing has appeared then.
     OSError
         As Python's ``open`` and ``write``.
     TypeError
@@ -77,6 +83,10 @@ def save(
     float64 and complex numbers are stored as their bytes, all integers and bools as int64
     lists, float16 as float32; strings as they are, in UTF-8. See :func:`schema_of`. Byte
     order is not kept.
+
+    The sidecar appears first, and names the data it is of: their size, and a checksum of how
+    they begin. A crash in between leaves older data beside it, which :func:`load` refuses
+    instead of reading them by the wrong schema.
 
     Of rows, the first 1,024 (or 4 MB of them) decide how a column is stored; integers may
     come after floats, not before. The first dimension of an array may vary from row to row.
@@ -98,32 +108,60 @@ def save(
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or PathLike, not {type(path).__name__}")
-    if schema_path is None:
-        schema_path = f"{os.fspath(path)}{sidecar.SUFFIX}"
+    beside = f"{name_of(path)}{sidecar.SUFFIX}"
+    schema_path = beside if schema_path is None else schema_path
+    if is_same_file(name_of(path), name_of(schema_path)):
+        detail = "schema_path is the data's own file; they need two"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=name_of(path), detail=detail)
     frame = columns_of_frame(data)
     data = data if frame is None else frame
     if not isinstance(data, _COLUMNS) and (
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
     ):
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
-    writer = TFRecordWriter(path, options, atomic=True)
-    with writer:
-        write: Any = _write_columns if isinstance(data, _COLUMNS) else _write_rows
-        try:
-            written: tuple[Schema, Structure] = write(writer, data)
-        except InvalidArgumentError as error:
-            where = (None, os.fspath(path), error.index)
-            raise InvalidArgumentError(error.reason, *where, error.key, error.detail) from None
-        described = sidecar.write(schema_path, *written)
-        try:
-            # Between the two files' appearance there is none that speaks of other data.
-            remove(schema_path)
-            writer.close()
-        except BaseException:
-            described.abandon()
-            raise
-        described.commit()
+    file = open_output(path, atomic=True)
+    target: Any = Stamped(file)
+    try:
+        with TFRecordWriter(target, options) as writer:
+            try:
+                written = _write(writer, data, name_of(path))
+            except BaseException:
+                target.abandon()
+                raise
+        file.finish()
+        _place(file, sidecar.write(schema_path, *written, target.stamp))
+    except BaseException:
+        file.abandon()
+        raise
+    if not is_same_file(beside, name_of(schema_path)):
+        remove(beside)
     return written[0]
+
+
+def _place(data: OutputFile, described: OutputFile) -> None:
+    """Let both files appear.
+
+    The sidecar goes first: it is refused with data that are not its own, while data of ours
+    without it would be read, as byte strings.
+    """
+    is_new = not described.replaces(described.name)
+    try:
+        described.commit()
+        data.commit()
+    except BaseException:
+        if is_new:
+            described.take_back()
+        described.abandon()
+        raise
+
+
+def _write(writer: TFRecordWriter, data: Any, name: str) -> tuple[Schema, Structure]:
+    write = _write_columns if isinstance(data, _COLUMNS) else _write_rows
+    try:
+        return write(writer, data)
+    except InvalidArgumentError as error:
+        where = (None, name, error.index)
+        raise InvalidArgumentError(error.reason, *where, error.key, error.detail) from None
 
 
 def _write_columns(writer: TFRecordWriter, data: Any) -> tuple[Schema, Structure]:

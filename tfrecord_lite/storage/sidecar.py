@@ -1,15 +1,18 @@
 """Schema files: our sidecars, written and read, and those of other programs, read.
 
-A sidecar is a Schema's JSON with one more member, for data that are no flat dict::
+A sidecar is a Schema's JSON with the stamp of its data, and for data that are no flat dict
+their structure::
 
     {
       "format": "tfrecord_lite.Schema",
       "version": 1,
       "features": {"0": {...}, "1": {...}},
+      "data": {"bytes": 123, "crc32_of_head": 456},
       "structure": ["0", "1"]
     }
 
-So it can be read by :meth:`Schema.from_json` too, which leaves the structure aside.
+So it can be read by :meth:`Schema.from_json` too, which leaves those aside. A sidecar
+without a stamp is of any data.
 """
 
 from __future__ import annotations
@@ -25,15 +28,17 @@ from tfrecord_lite.infile import open_input
 from tfrecord_lite.outfile import open_output
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.sources import name_of
+from tfrecord_lite.storage.stamps import stamp_of
 from tfrecord_lite.storage.structure import checked, is_plain
 
 if TYPE_CHECKING:
     from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.storage.stamps import Stamp
     from tfrecord_lite.storage.structure import Structure
 
     Path = str | os.PathLike[str]
 
-__all__ = ["SUFFIX", "load_schema", "read", "write"]
+__all__ = ["SUFFIX", "load_schema", "read", "read_beside", "write"]
 
 SUFFIX = ".schema.json"
 """Added to a data file's name for that of its sidecar."""
@@ -88,23 +93,39 @@ def load_schema(path: Path) -> Schema:
     return read(path)[0]
 
 
-def read(path: Path) -> tuple[Schema, Structure | None]:
+def read_beside(path: Path) -> tuple[Schema, Structure | None]:
+    """Read the sidecar of a data file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none, or no data.
+    InvalidArgumentError
+        As :func:`load_schema`; ``BAD_ARGUMENT`` if it names other data than those.
+    """
+    return read(f"{name_of(path)}{SUFFIX}", of_data=name_of(path))
+
+
+def read(path: Path, *, of_data: str | None = None) -> tuple[Schema, Structure | None]:
     """Read a schema file, and the structure if it has one; errors as :func:`load_schema`."""
     name = os.fspath(path)
     if os.path.isdir(name):  # noqa: PTH112 - may be a URL
         name = os.path.join(name, "features.json")  # noqa: PTH118
     data = _bytes_of(name)
     try:
-        return _parsed(name, data.removeprefix(b"\xef\xbb\xbf"))
+        return _parsed(name, data.removeprefix(b"\xef\xbb\xbf"), of_data)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(
             error.reason, None, name, error.index, error.key, error.detail
         ) from None
 
 
-def _parsed(name: str, data: bytes) -> tuple[Schema, Structure | None]:
+def _parsed(name: str, data: bytes, of_data: str | None) -> tuple[Schema, Structure | None]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
+        detail = "a schema file is UTF-8 text; this is UTF-16, UTF-32 or no text at all"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     if data.lstrip()[:1] == b"{":
-        return _from_json(name, data)
+        return _from_json(name, data, of_data)
     if name.endswith(_TFX_NAMES) or _TFX.search(data):
         from tfrecord_lite.foreign import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
@@ -112,7 +133,7 @@ def _parsed(name: str, data: bytes) -> tuple[Schema, Structure | None]:
     return superserial.from_yaml(data), None
 
 
-def _from_json(name: str, data: bytes) -> tuple[Schema, Structure | None]:
+def _from_json(name: str, data: bytes, of_data: str | None) -> tuple[Schema, Structure | None]:
     try:
         found: Any = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -120,12 +141,30 @@ def _from_json(name: str, data: bytes) -> tuple[Schema, Structure | None]:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
     if found.get("format") == _FORMAT:
         schema = Schema.from_json(data)
+        if of_data is not None and "data" in found and found["data"] != stamp_of(of_data):
+            detail = (
+                f"the sidecar is of other data than {of_data}, which may have been changed since, "
+                "or its saving did not end; if it does fit, give it as schema_path"
+            )
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if "structure" not in found:
             return schema, None
         return schema, checked(found["structure"], schema)
     if tfds.is_features(found):
         return tfds.from_json(data, _info_beside(name)), None
+    if isinstance(found.get("format"), str) or not _is_header(found):
+        detail = (
+            f'JSON that is no schema: expected a sidecar with "format": "{_FORMAT}", '
+            "a features.json of TFDS, or a header of Super Serial with a shape and a dtype "
+            "for each feature"
+        )
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return superserial.from_mapping(found), None
+
+
+def _is_header(found: dict[str, Any]) -> bool:
+    """Whether some feature has what those of Super Serial have."""
+    return any(isinstance(item, dict) and {"shape", "dtype"} & {*item} for item in found.values())
 
 
 def _info_beside(name: str) -> bytes | None:
@@ -154,9 +193,9 @@ def _bytes_of(name: str) -> bytes:
     return bytes(data)
 
 
-def write(path: Path, schema: Schema, structure: Structure) -> OutputFile:
+def write(path: Path, schema: Schema, structure: Structure, stamp: Stamp) -> OutputFile:
     """Write a sidecar beside its place; the caller commits it, or abandons it."""
-    document = json.loads(schema.to_json())
+    document = {**json.loads(schema.to_json()), "data": stamp}
     if not is_plain(structure) or not isinstance(structure, dict):
         document["structure"] = structure
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
