@@ -667,3 +667,16 @@ def test_offsets_of_slices_begin_at_zero() -> None:
 
     assert part.offsets.tolist() == [0, 1, 3]
     assert all(a <= b for a, b in pairwise(part.offsets.tolist()))
+
+
+def test_masked_values_are_refused() -> None:
+    hidden = np.ma.MaskedArray([1, 2, 3], [False, True, False])
+    for make in (
+        lambda: RaggedTensor(hidden, [0, 3]),
+        lambda: RaggedTensor.from_row_lengths(hidden, [3]),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            make()
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    plain = RaggedTensor(np.ma.MaskedArray([1, 2, 3]), [0, 3])
+    assert plain.to_list() == [[1, 2, 3]]
