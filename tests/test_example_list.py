@@ -201,3 +201,9 @@ def test_real_lists(sample: CorpusFile) -> None:
     assert_same([tuple(one) for one in found], [by_runtime(record) for record in records])
     assert all(one.context and one.examples for one in found)
     assert_same(decode_example_lists(Block.from_records(records)), found)
+
+
+def test_a_context_in_very_many_parts_takes_no_time() -> None:
+    parts = 200_000
+    found = decode_example_list(b"\x12\x02\x1a\x00" * parts)
+    assert found.context == {}

@@ -230,3 +230,17 @@ def test_a_writer_writes_sequences(tmp_path: Path) -> None:
     found = list(TFRecordReader(path).sequence_examples())
     assert [row["context"]["id"].tolist() for row in found] == [[0], [1], [2], [7], [0]]
     assert [len(row["feature_lists"]["t"]) for row in found] == [0, 1, 2, 1, 0]
+
+
+def test_the_record_that_cannot_be_encoded_is_named() -> None:
+    good = {"context": {"i": 1}, "feature_lists": {"a": [[1]]}}
+    for bad, key in (
+        ({"feature_lists": {"a": [[1], [2**64]]}}, "a"),
+        ({"feature_lists": {"a": [[1], ["x"]]}}, "a"),
+        ({"context": {"i": object()}}, "i"),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_sequence_examples([good, good, good, bad])
+        assert (caught.value.index, caught.value.key) == (3, key)
+        if key == "a":
+            assert "step 1" in str(caught.value)

@@ -232,12 +232,12 @@ def _contexts(block: Block, found: Fields) -> Block:
     """Return the context of each list; one in several parts is joined, which merges them."""
     n_parts = np.bincount(found.owner, minlength=len(block))
     if n_parts.max(initial=0) > 1:
-        parts: list[bytes] = [b""] * len(block)
+        parts: list[list[memoryview]] = [[] for _ in range(len(block))]
         view = memoryview(block.data)  # type: ignore[arg-type]
         extents = zip(found.owner.tolist(), found.start.tolist(), found.stop.tolist(), strict=True)
         for owner, start, stop in extents:
-            parts[owner] += view[start:stop]
-        joined = Block.from_records(parts)
+            parts[owner].append(view[start:stop])
+        joined = Block.from_records(list(map(b"".join, parts)))
         return _numbered(joined.data, joined.offsets, joined.lengths)
     offsets, lengths = np.zeros(len(block), np.int64), np.zeros(len(block), np.int64)
     offsets[found.owner] = found.start

@@ -44,8 +44,8 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     ------
     InvalidArgumentError
         ``BAD_ARGUMENT`` for another member than these two; ``UNREPRESENTABLE`` and
-        ``UNSUPPORTED`` as :func:`encode_example` has them, with `key`, and for the values of
-        a feature list with the number of the step in `index`.
+        ``UNSUPPORTED`` as :func:`encode_example` has them, with `key`; for the values of a
+        feature list the text says in which step.
     TypeError
         For what is no dictionary, and for a feature list that is no sequence.
 
@@ -91,17 +91,19 @@ def _feature_list(key: str, steps: Any) -> bytes:
     if is_single:
         raise TypeError(f"feature list {key!r} must be a sequence of steps, not {steps!r:.40}")
     contents: list[bytes] = []
-    for index, step in enumerate(steps):
+    for number, step in enumerate(steps):
         try:
             contents.append(feature_content(key, [] if step is None else step) or b"")
         except InvalidArgumentError as error:
-            where = (error.offset, error.source, index)
-            raise InvalidArgumentError(error.reason, *where, key, error.detail) from None
+            detail = f"in step {number} of the list: {error.detail}"
+            raise InvalidArgumentError(error.reason, None, None, 0, key, detail) from None
     tags = {content[:1] for content in contents if content}
     if len(tags) > 1:
         first = next(content[:1] for content in contents if content)
         wrong = [bool(content) and content[:1] != first for content in contents]
-        detail = "steps of several kinds"
-        refuse(key, detail, wrong.index(True), Reason.UNREPRESENTABLE)
+        detail = (
+            f"in step {wrong.index(True)} of the list: a step of another kind than those before"
+        )
+        refuse(key, detail, 0, Reason.UNREPRESENTABLE)
     empty = tags.pop() + b"\0" if tags else b""
     return b"".join([delimited(b"\x0a", content or empty) for content in contents])

@@ -104,7 +104,7 @@ def encode_sequence_examples(
     if context is not None and not isinstance(context, Mapping):
         if feature_lists is not None or lengths is not None:
             raise TypeError("feature_lists go with columns; records bring theirs along")
-        return Block.from_records([encode_sequence_example(row) for row in context])
+        return Block.from_records([_encoded(i, row) for i, row in enumerate(context)])
     features = {
         key: outgoing(key, column) for key, column in (context or {}).items() if column is not None
     }
@@ -122,6 +122,15 @@ def encode_sequence_examples(
     except WireError as error:
         reason, index = Reason.RECORD_TOO_LARGE, error.message
         raise InvalidArgumentError(reason, None, None, index, None, error.detail) from None
+
+
+def _encoded(index: int, row: Mapping[str, Any]) -> bytes:
+    """Encode one of several records; an error bears its number."""
+    try:
+        return encode_sequence_example(row)
+    except InvalidArgumentError as error:
+        fields = (error.reason, None, None, index, error.key, error.detail)
+        raise InvalidArgumentError(*fields) from None
 
 
 def _sorted(columns: Mapping[str, Any]) -> list[tuple[bytes, str]]:
