@@ -28,7 +28,7 @@ from tfrecord_lite.schema import RaggedFeature, VarLenFeature
 if TYPE_CHECKING:
     from tests.parity.parsing import Parsing
 
-N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "1000"))
+N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "3000"))
 SEED = int(os.environ.get("TFRECORD_PARITY_SEED", "0"))
 N_PARTS = 20
 DTYPES = {"bytes": "string", "float": "float32", "int64": "int64"}
