@@ -485,6 +485,21 @@ def test_following_gives_what_comes_before_damage(tmp_path: Path) -> None:
             read_events(path)
 
 
+def test_the_last_look_raises_what_it_finds(tmp_path: Path) -> None:
+    damaged = bytearray(frame([event(step, scalar("a", step)) for step in range(3)]))
+    damaged[-5] ^= 1
+    (tmp_path / "a.tfevents").write_bytes(damaged)
+    (tmp_path / "b.tfevents").write_bytes(STREAM)
+    following = follow_events(tmp_path, stop=lambda: True)
+
+    assert next(following).scalars().step.tolist() == [0, 1]
+    with pytest.raises(DataLossError) as caught:
+        next(following)
+
+    assert caught.value.reason is Reason.DATA_CRC
+    assert caught.value.source == str(tmp_path / "a.tfevents")
+
+
 def test_an_error_of_a_run_comes_again(tmp_path: Path) -> None:
     path = tmp_path / "tfevents"
     path.write_bytes(frame([b"\xff", RECORDS[1]]))

@@ -116,10 +116,11 @@ def follow_events(
             events = files.read()
             if len(events):
                 yield events
-            elif not is_last:
-                time.sleep(poll_seconds)
+            files.check()
             if is_last:
                 return
+            if not len(events):
+                time.sleep(poll_seconds)
 
 
 def find_runs(folder: str | os.PathLike[str]) -> dict[str, str]:
@@ -201,8 +202,7 @@ class EventFiles:
             As :func:`follow_events`. With `keep_open` what came before the damage is
             returned first, and the next call raises.
         """
-        if self._error is not None:
-            raise self._error
+        self.check()
         parts, torn = [Values.none()], list[str]()
         try:
             for source in self._sources():
@@ -216,6 +216,11 @@ class EventFiles:
             if not keep_open or not any(map(len, parts)):
                 raise
         return Events(Values.concat(parts), self._tags, tuple(torn), is_part=keep_open)
+
+    def check(self) -> None:
+        """Raise the error that the last :meth:`read` met behind what it returned, if any."""
+        if self._error is not None:
+            raise self._error
 
     def _new_values(self, stream: RecordStream, torn: list[str]) -> Iterator[Values]:
         """Yield the values of all records that are whole; note the file if one is not."""
