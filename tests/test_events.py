@@ -500,6 +500,55 @@ def test_the_last_look_raises_what_it_finds(tmp_path: Path) -> None:
     assert caught.value.source == str(tmp_path / "a.tfevents")
 
 
+def test_a_missing_file_costs_no_events(tmp_path: Path) -> None:
+    names = [tmp_path / f"{name}.tfevents" for name in "abc"]
+    stream = {n: bytes(frame([event(n, scalar("a", n))])) for n in range(5)}
+    names[0].write_bytes(stream[0])
+    names[2].write_bytes(stream[4])
+    with EventFiles(names) as files:
+        assert files.read().scalars().step.tolist() == [0]
+        with names[0].open("ab") as out:
+            out.write(stream[1])
+        for _ in range(2):
+            with pytest.raises(FileNotFoundError):
+                files.check()
+        with pytest.raises(FileNotFoundError, match=r"b\.tfevents"):
+            files.read()
+        names[1].write_bytes(stream[3])
+        assert files.read().scalars().step.tolist() == [1, 3, 4]
+        files.check()
+        assert len(files.read()) == 0
+
+
+def test_a_loop_that_passes_over_errors_gets_what_comes(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.tfevents", tmp_path / "b.tfevents"
+    second.symlink_to(tmp_path / "nowhere")
+    first.write_bytes(b"")
+    steps: list[int] = []
+    n_errors = 0
+    with EventFiles(tmp_path) as files:
+        for step in range(6):
+            with first.open("ab") as out:
+                out.write(frame([event(step, scalar("a", step))]))
+            try:
+                steps += files.read().scalars().step.tolist()
+            except FileNotFoundError:
+                n_errors += 1
+
+    assert steps == list(range(5))
+    assert n_errors == 3
+
+
+def test_following_gives_what_comes_before_a_missing_file(tmp_path: Path) -> None:
+    there = tmp_path / "a.tfevents"
+    there.write_bytes(STREAM)
+    following = follow_events([there, tmp_path / "b.tfevents"])
+
+    assert next(following).scalars().step.tolist() == [0, 1, 2, 3]
+    with pytest.raises(FileNotFoundError):
+        next(following)
+
+
 def test_an_error_of_a_run_comes_again(tmp_path: Path) -> None:
     path = tmp_path / "tfevents"
     path.write_bytes(frame([b"\xff", RECORDS[1]]))

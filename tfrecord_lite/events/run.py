@@ -106,7 +106,8 @@ def follow_events(
     Raises
     ------
     FileNotFoundError
-        If a path is not there, or a file was removed before it was opened.
+        If a path is not there, or a file was removed before it was opened; after all
+        events of the files before it.
     DataLossError, InvalidArgumentError
         As :func:`read_events`, after all events before the damage.
     """
@@ -171,6 +172,7 @@ class EventFiles:
         self._tags = Tags()
         self._streams: dict[Source, RecordStream] = {}
         self._error: Exception | None = None
+        self._unseen: list[Values] = []  # read, and not yet returned, since an error was raised
 
     def names(self) -> list[str]:
         """Return the names of the files that are there now, in the order they are read."""
@@ -200,10 +202,18 @@ class EventFiles:
         ------
         DataLossError, InvalidArgumentError
             As :func:`follow_events`. With `keep_open` what came before the damage is
-            returned first, and the next call raises.
+            returned first, and each later call raises.
+        OSError
+            If a file cannot be opened or read. With `keep_open` what came before is
+            returned first, and the next call raises if it fails again. Each call tries
+            again, and no event is lost by it: what was read when a call raised comes with
+            the next one that does not.
         """
+        is_again = isinstance(self._error, OSError)
+        if is_again:
+            self._error = None  # the file may be there by now
         self.check()
-        parts, torn = [Values.none()], list[str]()
+        parts, torn = self._unseen, list[str]()
         try:
             for source in self._sources():
                 stream = self._streams.get(source) or RecordStream(source, "")
@@ -215,7 +225,14 @@ class EventFiles:
             self._error = error
             if not keep_open or not any(map(len, parts)):
                 raise
-        return Events(Values.concat(parts), self._tags, tuple(torn), is_part=keep_open)
+        except OSError as error:
+            if not keep_open or is_again or not any(map(len, parts)):
+                raise
+            self._error = error
+        self._unseen = []
+        return Events(
+            Values.concat([Values.none(), *parts]), self._tags, tuple(torn), is_part=keep_open
+        )
 
     def check(self) -> None:
         """Raise the error that the last :meth:`read` met behind what it returned, if any."""
