@@ -572,6 +572,17 @@ def test_files_of_a_folder_are_joined_in_the_order_of_their_names(tmp_path: Path
     assert find_runs(tmp_path) == {".": str(tmp_path), "run": str(tmp_path / "run")}
 
 
+def test_a_folder_is_no_event_file_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "old.tfevents.d").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"\*tfevents\*$"):
+        read_events(tmp_path)
+    (tmp_path / "tfevents.1").write_bytes(STREAM)
+
+    assert read_events(tmp_path).scalars().step.tolist() == [0, 1, 2, 3]
+    assert [len(part) for part in follow_events(tmp_path, stop=lambda: True)] == [4]
+    assert find_runs(tmp_path) == {".": str(tmp_path)}
+
+
 def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     (tmp_path / "logs" / "run").mkdir(parents=True)
     (tmp_path / "logs" / "run" / "tfevents").write_bytes(b"")

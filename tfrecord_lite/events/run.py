@@ -182,7 +182,8 @@ class EventFiles:
         path = self._path
         if isinstance(path, (str, bytes, os.PathLike)) and os.path.isdir(path):
             folder = os.fsdecode(path)
-            return [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if _MARK in n]
+            paths = [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if _MARK in n]
+            return [path for path in paths if not os.path.isdir(path)]
         return expand(path)
 
     def read(self, *, keep_open: bool = True) -> Events:
