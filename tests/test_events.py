@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from tests.example_messages import is_settled
 from tfrecord_lite import (
     Block,
     DataLossError,
+    FailedPreconditionError,
     InvalidArgumentError,
     Reason,
     TFRecordReader,
@@ -547,6 +549,62 @@ def test_following_gives_what_comes_before_a_missing_file(tmp_path: Path) -> Non
     assert next(following).scalars().step.tolist() == [0, 1, 2, 3]
     with pytest.raises(FileNotFoundError):
         next(following)
+
+
+def test_a_file_that_is_replaced_while_it_is_followed_is_an_error(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.tfevents", tmp_path / "new"
+    path.write_bytes(STREAM[: ENDS[3]])
+
+    def stop() -> bool:
+        if len(seen) == 1 and not other.exists():
+            with path.open("ab") as out:  # the last that the old file gets
+                out.write(STREAM[ENDS[3] : ENDS[4]])
+            other.write_bytes(STREAM * 2)
+            other.rename(path)
+        return False
+
+    seen: list[list[int]] = []
+    with pytest.raises(FailedPreconditionError, match="replaced") as caught:
+        seen.extend(part.scalars().step.tolist() for part in follow_events(tmp_path, stop=stop))
+
+    assert seen == [[0, 1], [2]]
+    assert caught.value.source == str(path)
+
+
+@pytest.mark.parametrize("size", [0, 7, ENDS[3], len(STREAM) - 1])
+def test_a_file_that_is_cut_while_it_is_followed_is_a_loss(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM)
+    with EventFiles(path) as files:
+        assert len(files.read()) == 4
+        os.truncate(path, size)
+        for _ in range(2):
+            with pytest.raises(DataLossError) as caught:
+                files.read()
+            assert caught.value.reason is Reason.TRUNCATED
+            assert caught.value.source == str(path)
+            assert caught.value.offset == len(STREAM)
+
+
+def test_a_torn_end_that_is_cut_off_is_a_loss_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM[:-1])
+    with EventFiles(path) as files:
+        assert len(files.read()) == 3
+        os.truncate(path, ENDS[-2])
+        with pytest.raises(DataLossError, match="shorter"):
+            files.read()
+
+
+def test_a_file_that_is_removed_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM)
+    for watched in (path, tmp_path):
+        path.write_bytes(STREAM)
+        with EventFiles(watched) as files:
+            assert len(files.read()) == 4
+            path.unlink()
+            assert len(files.read()) == 0
 
 
 def test_an_error_of_a_run_comes_again(tmp_path: Path) -> None:
