@@ -309,6 +309,12 @@ def test_images_audio_and_texts_of_both_styles() -> None:
     [
         ("scalars", "scalars", np.zeros(2)),
         ("scalars", "scalars", "0.5"),
+        ("scalars", "scalars", np.complex64(1)),
+        ("scalars", "scalars", np.complex128(1)),
+        ("histograms", "histograms", np.zeros((2, 3), np.complex64)),
+        ("histograms", "histograms", np.zeros((2, 3), np.complex128)),
+        ("images", "images", np.array([b"1" * 5000, b"1", b"png"], object)),
+        ("images", "images", np.array([b"1", b"1" * 5000, b"png"], object)),
         ("histograms", "histograms", np.zeros((2, 2))),
         ("histograms", "histograms", np.zeros(3)),
         ("images", "images", np.zeros(3)),
