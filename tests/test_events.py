@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from tests.example_messages import is_settled
 from tfrecord_lite import (
     Block,
     DataLossError,
+    FailedPreconditionError,
     InvalidArgumentError,
     Reason,
     TFRecordReader,
@@ -307,6 +309,12 @@ def test_images_audio_and_texts_of_both_styles() -> None:
     [
         ("scalars", "scalars", np.zeros(2)),
         ("scalars", "scalars", "0.5"),
+        ("scalars", "scalars", np.complex64(1)),
+        ("scalars", "scalars", np.complex128(1)),
+        ("histograms", "histograms", np.zeros((2, 3), np.complex64)),
+        ("histograms", "histograms", np.zeros((2, 3), np.complex128)),
+        ("images", "images", np.array([b"1" * 5000, b"1", b"png"], object)),
+        ("images", "images", np.array([b"1", b"1" * 5000, b"png"], object)),
         ("histograms", "histograms", np.zeros((2, 2))),
         ("histograms", "histograms", np.zeros(3)),
         ("images", "images", np.zeros(3)),
@@ -485,6 +493,126 @@ def test_following_gives_what_comes_before_damage(tmp_path: Path) -> None:
             read_events(path)
 
 
+def test_the_last_look_raises_what_it_finds(tmp_path: Path) -> None:
+    damaged = bytearray(frame([event(step, scalar("a", step)) for step in range(3)]))
+    damaged[-5] ^= 1
+    (tmp_path / "a.tfevents").write_bytes(damaged)
+    (tmp_path / "b.tfevents").write_bytes(STREAM)
+    following = follow_events(tmp_path, stop=lambda: True)
+
+    assert next(following).scalars().step.tolist() == [0, 1]
+    with pytest.raises(DataLossError) as caught:
+        next(following)
+
+    assert caught.value.reason is Reason.DATA_CRC
+    assert caught.value.source == str(tmp_path / "a.tfevents")
+
+
+def test_a_missing_file_costs_no_events(tmp_path: Path) -> None:
+    names = [tmp_path / f"{name}.tfevents" for name in "abc"]
+    stream = {n: bytes(frame([event(n, scalar("a", n))])) for n in range(5)}
+    names[0].write_bytes(stream[0])
+    names[2].write_bytes(stream[4])
+    with EventFiles(names) as files:
+        assert files.read().scalars().step.tolist() == [0]
+        with names[0].open("ab") as out:
+            out.write(stream[1])
+        for _ in range(2):
+            with pytest.raises(FileNotFoundError):
+                files.check()
+        with pytest.raises(FileNotFoundError, match=r"b\.tfevents"):
+            files.read()
+        names[1].write_bytes(stream[3])
+        assert files.read().scalars().step.tolist() == [1, 3, 4]
+        files.check()
+        assert len(files.read()) == 0
+
+
+def test_a_loop_that_passes_over_errors_gets_what_comes(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.tfevents", tmp_path / "b.tfevents"
+    second.symlink_to(tmp_path / "nowhere")
+    first.write_bytes(b"")
+    steps: list[int] = []
+    n_errors = 0
+    with EventFiles(tmp_path) as files:
+        for step in range(6):
+            with first.open("ab") as out:
+                out.write(frame([event(step, scalar("a", step))]))
+            try:
+                steps += files.read().scalars().step.tolist()
+            except FileNotFoundError:
+                n_errors += 1
+
+    assert steps == list(range(5))
+    assert n_errors == 3
+
+
+def test_following_gives_what_comes_before_a_missing_file(tmp_path: Path) -> None:
+    there = tmp_path / "a.tfevents"
+    there.write_bytes(STREAM)
+    following = follow_events([there, tmp_path / "b.tfevents"])
+
+    assert next(following).scalars().step.tolist() == [0, 1, 2, 3]
+    with pytest.raises(FileNotFoundError):
+        next(following)
+
+
+def test_a_file_that_is_replaced_while_it_is_followed_is_an_error(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.tfevents", tmp_path / "new"
+    path.write_bytes(STREAM[: ENDS[3]])
+
+    def stop() -> bool:
+        if len(seen) == 1 and not other.exists():
+            with path.open("ab") as out:  # the last that the old file gets
+                out.write(STREAM[ENDS[3] : ENDS[4]])
+            other.write_bytes(STREAM * 2)
+            other.rename(path)
+        return False
+
+    seen: list[list[int]] = []
+    with pytest.raises(FailedPreconditionError, match="replaced") as caught:
+        seen.extend(part.scalars().step.tolist() for part in follow_events(tmp_path, stop=stop))
+
+    assert seen == [[0, 1], [2]]
+    assert caught.value.source == str(path)
+
+
+@pytest.mark.parametrize("size", [0, 7, ENDS[3], len(STREAM) - 1])
+def test_a_file_that_is_cut_while_it_is_followed_is_a_loss(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM)
+    with EventFiles(path) as files:
+        assert len(files.read()) == 4
+        os.truncate(path, size)
+        for _ in range(2):
+            with pytest.raises(DataLossError) as caught:
+                files.read()
+            assert caught.value.reason is Reason.TRUNCATED
+            assert caught.value.source == str(path)
+            assert caught.value.offset == len(STREAM)
+
+
+def test_a_torn_end_that_is_cut_off_is_a_loss_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM[:-1])
+    with EventFiles(path) as files:
+        assert len(files.read()) == 3
+        os.truncate(path, ENDS[-2])
+        with pytest.raises(DataLossError, match="shorter"):
+            files.read()
+
+
+def test_a_file_that_is_removed_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfevents"
+    path.write_bytes(STREAM)
+    for watched in (path, tmp_path):
+        path.write_bytes(STREAM)
+        with EventFiles(watched) as files:
+            assert len(files.read()) == 4
+            path.unlink()
+            assert len(files.read()) == 0
+
+
 def test_an_error_of_a_run_comes_again(tmp_path: Path) -> None:
     path = tmp_path / "tfevents"
     path.write_bytes(frame([b"\xff", RECORDS[1]]))
@@ -506,6 +634,17 @@ def test_files_of_a_folder_are_joined_in_the_order_of_their_names(tmp_path: Path
     two = [tmp_path / "tfevents.2", tmp_path / "tfevents.1"]
     assert read_events(iter(two)).scalars().step.tolist() == [2, 1]
     assert find_runs(tmp_path) == {".": str(tmp_path), "run": str(tmp_path / "run")}
+
+
+def test_a_folder_is_no_event_file_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "old.tfevents.d").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"\*tfevents\*$"):
+        read_events(tmp_path)
+    (tmp_path / "tfevents.1").write_bytes(STREAM)
+
+    assert read_events(tmp_path).scalars().step.tolist() == [0, 1, 2, 3]
+    assert [len(part) for part in follow_events(tmp_path, stop=lambda: True)] == [4]
+    assert find_runs(tmp_path) == {".": str(tmp_path)}
 
 
 def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:

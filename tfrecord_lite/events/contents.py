@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Image", "decode"]
 
+_SIZE_DIGITS = 19
+"""A width has no more: of 64 bits, as the widest numbers in these messages."""
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -68,22 +71,32 @@ def _tensor(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _scalar(array: npt.NDArray[Any]) -> float:
-    if array.size != 1 or array.dtype == object:
+    if array.size != 1 or not _is_real(array):
         raise _misfit("a scalar is one number", array)
     return float(array.item())
 
 
 def _histogram(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    if array.ndim != 2 or array.shape[1] != 3 or array.dtype == object:
+    if array.ndim != 2 or array.shape[1] != 3 or not _is_real(array):
         raise _misfit("a histogram is numbers of the shape [k, 3]", array)
     return array.astype(np.float64)
 
 
 def _images(array: npt.NDArray[Any]) -> Image:
     texts = array.tolist() if array.ndim == 1 and array.dtype == object else []
-    if len(texts) < 2 or not (texts[0].isdigit() and texts[1].isdigit()):
+    if len(texts) < 2 or not all(map(_is_size, texts[:2])):
         raise _misfit("images are strings: a width, a height, and one for each image", array)
     return Image(int(texts[0]), int(texts[1]), tuple(texts[2:]))
+
+
+def _is_real(array: npt.NDArray[Any]) -> bool:
+    """Whether these are numbers that a float can stand for."""
+    return array.dtype.kind not in "Oc"
+
+
+def _is_size(text: bytes) -> bool:
+    """Whether this is the width or height of an image; Python refuses very long numbers."""
+    return text.isdigit() and len(text) <= _SIZE_DIGITS
 
 
 def _audio(array: npt.NDArray[Any]) -> tuple[bytes, ...]:

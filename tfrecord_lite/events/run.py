@@ -15,11 +15,16 @@ import os
 import time
 from typing import TYPE_CHECKING, cast
 
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
 from tfrecord_lite.events.series import Events
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.events.values import Values, read_values
-from tfrecord_lite.sources import expand, is_file_object, name_of
+from tfrecord_lite.sources import expand, is_file_object, is_url, name_of
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -106,9 +111,13 @@ def follow_events(
     Raises
     ------
     FileNotFoundError
-        If a path is not there, or a file was removed before it was opened.
+        If a path is not there, or a file was removed before it was opened; after all
+        events of the files before it.
     DataLossError, InvalidArgumentError
-        As :func:`read_events`, after all events before the damage.
+        As :func:`read_events`, after all events before the damage. A file that became
+        shorter is a loss too, ``TRUNCATED``.
+    FailedPreconditionError
+        ``UNSUPPORTED`` if another file has replaced one, after what that one still had.
     """
     with EventFiles(path) as files:
         while True:
@@ -116,10 +125,11 @@ def follow_events(
             events = files.read()
             if len(events):
                 yield events
-            elif not is_last:
-                time.sleep(poll_seconds)
+            files.check()
             if is_last:
                 return
+            if not len(events):
+                time.sleep(poll_seconds)
 
 
 def find_runs(folder: str | os.PathLike[str]) -> dict[str, str]:
@@ -169,7 +179,9 @@ class EventFiles:
         self._path: Sources = path if is_one else list(cast("Iterable[Source]", path))
         self._tags = Tags()
         self._streams: dict[Source, RecordStream] = {}
+        self._looks: dict[Source, os.stat_result | None] = {}
         self._error: Exception | None = None
+        self._unseen: list[Values] = []  # read, and not yet returned, since an error was raised
 
     def names(self) -> list[str]:
         """Return the names of the files that are there now, in the order they are read."""
@@ -179,7 +191,8 @@ class EventFiles:
         path = self._path
         if isinstance(path, (str, bytes, os.PathLike)) and os.path.isdir(path):
             folder = os.fsdecode(path)
-            return [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if _MARK in n]
+            paths = [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if _MARK in n]
+            return [path for path in paths if not os.path.isdir(path)]
         return expand(path)
 
     def read(self, *, keep_open: bool = True) -> Events:
@@ -197,25 +210,48 @@ class EventFiles:
 
         Raises
         ------
-        DataLossError, InvalidArgumentError
+        DataLossError, InvalidArgumentError, FailedPreconditionError
             As :func:`follow_events`. With `keep_open` what came before the damage is
-            returned first, and the next call raises.
+            returned first, and each later call raises.
+        OSError
+            If a file cannot be opened or read. With `keep_open` what came before is
+            returned first, and the next call raises if it fails again. Each call tries
+            again, and no event is lost by it: what was read when a call raised comes with
+            the next one that does not.
         """
-        if self._error is not None:
-            raise self._error
-        parts, torn = [Values.none()], list[str]()
+        is_again = isinstance(self._error, OSError)
+        if is_again:
+            self._error = None  # the file may be there by now
+        self.check()
+        parts, torn = self._unseen, list[str]()
         try:
             for source in self._sources():
-                stream = self._streams.get(source) or RecordStream(source, "")
-                self._streams[source] = stream
+                if source not in self._streams:
+                    self._streams[source] = RecordStream(source, "")
+                    self._looks[source] = _look_at(source)
+                stream = self._streams[source]
                 parts += self._new_values(stream, torn)
-                if not keep_open:
+                if keep_open:
+                    self._check_same(source, stream)
+                else:
                     self._streams.pop(source).close()
-        except (DataLossError, InvalidArgumentError) as error:
+        except (DataLossError, InvalidArgumentError, FailedPreconditionError) as error:
             self._error = error
             if not keep_open or not any(map(len, parts)):
                 raise
-        return Events(Values.concat(parts), self._tags, tuple(torn), is_part=keep_open)
+        except OSError as error:
+            if not keep_open or is_again or not any(map(len, parts)):
+                raise
+            self._error = error
+        self._unseen = []
+        return Events(
+            Values.concat([Values.none(), *parts]), self._tags, tuple(torn), is_part=keep_open
+        )
+
+    def check(self) -> None:
+        """Raise the error that the last :meth:`read` met behind what it returned, if any."""
+        if self._error is not None:
+            raise self._error
 
     def _new_values(self, stream: RecordStream, torn: list[str]) -> Iterator[Values]:
         """Yield the values of all records that are whole; note the file if one is not."""
@@ -238,6 +274,26 @@ class EventFiles:
                 raise
             yield values
 
+    def _check_same(self, source: Source, stream: RecordStream) -> None:
+        """Refuse a file that is another than was opened, or shorter than it was.
+
+        What was read of it so far is no beginning of what is there now.
+        """
+        before, now = self._looks[source], _look_at(source)
+        if before is None or now is None:
+            return
+        self._looks[source] = now
+        place = (stream.offset, stream.name, stream.n_records, None)
+        if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
+            detail = "another file has replaced it while it was followed; read the run anew"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, *place, detail)
+        if now.st_size < before.st_size:
+            detail = (
+                f"the file became shorter while it was followed, {now.st_size} bytes after "
+                f"{before.st_size}; read the run anew"
+            )
+            raise DataLossError(Reason.TRUNCATED, *place, detail)
+
     def close(self) -> None:
         """Close the files. Twice is fine."""
         for stream in self._streams.values():
@@ -256,6 +312,16 @@ class EventFiles:
     ) -> None:
         """Close."""
         self.close()
+
+
+def _look_at(source: Source) -> os.stat_result | None:
+    """Return which file a path names and its size; None if it is no path, or not there."""
+    if not isinstance(source, (str, bytes, os.PathLike)) or is_url(os.fsdecode(source)):
+        return None
+    try:
+        return os.stat(source)
+    except FileNotFoundError:
+        return None
 
 
 def _nothing_in(path: Sources) -> str:

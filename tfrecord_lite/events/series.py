@@ -74,7 +74,8 @@ class Events:
     """What some event files hold.
 
     Made by :func:`read_events` and :func:`follow_events`. Each method gives the values of
-    one kind, in the order of the files, as a :class:`Series`: of one tag or of all. An
+    one kind, in the order of the files, as a :class:`Series`: of one tag or of all. Of a
+    tag that has only values of other kinds it is empty; `tags` says what there is. An
     unknown tag is an :class:`InvalidArgumentError`, ``MISSING``, except in what
     :func:`follow_events` gives, where a tag may come later.
 
