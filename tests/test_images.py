@@ -139,6 +139,23 @@ def test_a_cut_image_is_an_error(name: str) -> None:
         assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
 
 
+@pytest.mark.parametrize("n_channels", [1, 3])
+def test_a_png_cut_anywhere_is_an_error(n_channels: int) -> None:
+    data = encode_image(noise(4, 3, n_channels))
+    for n_bytes in range(len(data)):
+        assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
+    assert decode_image(data + b"more").shape == (4, 3, n_channels)
+    assert decode_image(memoryview(data)).shape == (4, 3, n_channels)  # type: ignore[arg-type]
+
+
+def test_a_png_with_a_wrong_checksum_is_an_error() -> None:
+    data = encode_image(noise(4, 3, 3))
+    for at in (-1, -13):  # of the end, and of the last pixels
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        assert refusal(decode_image, bytes(damaged)).reason is Reason.MALFORMED
+
+
 @pytest.mark.parametrize("name", ["ppm", "tiff", "tga", "eps"])
 def test_other_formats_are_not_opened(name: str) -> None:
     data = saved(Image.new("RGB", (4, 3)), name)

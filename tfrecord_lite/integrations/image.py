@@ -11,6 +11,8 @@ are opened (:data:`FORMATS`), none that would start another program.
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,9 +55,9 @@ def decode_image(contents: bytes, channels: int = 0) -> npt.NDArray[np.uint8]:
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if this is no image, or a damaged one; ``TENSOR_TOO_LARGE`` for more
-        pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``; ``BAD_ARGUMENT`` for other
-        `channels`.
+        ``MALFORMED`` if this is no image, or a damaged one, or a PNG without its end;
+        ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
+        ``BAD_ARGUMENT`` for other `channels`.
     ImportError
         Without Pillow.
 
@@ -68,6 +70,8 @@ def decode_image(contents: bytes, channels: int = 0) -> npt.NDArray[np.uint8]:
         detail = f"channels {channels!r}; possible are {', '.join(map(str, _MODES))}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     picture = _opened(contents)
+    if picture.format == "PNG":
+        _check_chunks(contents)
     try:
         picture.load()
         found = _converted(picture, _MODES[channels])
@@ -225,6 +229,29 @@ def _opened(contents: bytes) -> Any:
 
 
 _TOO_LARGE = "more pixels than PIL.Image.MAX_IMAGE_PIXELS, which can be set"
+
+
+def _check_chunks(contents: bytes) -> None:
+    """Refuse a PNG without its end, or with wrong checksums where they matter.
+
+    Pillow stops reading when it has all pixels, and does not check theirs; TensorFlow
+    reads up to the end.
+    """
+    view, at = memoryview(contents).cast("B"), 8
+    while at + 12 <= len(view):
+        length, name = struct.unpack_from(">I4s", view, at)
+        stop = at + 8 + length
+        if stop + 4 > len(view):
+            break
+        is_critical = not name[0] & 0x20  # a capital: readers must know it
+        if is_critical and zlib.crc32(view[at + 4 : stop]) != int.from_bytes(view[stop : stop + 4]):
+            detail = f"a damaged png image (checksum of {name.decode('latin-1')!r})"
+            raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+        if name == b"IEND":
+            return
+        at = stop + 4
+    detail = "a damaged png image (cut off before its end)"
+    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
 def _format_of(picture: Any) -> str:
