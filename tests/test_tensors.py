@@ -253,6 +253,13 @@ def test_an_error_in_a_block_says_where_the_record_is(tmp_path: Any) -> None:
     assert error.offset == sum(len(record) + 16 for record in records[:3])
 
 
+def test_a_fixed_length_that_does_not_do_says_why() -> None:
+    for length, words in ((2**50, "more than 2147483647"), (3, "positive multiple of 2")):
+        error = refusal(decode_raw, b"", np.int16, fixed_length=length)
+        assert error.reason is Reason.BAD_ARGUMENT
+        assert words in str(error)
+
+
 def test_no_tensors() -> None:
     assert parse_tensors([], np.int16).shape == (0,)
     assert parse_tensors([], np.int16, shape=[2, 3]).shape == (0, 2, 3)

@@ -11,6 +11,7 @@ are opened (:data:`FORMATS`), none that would start another program.
 from __future__ import annotations
 
 import io
+import operator
 import struct
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,8 @@ def encode_image(
         ``BAD_SHAPE`` for an array of another shape, or of no pixels; ``UNSUPPORTED`` for
         another dtype or format, channels that the format does not have, and sizes that it
         cannot have; ``BAD_ARGUMENT`` for another `quality`.
+    TypeError
+        For a `quality` that is no integer, or a format that is no text.
     ImportError
         Without Pillow.
 
@@ -121,9 +124,14 @@ def encode_image(
     b'\xff\xd8\xff'
     """
     name = _checked_format(format)
+    quality = _integer(quality, "quality")
     if not 1 <= quality <= 100:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=f"quality {quality}, not 1 to 100")
-    pixels = np.asarray(image)
+    try:
+        pixels = np.asarray(image)
+    except ValueError:
+        detail = "sequences of several lengths or depths are no image"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
     if pixels.dtype != np.uint8:
         detail = f"pixels of {pixels.dtype}; images are encoded from uint8"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
@@ -147,7 +155,7 @@ def encode_image(
 
 
 def image_row(
-    image: npt.ArrayLike | bytes,
+    image: npt.ArrayLike | bytes | bytearray | memoryview,
     label: int | None = None,
     *,
     format: str = "png",  # noqa: A002 - what everybody calls it
@@ -157,8 +165,9 @@ def image_row(
 
     Parameters
     ----------
-    image : bytes or uint8 array
-        A file's content, which is kept as it is; or pixels, to be encoded.
+    image : bytes, bytearray, memoryview or uint8 array
+        A file's content, which is kept as it is; or pixels, to be encoded, also as a
+        memoryview of two or three dimensions.
     label : int, optional
         For ``image/class/label``, which is left out without it.
     format, quality
@@ -175,6 +184,8 @@ def image_row(
     InvalidArgumentError
         As :func:`encode_image`; ``MALFORMED`` for bytes that do not begin as an image. They
         are not decoded.
+    TypeError
+        As :func:`encode_image`; for a `label` that is no integer.
     ImportError
         Without Pillow.
 
@@ -185,7 +196,10 @@ def image_row(
     {'image/format': b'png', 'image/height': 2, 'image/width': 3, 'image/channels': 3, \
 'image/class/label': 7}
     """
-    encoded = image if isinstance(image, bytes) else encode_image(image, format, quality)
+    number = None if label is None else _integer(label, "label")
+    is_encoded = isinstance(image, bytes | bytearray)
+    is_encoded |= isinstance(image, memoryview) and image.ndim == 1
+    encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
     picture = _opened(encoded)
     n_channels = len(_mode_of(picture))
     row: dict[str, bytes | int] = {
@@ -195,8 +209,8 @@ def image_row(
         "image/width": picture.width,
         "image/channels": n_channels,
     }
-    if label is not None:
-        row["image/class/label"] = int(label)
+    if number is not None:
+        row["image/class/label"] = number
     return row
 
 
@@ -275,6 +289,13 @@ def _converted(picture: Any, mode: str | None) -> Any:
     elif picture.mode != own_mode:  # by this way, as palettes may have transparency
         picture = picture.convert(own_mode)
     return picture if mode in {None, own_mode} else picture.convert(mode)
+
+
+def _integer(given: object, name: str) -> int:
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is an integer, not {type(given).__name__}") from None
 
 
 def _checked_format(given: object) -> str:
