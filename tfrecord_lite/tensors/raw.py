@@ -65,8 +65,8 @@ def decode_raw(
         and for a size that is not a whole number of values (rule D2); ``UNSUPPORTED`` for
         another dtype (rules D3, D6); ``BAD_ARGUMENT`` for a `fixed_length` that is not
         positive, 2 GB or more, or not a whole number of values, and for an `out_type` with
-        a byte order of its own; ``BAD_SHAPE`` for nested lists of several lengths, or an array of 64
-        dimensions.
+        a byte order of its own; ``BAD_SHAPE`` for nested lists of several lengths, or
+        an array of 64 dimensions.
     TypeError
         For what is not bytes, no dtype, no integer or no bool.
     ImportError
