@@ -139,6 +139,23 @@ def test_a_cut_image_is_an_error(name: str) -> None:
         assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
 
 
+@pytest.mark.parametrize("n_channels", [1, 3])
+def test_a_png_cut_anywhere_is_an_error(n_channels: int) -> None:
+    data = encode_image(noise(4, 3, n_channels))
+    for n_bytes in range(len(data)):
+        assert refusal(decode_image, data[:n_bytes]).reason is Reason.MALFORMED
+    assert decode_image(data + b"more").shape == (4, 3, n_channels)
+    assert decode_image(memoryview(data)).shape == (4, 3, n_channels)  # type: ignore[arg-type]
+
+
+def test_a_png_with_a_wrong_checksum_is_an_error() -> None:
+    data = encode_image(noise(4, 3, 3))
+    for at in (-1, -13):  # of the end, and of the last pixels
+        damaged = bytearray(data)
+        damaged[at] ^= 1
+        assert refusal(decode_image, bytes(damaged)).reason is Reason.MALFORMED
+
+
 @pytest.mark.parametrize("name", ["ppm", "tiff", "tga", "eps"])
 def test_other_formats_are_not_opened(name: str) -> None:
     data = saved(Image.new("RGB", (4, 3)), name)
@@ -180,10 +197,35 @@ def test_large_images_are_refused_before_their_pixels(monkeypatch: pytest.Monkey
         ((np.zeros((2, 70_000), np.uint8), "jpeg"), Reason.UNSUPPORTED),
         ((np.zeros((2, 2), np.uint8), "jpeg", 0), Reason.BAD_ARGUMENT),
         ((np.zeros((2, 2), np.uint8), "jpeg", 101), Reason.BAD_ARGUMENT),
+        (([[1], [2, 3]],), Reason.BAD_SHAPE),
     ],
 )
 def test_what_is_not_encoded(arguments: tuple[Any, ...], reason: Reason) -> None:
     assert refusal(encode_image, *arguments).reason is reason
+
+
+@pytest.mark.parametrize("quality", ["x", 80.5, None])
+def test_quality_is_an_integer(quality: Any) -> None:
+    for function in (encode_image, image_row):
+        with pytest.raises(TypeError, match="quality is an integer, not"):
+            function(noise(2, 2), format="jpeg", quality=quality)
+    assert encode_image(noise(2, 2), "jpeg", np.int64(80))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("label", [2.7, 2.0, "2", [2]])
+def test_a_label_is_an_integer(label: Any) -> None:
+    with pytest.raises(TypeError, match="label is an integer, not"):
+        image_row(noise(2, 2), label)
+    assert image_row(noise(2, 2), np.int64(2))["image/class/label"] == 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", [bytearray, memoryview])
+def test_an_encoded_image_in_any_bytes(form: Any) -> None:
+    data = encode_image(noise(3, 5, 3))
+    row = image_row(form(data))
+    assert row == image_row(data)
+    assert type(row["image/encoded"]) is bytes
+    assert image_row(noise(3, 5).data) == image_row(noise(3, 5))
 
 
 def test_wrong_arguments_of_decode_image() -> None:

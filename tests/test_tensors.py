@@ -25,6 +25,7 @@ from tfrecord_lite import (
     TFRecordError,
     TFRecordReader,
     TFRecordWriter,
+    decode_raw,
     parse_tensor,
     parse_tensors,
     serialize_tensor,
@@ -252,6 +253,13 @@ def test_an_error_in_a_block_says_where_the_record_is(tmp_path: Any) -> None:
     assert error.offset == sum(len(record) + 16 for record in records[:3])
 
 
+def test_a_fixed_length_that_does_not_do_says_why() -> None:
+    for length, words in ((2**50, "more than 2147483647"), (3, "positive multiple of 2")):
+        error = refusal(decode_raw, b"", np.int16, fixed_length=length)
+        assert error.reason is Reason.BAD_ARGUMENT
+        assert words in str(error)
+
+
 def test_no_tensors() -> None:
     assert parse_tensors([], np.int16).shape == (0,)
     assert parse_tensors([], np.int16, shape=[2, 3]).shape == (0, 2, 3)
@@ -311,6 +319,42 @@ def test_what_is_no_tensor(value: Any, error: Any) -> None:
     else:
         with pytest.raises(error):
             serialize_tensor(value)
+
+
+def _nested(depth: int) -> list[Any]:
+    value: list[Any] = [1]
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def _within_itself(n_items: int) -> list[Any]:
+    value: list[Any] = []
+    value.extend([value] * n_items)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [_nested(65), _nested(100_000), _within_itself(1), _within_itself(3)],
+    ids=["65 levels", "100000 levels", "in itself", "three times in itself"],
+)
+def test_what_is_nested_too_deeply_for_an_array_is_refused(value: list[Any]) -> None:
+    for function, more in ((serialize_tensor, ()), (decode_raw, (np.uint8,)), (parse_tensors, ())):
+        error = refusal(function, value, *more)
+        assert error.reason is Reason.BAD_SHAPE
+        assert "nested too deeply" in str(error)
+
+
+def test_a_list_with_itself_behind_the_first_is_uneven() -> None:
+    value: list[Any] = [[[1, 2], [3, 4]]]
+    value.append(value)
+    assert refusal(serialize_tensor, value).reason is Reason.BAD_SHAPE
+
+
+def test_as_many_levels_as_an_array_has_are_a_tensor() -> None:
+    assert parse_tensor(serialize_tensor(_nested(64))).shape == (1,) * 64
+    assert serialize_tensor([[], []]) == serialize_tensor(np.zeros((2, 0), np.float32))
 
 
 def test_columns_and_things_that_become_arrays_are_tensors() -> None:

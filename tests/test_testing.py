@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2
@@ -337,10 +338,41 @@ def test_pieces_are_all_of_it(stream: bytes, data: st.DataObject) -> None:
 # -------------------------------------------------------------------------------- sameness
 
 NAN = float("nan")
+PAIR = np.dtype([("x", "f4"), ("y", "i8")])
+TEXT = np.dtypes.StringDType(na_object=NAN)
+
+
+def masked(values: Any, mask: Any, dtype: Any = None) -> Any:
+    return np.ma.MaskedArray(np.array(values, dtype), mask)
+
+
 SAME: list[tuple[Any, Any]] = [
     (b"a", bytearray(b"a")),
-    ([1, 2], (1, 2)),
+    (b"a", memoryview(b"a")),
+    ([1, (2,)], [1, (2,)]),
     (NAN, NAN),
+    (np.float32(NAN), -np.float32(NAN)),
+    (np.array(NAN), np.array(NAN)),
+    (ml_dtypes.bfloat16(NAN), ml_dtypes.bfloat16(NAN)),
+    (np.array([NAN, 1], ml_dtypes.bfloat16), np.array([-NAN, 1], ml_dtypes.bfloat16)),
+    (np.array([NAN], ml_dtypes.float8_e4m3fn), np.array([-NAN], ml_dtypes.float8_e4m3fn)),
+    (np.array([3, -1], ml_dtypes.int4), np.array([3, -1], ml_dtypes.int4)),
+    (np.array([NAN, 1], np.longdouble), np.array([-NAN, 1], np.longdouble)),
+    (np.array([complex(NAN, 2)], ">c8"), np.array([complex(-NAN, 2)], ">c8")),
+    (np.array([(NAN, 1)], PAIR), np.array([(-NAN, 1)], PAIR)),
+    (np.array([(NAN, 1)], PAIR)[0], np.array([(-NAN, 1)], PAIR)[0]),
+    (np.array(["NaT", 0], "M8[s]"), np.array(["NaT", 0], "M8[s]")),
+    (np.array([b"a", b""]), np.array([b"a", b""])),
+    (np.array(["a", NAN], TEXT), np.array(["a", -NAN], TEXT)),
+    (np.array([b"ab"], "V2"), np.array([b"ab"], "V2")),
+    (np.empty(2, np.dtype([])), np.empty(2, np.dtype([]))),
+    (masked([1.0, 2.0], [0, 1]), masked([1.0, 3.0], [0, 1])),
+    (masked([1.0, NAN], [1, 0]), masked([NAN, NAN], [1, 0])),
+    (masked([1.0], np.ma.nomask), masked([1.0], [0])),
+    (masked([b"a", 7], [0, 1], object), masked([b"a", None], [0, 1], object)),
+    (masked([(NAN, 1)], [(0, 1)], PAIR), masked([(NAN, 2)], [(0, 1)], PAIR)),
+    (np.ma.masked, np.ma.masked),
+    ({1: NAN, "a": 2, None: 3}, {None: 3, "a": 2, 1: NAN}),
     (np.array([NAN, 1.5], np.float32), np.array([-NAN, 1.5], np.float32)),
     (np.array([b"a", b""], object), np.array([b"a", b""], object)),
     ({"a": np.arange(3)}, {"a": np.arange(3)}),
@@ -376,7 +408,36 @@ DIFFERENT: list[tuple[Any, Any]] = [
     (SparseTensor([[0]], [1], [2]), SparseTensor([[1]], [1], [2])),
     (np.array([complex(0.0, -0.0)]), np.array([complex(0.0, 0.0)])),
     (None, 0),
-]
+    ([1], (1,)),
+    ({"a": [1]}, {"a": (1,)}),
+    ({1: 0}, {True: 0}),
+    ({1: 0, "a": 0, None: 0}, {2: 0, b"a": 0}),
+    (np.float32(0.0), -np.float32(0.0)),
+    (np.float32(0.0), np.float64(0.0)),
+    (np.float64(0.0), 0.0),
+    (np.float32(0.0), np.zeros((), np.float32)),
+    (np.array([0], ml_dtypes.bfloat16), -np.array([0], ml_dtypes.bfloat16)),
+    (np.array([NAN], ml_dtypes.bfloat16), np.array([1], ml_dtypes.bfloat16)),
+    (np.array([0], np.longdouble), -np.array([0], np.longdouble)),
+    (np.array([complex(NAN, 1)]), np.array([complex(NAN, 2)])),
+    (np.array([(0.0, 1)], PAIR), np.array([(-0.0, 1)], PAIR)),
+    (np.array([(NAN, 1)], PAIR), np.array([(NAN, 2)], PAIR)),
+    (np.array(["NaT"], "M8[s]"), np.array([0], "M8[s]")),
+    (np.array(["a"], TEXT), np.array([NAN], TEXT)),
+    (np.array(["a"]), np.array(["b"])),
+    (np.array([b"ab"], "V2"), np.array([b"ac"], "V2")),
+    (np.array([NAN], object), np.array([np.float64(NAN)], object)),
+    (masked([1, 2], [0, 1]), masked([1, 2], [1, 1])),
+    (masked([1, 2], [0, 1]), masked([2, 2], [0, 1])),
+    (masked([1, 2], [0, 0]), np.array([1, 2])),
+    (masked([b"a", b"b"], [0, 1], object), masked([b"a", b"b"], [0, 0], object)),
+    (masked([(1, 1)], [(0, 1)], PAIR), masked([(1, 1)], [(1, 0)], PAIR)),
+    (np.ma.masked, masked(0.0, True)),
+    (BytesColumn.from_list([b"a"]), np.array([b"a"], object)),
+    (RaggedTensor(np.array([1]), [0, 1]), {"flat_values": np.array([1]), "row_splits": [np.array([0, 1])]}),
+    (SparseTensor([[0]], [1], [2]), {"indices": np.array([[0]]), "values": np.array([1]), "dense_shape": np.array([2])}),
+    (Example(), {"tensorflow.Example": b""}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("found", "expected"), SAME)
@@ -392,7 +453,21 @@ def test_different(found: Any, expected: Any) -> None:
             assert_same(one, other)
 
 
+def test_an_array_of_a_file_is_an_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(3))
+    assert_same(np.load(tmp_path / "a.npy", mmap_mode="r"), np.arange(3))
+
+
+def test_the_error_names_keys_of_mixed_types() -> None:
+    with pytest.raises(AssertionError, match=r"value lacks \['b', 2\], and has \[None\] besides"):
+        assert_same({1: 0, None: 0}, {1: 0, 2: 0, "b": 0})
+
+
 def test_the_error_says_where() -> None:
+    with pytest.raises(AssertionError, match="value, field 'y' differs at 1 of 2 values, first 1"):
+        assert_same(np.array([(0, 1), (0, 2)], PAIR), np.array([(0, 1), (0, 3)], PAIR))
+    with pytest.raises(AssertionError, match="value, mask differs at 1 of 2 values, first 0"):
+        assert_same(masked([1, 2], [0, 1]), masked([1, 2], [1, 1]))
     with pytest.raises(AssertionError, match="item 3, key 'a', value 1 is of float64"):
         assert_same({"a": [1, np.zeros(2)]}, {"a": [1, np.zeros(2, np.float32)]}, "item 3")
 

@@ -11,6 +11,9 @@ are opened (:data:`FORMATS`), none that would start another program.
 from __future__ import annotations
 
 import io
+import operator
+import struct
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,9 +56,9 @@ def decode_image(contents: bytes, channels: int = 0) -> npt.NDArray[np.uint8]:
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if this is no image, or a damaged one; ``TENSOR_TOO_LARGE`` for more
-        pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``; ``BAD_ARGUMENT`` for other
-        `channels`.
+        ``MALFORMED`` if this is no image, or a damaged one, or a PNG without its end;
+        ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
+        ``BAD_ARGUMENT`` for other `channels`.
     ImportError
         Without Pillow.
 
@@ -68,6 +71,8 @@ def decode_image(contents: bytes, channels: int = 0) -> npt.NDArray[np.uint8]:
         detail = f"channels {channels!r}; possible are {', '.join(map(str, _MODES))}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     picture = _opened(contents)
+    if picture.format == "PNG":
+        _check_chunks(contents)
     try:
         picture.load()
         found = _converted(picture, _MODES[channels])
@@ -108,6 +113,8 @@ def encode_image(
         ``BAD_SHAPE`` for an array of another shape, or of no pixels; ``UNSUPPORTED`` for
         another dtype or format, channels that the format does not have, and sizes that it
         cannot have; ``BAD_ARGUMENT`` for another `quality`.
+    TypeError
+        For a `quality` that is no integer, or a format that is no text.
     ImportError
         Without Pillow.
 
@@ -117,9 +124,14 @@ def encode_image(
     b'\xff\xd8\xff'
     """
     name = _checked_format(format)
+    quality = _integer(quality, "quality")
     if not 1 <= quality <= 100:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=f"quality {quality}, not 1 to 100")
-    pixels = np.asarray(image)
+    try:
+        pixels = np.asarray(image)
+    except ValueError:
+        detail = "sequences of several lengths or depths are no image"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
     if pixels.dtype != np.uint8:
         detail = f"pixels of {pixels.dtype}; images are encoded from uint8"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
@@ -143,7 +155,7 @@ def encode_image(
 
 
 def image_row(
-    image: npt.ArrayLike | bytes,
+    image: npt.ArrayLike | bytes | bytearray | memoryview,
     label: int | None = None,
     *,
     format: str = "png",  # noqa: A002 - what everybody calls it
@@ -153,8 +165,9 @@ def image_row(
 
     Parameters
     ----------
-    image : bytes or uint8 array
-        A file's content, which is kept as it is; or pixels, to be encoded.
+    image : bytes, bytearray, memoryview or uint8 array
+        A file's content, which is kept as it is; or pixels, to be encoded, also as a
+        memoryview of two or three dimensions.
     label : int, optional
         For ``image/class/label``, which is left out without it.
     format, quality
@@ -171,6 +184,8 @@ def image_row(
     InvalidArgumentError
         As :func:`encode_image`; ``MALFORMED`` for bytes that do not begin as an image. They
         are not decoded.
+    TypeError
+        As :func:`encode_image`; for a `label` that is no integer.
     ImportError
         Without Pillow.
 
@@ -181,7 +196,10 @@ def image_row(
     {'image/format': b'png', 'image/height': 2, 'image/width': 3, 'image/channels': 3, \
 'image/class/label': 7}
     """
-    encoded = image if isinstance(image, bytes) else encode_image(image, format, quality)
+    number = None if label is None else _integer(label, "label")
+    is_encoded = isinstance(image, bytes | bytearray)
+    is_encoded |= isinstance(image, memoryview) and image.ndim == 1
+    encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
     picture = _opened(encoded)
     n_channels = len(_mode_of(picture))
     row: dict[str, bytes | int] = {
@@ -191,8 +209,8 @@ def image_row(
         "image/width": picture.width,
         "image/channels": n_channels,
     }
-    if label is not None:
-        row["image/class/label"] = int(label)
+    if number is not None:
+        row["image/class/label"] = number
     return row
 
 
@@ -227,6 +245,29 @@ def _opened(contents: bytes) -> Any:
 _TOO_LARGE = "more pixels than PIL.Image.MAX_IMAGE_PIXELS, which can be set"
 
 
+def _check_chunks(contents: bytes) -> None:
+    """Refuse a PNG without its end, or with wrong checksums where they matter.
+
+    Pillow stops reading when it has all pixels, and does not check theirs; TensorFlow
+    reads up to the end.
+    """
+    view, at = memoryview(contents).cast("B"), 8
+    while at + 12 <= len(view):
+        length, name = struct.unpack_from(">I4s", view, at)
+        stop = at + 8 + length
+        if stop + 4 > len(view):
+            break
+        is_critical = not name[0] & 0x20  # a capital: readers must know it
+        if is_critical and zlib.crc32(view[at + 4 : stop]) != int.from_bytes(view[stop : stop + 4]):
+            detail = f"a damaged png image (checksum of {name.decode('latin-1')!r})"
+            raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+        if name == b"IEND":
+            return
+        at = stop + 4
+    detail = "a damaged png image (cut off before its end)"
+    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+
+
 def _format_of(picture: Any) -> str:
     return str(picture.format).lower()
 
@@ -248,6 +289,13 @@ def _converted(picture: Any, mode: str | None) -> Any:
     elif picture.mode != own_mode:  # by this way, as palettes may have transparency
         picture = picture.convert(own_mode)
     return picture if mode in {None, own_mode} else picture.convert(mode)
+
+
+def _integer(given: object, name: str) -> int:
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is an integer, not {type(given).__name__}") from None
 
 
 def _checked_format(given: object) -> str:

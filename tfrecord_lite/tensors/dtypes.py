@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
+    "MOST_DIMS",
     "STRING",
     "TYPES",
     "TensorType",
@@ -118,8 +119,8 @@ _UNSUPPORTED = {
     21: "variant",
 }
 _FIRST_REF, _LAST_REF = 101, 133
-
-_MOST_DIMS = 64
+MOST_DIMS = 64
+"""As many dimensions as an array of NumPy may have."""
 _MOST_BYTES = 2**63 - 1
 
 # Names and Python types that mean something else to NumPy, or nothing at all.
@@ -204,8 +205,8 @@ def check_shape(shape: tuple[int, ...], item_bytes: int) -> None:
         counted.
     """
     largest = prod(size for size in shape if size) * item_bytes
-    if len(shape) > _MOST_DIMS or min(shape, default=0) < 0 or largest > _MOST_BYTES:
-        text = f"{len(shape)} dimensions" if len(shape) > _MOST_DIMS else f"{list(shape)}"
+    if len(shape) > MOST_DIMS or min(shape, default=0) < 0 or largest > _MOST_BYTES:
+        text = f"{len(shape)} dimensions" if len(shape) > MOST_DIMS else f"{list(shape)}"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=f"no array can be of {text}")
 
 

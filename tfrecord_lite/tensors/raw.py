@@ -64,9 +64,9 @@ def decode_raw(
         ``WRONG_COUNT`` for strings of several sizes, `index` being the first that differs,
         and for a size that is not a whole number of values (rule D2); ``UNSUPPORTED`` for
         another dtype (rules D3, D6); ``BAD_ARGUMENT`` for a `fixed_length` that is not
-        positive or not a whole number of values, and for an `out_type` with a byte order
-        of its own; ``BAD_SHAPE`` for nested lists of several lengths, or an array of 64
-        dimensions.
+        positive, 2 GB or more, or not a whole number of values, and for an `out_type` with
+        a byte order of its own; ``BAD_SHAPE`` for nested lists of several lengths, or
+        an array of 64 dimensions.
     TypeError
         For what is not bytes, no dtype, no integer or no bool.
     ImportError
@@ -129,7 +129,10 @@ def _common_length(strings: Strings, kind: TensorType) -> int:
 
 def _checked_length(fixed_length: object, kind: TensorType) -> int:
     n_bytes = operator.index(fixed_length)  # type: ignore[arg-type]
-    if not 0 < n_bytes <= _MOST_BYTES or n_bytes % kind.dtype.itemsize:
+    if n_bytes > _MOST_BYTES:
+        detail = f"fixed_length {n_bytes} is more than {_MOST_BYTES}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    if n_bytes <= 0 or n_bytes % kind.dtype.itemsize:
         detail = f"fixed_length {n_bytes} is not a positive multiple of {kind.dtype.itemsize}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return n_bytes

@@ -55,9 +55,9 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
     ------
     InvalidArgumentError
         ``UNSUPPORTED`` for a dtype that tensors do not have, ragged, sparse and masked
-        arrays; ``BAD_SHAPE`` for nested lists of several lengths; ``BAD_ARGUMENT`` for
-        Python values of several kinds, or out of range; ``TENSOR_TOO_LARGE`` from 2 GB on,
-        which no protobuf message may have.
+        arrays; ``BAD_SHAPE`` for nested lists of several lengths, or of more than 64
+        levels; ``BAD_ARGUMENT`` for Python values of several kinds, or out of range;
+        ``TENSOR_TOO_LARGE`` from 2 GB on, which no protobuf message may have.
     TypeError
         For anything else.
 

@@ -16,6 +16,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tensors.dtypes import MOST_DIMS
 from tfrecord_lite.wire.lanes import rows
 from tfrecord_lite.wire.ragged import gather
 
@@ -36,13 +37,15 @@ def flatten(value: object) -> tuple[tuple[int, ...], list[Any]]:
     Raises
     ------
     InvalidArgumentError
-        ``BAD_SHAPE`` if sequences next to each other differ in length or depth.
+        ``BAD_SHAPE`` if sequences next to each other differ in length or depth, or there
+        are more levels than an array has dimensions, as in a list that contains itself.
 
     Examples
     --------
     >>> flatten([[b"a", b"b"], [b"c", b"d"]])
     ((2, 2), [b'a', b'b', b'c', b'd'])
     """
+    _check_depth(value)
     shape: list[int] = []
     level: list[Any] = [value]
     while True:
@@ -54,6 +57,20 @@ def flatten(value: object) -> tuple[tuple[int, ...], list[Any]]:
             raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
         shape.append(len(level[0]))
         level = list(chain.from_iterable(level))
+
+
+def _check_depth(value: Any) -> None:
+    """Refuse too many levels, by the first sequence of each: all others are as deep.
+
+    Before any level is made, as each may have many times the items of the one before.
+    """
+    for _ in range(MOST_DIMS):
+        if not _is_nested(value) or not len(value):
+            return
+        value = value[0]
+    if _is_nested(value):
+        detail = f"nested too deeply: an array has at most {MOST_DIMS} dimensions"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
 
 
 def _is_nested(item: object) -> bool:
@@ -219,7 +236,7 @@ def as_strings(given: object) -> Strings:
     Raises
     ------
     InvalidArgumentError
-        ``BAD_SHAPE`` for nested sequences of several lengths.
+        ``BAD_SHAPE`` for nested sequences of several lengths, or nested too deeply.
     TypeError
         For what is neither bytes nor str.
     """

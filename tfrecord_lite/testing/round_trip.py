@@ -16,11 +16,16 @@ from tfrecord_lite.testing.records import is_sound
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import numpy.typing as npt
+
     Item = TypeVar("Item")
+    _Array = npt.NDArray[Any]
 
 __all__ = ["assert_damage_is_noticed", "assert_round_trip", "assert_same"]
 
 _BYTES = (bytes, bytearray, memoryview)
+_MOST_BYTES = 8
+"""Of an integer of NumPy."""
 
 
 def assert_round_trip(
@@ -132,10 +137,12 @@ def assert_same(found: Any, expected: Any, where: str = "value") -> None:
     Parameters
     ----------
     found, expected : any
-        Arrays must have the same dtype and shape, and the same bits but for NaNs, of which
-        any is any other; so 0.0 is not -0.0. Strings of bytes are compared by content,
-        sequences and mappings item by item, columns by what they hold, messages by their
-        bytes, all else by ``==``.
+        Must be of the same class. Arrays and scalars of NumPy must have the same dtype and
+        shape, and the same bits but for NaNs, of which any is any other; so 0.0 is not
+        -0.0. Of masked arrays the masks must be the same, and what they leave to see.
+        Sequences and mappings are compared item by item, columns by what they hold, all
+        else by ``==``. The class does not count for bytes, bytearray and memoryview, for
+        messages of one type, which are compared by their bytes, and for arrays in a file.
     where : str, optional
         What the error calls the value.
 
@@ -144,32 +151,50 @@ def assert_same(found: Any, expected: Any, where: str = "value") -> None:
     AssertionError
         At the first difference.
     """
+    if _kind(found) != _kind(expected):
+        raise AssertionError(f"{where} is {_name(found)}, expected {_name(expected)}")
     found, expected = _plain(found), _plain(expected)
-    if isinstance(expected, np.ndarray) or isinstance(found, np.ndarray):
+    if isinstance(expected, np.ndarray):
         _assert_same_array(found, expected, where)
-    elif isinstance(expected, Mapping) and isinstance(found, Mapping):
-        missing, more = expected.keys() - found.keys(), found.keys() - expected.keys()
-        if missing or more:
-            raise AssertionError(f"{where} lacks {sorted(missing)}, and has {sorted(more)} besides")
-        for key, value in expected.items():
-            assert_same(found[key], value, f"{where}, key {key!r}")
-    elif _is_sequence(expected) and _is_sequence(found):
+    elif isinstance(expected, np.generic | float | complex) and not isinstance(
+        expected, bytes | str
+    ):
+        _assert_same_array(np.asarray(found), np.asarray(expected), where)
+    elif isinstance(expected, Mapping):
+        _assert_same_mapping(found, expected, where)
+    elif isinstance(expected, Sequence) and not isinstance(expected, str | bytes):
         if len(found) != len(expected):
             raise AssertionError(f"{where} has {len(found)} values, expected {len(expected)}")
         for i, (one, other) in enumerate(zip(found, expected, strict=True)):
             assert_same(one, other, f"{where}, value {i}")
-    elif isinstance(expected, float | complex) or isinstance(found, float | complex):
-        if type(found) is not type(expected):
-            raise AssertionError(f"{where} is {_name(found)}, expected {_name(expected)}")
-        _assert_same_array(np.asarray(found), np.asarray(expected), where)
-    elif type(found) is not type(expected):
-        raise AssertionError(f"{where} is {_name(found)}, expected {_name(expected)}")
     elif found != expected:
         raise AssertionError(f"{where} differs from what was expected")
 
 
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+def _assert_same_mapping(found: Any, expected: Any, where: str) -> None:
+    missing, more = expected.keys() - found.keys(), found.keys() - expected.keys()
+    if missing or more:
+        lacks, has = sorted(missing, key=repr), sorted(more, key=repr)  # of any classes
+        raise AssertionError(f"{where} lacks {lacks}, and has {has} besides")
+    keys = {key: key for key in found}
+    for key, value in expected.items():
+        assert_same(keys[key], key, f"{where}, key {key!r}")  # 1 is equal to True
+        assert_same(found[key], value, f"{where}, key {key!r}")
+
+
+def _kind(value: Any) -> object:
+    """Return what must be the same of two values, before they are looked into."""
+    if isinstance(value, _BYTES):
+        return bytes
+    if isinstance(value, np.memmap):
+        return np.ndarray
+    if _is_message(value):  # each runtime has classes of its own
+        return value.DESCRIPTOR.full_name
+    return type(value)
+
+
+def _is_message(value: Any) -> bool:
+    return hasattr(value, "SerializeToString") and hasattr(value, "DESCRIPTOR")
 
 
 def _name(value: Any) -> str:
@@ -177,7 +202,7 @@ def _name(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Take a value apart, as far as its class is not to be compared."""
+    """Take a value apart, after its class has been compared."""
     if isinstance(value, _BYTES):
         return bytes(value)
     if isinstance(value, BytesColumn):
@@ -186,32 +211,65 @@ def _plain(value: Any) -> Any:
         return {"flat_values": value.flat_values, "row_splits": list(value.nested_row_splits)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if hasattr(value, "SerializeToString") and hasattr(value, "DESCRIPTOR"):
-        return {value.DESCRIPTOR.full_name: value.SerializeToString(deterministic=True)}
+    if _is_message(value):
+        return value.SerializeToString(deterministic=True)
     return value
 
 
 def _assert_same_array(found: Any, expected: Any, where: str) -> None:
-    if not (isinstance(found, np.ndarray) and isinstance(expected, np.ndarray)):
-        detail = f"{where} is {_name(found)}, expected {_name(expected)}"
-        raise AssertionError(detail)  # noqa: TRY004 - an assertion
     if found.dtype != expected.dtype:
         raise AssertionError(f"{where} is of {found.dtype}, expected {expected.dtype}")
     if found.shape != expected.shape:
         raise AssertionError(f"{where} has the shape {found.shape}, expected {expected.shape}")
-    if found.dtype == object:
-        for i, (one, other) in enumerate(zip(found.ravel(), expected.ravel(), strict=True)):
-            assert_same(one, other, f"{where}, value {i}")
+    hidden = None
+    if isinstance(expected, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(expected)
+        _assert_same_values(np.ma.getmaskarray(found), hidden, f"{where}, mask")
+    _assert_same_values(np.asarray(found), np.asarray(expected), where, hidden)
+
+
+def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any = None) -> None:
+    """Compare plain arrays of one dtype and shape, but for what a mask hides."""
+    if expected.dtype.names is not None:
+        for name in expected.dtype.names:
+            mask = None if hidden is None else hidden[name]
+            _assert_same_values(found[name], expected[name], f"{where}, field {name!r}", mask)
         return
-    same = found == expected
-    if found.dtype.kind in "fc":
-        both_nan = np.isnan(found) & np.isnan(expected)
-        same &= np.signbit(found.real) == np.signbit(expected.real)
-        same &= np.signbit(found.imag) == np.signbit(expected.imag)
-        same |= both_nan
-    wrong = np.flatnonzero(~np.atleast_1d(same))
+    found, expected = found.reshape(-1), expected.reshape(-1)
+    counts = np.True_ if hidden is None else ~hidden.reshape(-1)
+    if expected.dtype.kind in "OT":  # objects, and strings that may have NaN among them
+        for i in np.flatnonzero(np.broadcast_to(counts, expected.shape)).tolist():
+            assert_same(found[i], expected[i], f"{where}, value {i}")
+        return
+    wrong = np.flatnonzero(counts & ~_are_same(found, expected))
     if wrong.size:
         n_values = found.size
         raise AssertionError(
             f"{where} differs at {wrong.size} of {n_values} values, first {wrong[0]}"
         )
+
+
+def _are_same(found: _Array, expected: _Array) -> npt.NDArray[np.bool_]:
+    """Say which values of two flat arrays have the same bits, or are both NaN."""
+    dtype = expected.dtype
+    if dtype.kind == "c":
+        return _are_same(found.real, expected.real) & _are_same(found.imag, expected.imag)
+    if dtype.kind == "f" and dtype.itemsize > _MOST_BYTES:  # some of its bits mean nothing
+        same = (found == expected) & (np.signbit(found) == np.signbit(expected))
+    else:
+        same = (_bits(found) == _bits(expected)).all(axis=1)
+    if same.all():
+        return same  # type: ignore[no-any-return]
+    try:
+        return same | (np.isnan(found) & np.isnan(expected))  # type: ignore[no-any-return]
+    except TypeError:  # of this dtype there is no NaN
+        return same  # type: ignore[no-any-return]
+
+
+def _bits(values: _Array) -> _Array:
+    """View a flat array as unsigned integers, a row of them for each value."""
+    size = values.dtype.itemsize
+    if not size:
+        return np.empty((values.size, 0), np.uint8)
+    unit = size if size in {1, 2, 4, _MOST_BYTES} else 1
+    return np.ascontiguousarray(values).view(f"u{unit}").reshape(values.size, size // unit)
