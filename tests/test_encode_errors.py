@@ -192,18 +192,18 @@ def test_a_column_that_has_no_schema(column: Any, reason: Reason) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "reason", "key", "index"),
+    ("row", "reason", "key", "index", "text"),
     [
-        ({"steps": {}}, BAD_ARGUMENT, "steps", NONE),
-        ({"context": {"x": 2**63}}, UNREPRESENTABLE, "x", 0),
-        ({"feature_lists": {"x": [[1], [2**63]]}}, UNREPRESENTABLE, "x", 1),
-        ({"feature_lists": {"x": [[1], [], [b"a"]]}}, UNREPRESENTABLE, "x", 2),
+        ({"steps": {}}, BAD_ARGUMENT, "steps", NONE, "nothing else"),
+        ({"context": {"x": 2**63}}, UNREPRESENTABLE, "x", 0, "int64"),
+        ({"feature_lists": {"x": [[1], [2**63]]}}, UNREPRESENTABLE, "x", 0, "in step 1 "),
+        ({"feature_lists": {"x": [[1], [], [b"a"]]}}, UNREPRESENTABLE, "x", 0, "in step 2 "),
     ],
 )
 def test_a_sequence_that_would_not_come_back(
-    row: Any, reason: Reason, key: str, index: int | None
+    row: Any, reason: Reason, key: str, index: int | None, text: str
 ) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
+    with pytest.raises(InvalidArgumentError, match=text) as caught:
         encode_sequence_example(row)
 
     assert (caught.value.reason, caught.value.key, caught.value.index) == (reason, key, index)
