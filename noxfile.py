@@ -59,6 +59,13 @@ def long(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Fuzz each target for ten minutes, or as the arguments say."""
+    session.install("-e", ".[test,fuzz]")
+    session.run("python", "-m", "tests.fuzz", *(session.posargs or ["--seconds", "600"]))
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style, format and the direction of imports."""
     session.install("-e", ".[lint]")

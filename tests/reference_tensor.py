@@ -7,15 +7,16 @@ package's own has others of the same wire format.
 from __future__ import annotations
 
 import struct
-from math import prod
+from math import isnan, prod
 from typing import Any, NamedTuple
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from tests.tensor_messages import NUMBERS
+from tfrecord_lite.tensors.dtypes import tensor_type
 
-__all__ = ["Parsed", "TensorProto", "reference"]
+__all__ = ["Parsed", "TensorProto", "agrees", "n_values_of", "reference"]
 
 _T = descriptor_pb2.FieldDescriptorProto
 _FIELDS = (
@@ -157,3 +158,42 @@ def _wrapped(name: str, values: list[Any]) -> list[Any]:
     bits = int(name.lstrip("uint"))
     low = [value & (1 << bits) - 1 for value in values]
     return low if name[0] == "u" else [v - (v >> bits - 1 << bits) for v in low]
+
+
+# --- comparing
+
+_SUB_BYTE = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4_e2m1fn": 4}
+# Floats whose values the reference has as their bits.
+_AS_BITS = {name for _, (name, _, width) in NUMBERS.items() if name[:5] == "float" and width == 1}
+_AS_BITS.add("bfloat16")
+
+
+def n_values_of(data: bytes) -> int:
+    """Return how many values a message says it has; 0 if it is no tensor."""
+    try:
+        message = TensorProto.FromString(data)
+    except DecodeError:
+        return 0
+    return int(abs(prod(dim.size for dim in message.tensor_shape.dim)))
+
+
+def agrees(found: Any, wanted: Parsed) -> bool:
+    """Whether an array is what the reference says."""
+    name, values = wanted.dtype, wanted.values
+    if found.shape != wanted.shape or found.dtype != tensor_type(name).dtype:
+        return False
+    if name in _AS_BITS:
+        found = found.view(f"u{found.dtype.itemsize}")
+    flat = found.ravel().tolist()
+    if name in _SUB_BYTE and name not in _AS_BITS:
+        n_bits, is_signed = _SUB_BYTE[name], name[0] == "i"
+        low = [int(value) & (1 << n_bits) - 1 for value in values]
+        values = [v - (v >> n_bits - 1 << n_bits) if is_signed else v for v in low]
+        flat = [int(value) for value in flat]
+    return len(flat) == len(values) and all(map(_same, flat, values))
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, complex):
+        return repr(one) == repr(complex(other))
+    return bool(one == other) or (isnan(one) and isnan(other))

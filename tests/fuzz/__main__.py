@@ -1,0 +1,96 @@
+"""Fuzz some targets, each in a process of its own, and print a table of what there was.
+
+With neither --runs nor --seconds each target runs for 20 seconds. Ends with status 1 at a
+finding, and prints the input; ``python -m tests.fuzz --replay TARGET HEX`` judges it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tests.fuzz.targets import TARGETS
+
+COLUMNS = ("read", "refused")
+
+
+def fuzz(name: str, options: list[str]) -> dict[str, Any]:
+    """Run one target to its end; what it printed last."""
+    command = [sys.executable, "-m", "tests.fuzz.one", name, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stdout.strip().splitlines()
+    if not lines or not lines[-1].startswith("{"):  # it was killed, or did not begin
+        lines = [json.dumps({"inputs": 0, "seconds": 0, "count": {}, "error": done.stderr[-4000:]})]
+    found: dict[str, Any] = {"name": name, **json.loads(lines[-1])}
+    return found
+
+
+def table(results: list[dict[str, Any]]) -> str:
+    """Return a line for each target, and one for all."""
+    lines = [
+        f"{'target':<10} {'inputs':>11} {'read':>10} {'refused':>11} {'other':>8} {'a second':>9}"
+    ]
+    totals = [0, 0, 0, 0]
+    for found in results:
+        count = found["count"]
+        numbers = [found["inputs"], *(count.get(word, 0) for word in COLUMNS)]
+        numbers.append(sum(count.values()) - sum(numbers[1:]))
+        totals = [a + b for a, b in zip(totals, numbers, strict=True)]
+        rate = found["inputs"] / max(found["seconds"], 1e-9)
+        lines.append(_line(found["name"], numbers) + f" {rate:>9,.0f}")
+    return "\n".join([*lines, _line("all", totals)])
+
+
+def _line(name: str, numbers: list[int]) -> str:
+    n_inputs, read, refused, other = numbers
+    return f"{name:<10} {n_inputs:>11,} {read:>10,} {refused:>11,} {other:>8,}"
+
+
+def main() -> int:
+    """Read the command line, fuzz, and print."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}")
+    parser.add_argument("--runs", type=int, help="inputs of each target")
+    parser.add_argument("--seconds", type=float, help="time of each target")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2, help="targets at once (2)")
+    parser.add_argument("--plain", action="store_true", help="random damage, without atheris")
+    parser.add_argument("--replay", nargs=2, metavar=("TARGET", "HEX"), help="judge one input")
+    given = parser.parse_args()
+    if given.replay:
+        name, text = given.replay
+        print(TARGETS[name].check(bytes.fromhex(text)))  # noqa: T201
+        return 0
+    if unknown := [name for name in given.targets if name not in TARGETS]:
+        parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
+    options = [f"--seed={given.seed}"]
+    if given.runs:
+        options.append(f"--runs={given.runs}")
+    if given.seconds or not given.runs:
+        options.append(f"--seconds={given.seconds or 20}")
+    has_atheris = importlib.util.find_spec("atheris") is not None
+    if given.plain or not has_atheris:
+        options.append("--plain")
+    how = "random damage" if "--plain" in options else "atheris"
+    print(f"fuzzing with {how}, seed {given.seed}", flush=True)  # noqa: T201
+    with ThreadPoolExecutor(given.jobs) as pool:
+        results = list(pool.map(lambda name: fuzz(name, options), given.targets or TARGETS))
+    print(table(results))  # noqa: T201
+    findings = [found for found in results if "error" in found]
+    for found in findings:
+        print(f"\n{found['name']}: {found.get('failed', '')}\n{found['error']}")  # noqa: T201
+    print("no findings" if not findings else f"{len(findings)} findings")  # noqa: T201
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

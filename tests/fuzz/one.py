@@ -1,0 +1,126 @@
+"""Fuzz one target in this process, and print what there was as a line of JSON.
+
+    python -m tests.fuzz.one framing --runs 100000 --seconds 20
+
+Ends with status 1 and the input, if one is no result and no TFRecordError. With atheris
+inputs are chosen by what they reach in the code, else they are random damage to the seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tests.fuzz.mutate import mutated
+
+if TYPE_CHECKING:
+    from tests.fuzz.targets import Target
+
+HANG_SECONDS = 20
+MEMORY_BYTES = 4 * 1024**3
+"""Address space of the process; an input that wants more ends in a MemoryError."""
+
+
+class HangError(Exception):
+    """An input takes too long."""
+
+
+class Run:
+    """Judges inputs and counts them, until there were enough."""
+
+    def __init__(self, target: Target, n_runs: int | None, seconds: float | None) -> None:
+        self._check = target.check
+        self._count: Counter[str] = Counter()
+        self._n_runs = n_runs or sys.maxsize
+        self._n = 0
+        self._start = time.perf_counter()
+        self._stop = self._start + (seconds or float("inf"))
+        signal.signal(signal.SIGALRM, _hang)
+
+    def __call__(self, data: bytes) -> None:
+        """Judge an input; ends the process after the last one, and at a finding."""
+        signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
+        try:
+            self._count[self._check(data)] += 1
+        except Exception:  # noqa: BLE001 - any error is a finding
+            self._end(1, failed=data.hex(), error=traceback.format_exc())
+        self._n += 1
+        if self._n >= self._n_runs or time.perf_counter() >= self._stop:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self._end(0)
+
+    def _end(self, status: int, **more: Any) -> NoReturn:
+        seconds = time.perf_counter() - self._start
+        found = {"inputs": self._n, "seconds": seconds, "count": self._count, **more}
+        print("\n" + json.dumps(found), flush=True)  # noqa: T201
+        os._exit(status)  # atheris does not come back; this is the same for both
+
+
+def _hang(*_: object) -> NoReturn:
+    raise HangError(f"more than {HANG_SECONDS} seconds")
+
+
+def fuzz_with_damage(run: Run, seeds: list[bytes], seed: int) -> NoReturn:
+    """Judge the seeds, then damaged ones, for ever."""
+    rng = random.Random(seed)
+    for data in seeds:
+        run(data)
+    while True:
+        run(mutated(rng, rng.choice(seeds), rng.choice(seeds)))
+
+
+def fuzz_with_coverage(atheris: Any, run: Run, target: Target, seed: int, corpus: str) -> None:
+    """Judge what atheris makes of the seeds and of the corpus, which it adds to."""
+    from tests.fuzz.targets import MAX_BYTES
+
+    folder = Path(corpus or tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, data in enumerate(target.seeds()):
+        (folder / f"seed-{i:04}").write_bytes(data)
+    options = [f"-seed={seed}", f"-max_len={MAX_BYTES}", "-print_final_stats=0", "-verbosity=0"]
+    atheris.Setup([sys.argv[0], *options, "-rss_limit_mb=4096", str(folder)], run)
+    atheris.Fuzz()
+
+
+def main() -> None:
+    """Read the command line and fuzz."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("target")
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plain", action="store_true", help="do without atheris")
+    parser.add_argument("--corpus", default="", help="folder to keep inputs in, for atheris")
+    given = parser.parse_args()
+    atheris: Any = None
+    if not given.plain:
+        import atheris  # type: ignore[import-not-found,import-untyped,no-redef,unused-ignore]
+
+        with atheris.instrument_imports(include=["tfrecord_lite"], enable_loader_override=False):
+            from tests.fuzz.targets import TARGETS
+    else:
+        from tests.fuzz.targets import TARGETS
+    warnings.simplefilter("error")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    target = TARGETS[given.target]
+    run = Run(target, given.runs, given.seconds)
+    if atheris is None:
+        fuzz_with_damage(run, target.seeds(), given.seed)
+    else:
+        fuzz_with_coverage(atheris, run, target, given.seed, given.corpus)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Inputs to begin with: what the tests make, a few dozen of each sort.
+
+Each target's inputs begin with a byte of options where its function says so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import zlib
+
+from tests import reference, tensor_messages
+from tests.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
+from tests.example_messages import KEYS, Pattern, Scribe, look_alike, plain, some_features
+from tests.long_run_sequences import some_batch
+from tests.reference_example import BYTES, FLOAT, INT64
+from tests.sequence_messages import SequenceScribe, some_sequence
+from tfrecord_lite import FixedLenFeature, RaggedFeature, Schema, VarLenFeature
+from tfrecord_lite.framing import frame
+from tfrecord_lite.messages import Event, HistogramProto, Summary
+
+__all__ = [
+    "EVENT",
+    "LOOK_ALIKES",
+    "SEQUENCES",
+    "compressed_files",
+    "events",
+    "examples",
+    "files",
+    "plain_examples",
+    "schemas",
+    "sequence_examples",
+    "tensors",
+]
+
+_PER_SORT = 24
+
+
+def _rng() -> random.Random:
+    return random.Random(20)
+
+
+def _patterns() -> list[Pattern]:
+    return [
+        Pattern((b"a",), (INT64,), (1,), (1,)),
+        Pattern((b"a", b"b", b"label"), (FLOAT, BYTES, INT64), (2, None, 1), (1, 9, 1)),
+        Pattern((b"b", b"longer/name"), (INT64, FLOAT), (None, 33), (3, 1)),
+    ]
+
+
+def _look_alikes() -> list[list[bytes]]:
+    """Return messages of a few programs; the engine predicts one from those before it."""
+    below = _rng().randrange
+    return [
+        [],
+        *[[plain(look_alike(below, pattern)) for _ in range(20)] for pattern in _patterns()],
+    ]
+
+
+def _sequence_batches() -> list[list[bytes]]:
+    rng = _rng()
+    found: list[list[bytes]] = [[]]
+    while len(found) < 4:
+        count: dict[str, int] = {"look-alikes": 0, "damaged": 0}
+        batch = some_batch(rng, count)  # type: ignore[arg-type]
+        if count["look-alikes"] and not count["damaged"]:
+            found.append(batch[:20])
+    return found
+
+
+LOOK_ALIKES = _look_alikes()
+SEQUENCES = _sequence_batches()
+EVENT = event(1, Summary.Value(tag="loss", simple_value=0.5))
+
+
+def files() -> list[bytes]:
+    """Return record files, some with records of which one is cut or too long."""
+    rng = _rng()
+    records = [[rng.randbytes(rng.choice((0, 1, 5, 40))) for _ in range(n)] for n in range(4)]
+    sound = [reference.encode(items) for items in records]
+    cut = [stream[: rng.randrange(len(stream) + 1)] for stream in sound]
+    long = [sound[1] + reference.encode_head(n) for n in (2**31, 2**63, 2**64 - 1, 17)]
+    return [bytes([options]) + stream for options in range(16) for stream in sound + cut + long]
+
+
+def compressed_files() -> list[bytes]:
+    """Return files in gzip, of one and of several members, and in zlib, whole and cut."""
+    rng = _rng()
+    plain_ones = [item[1:] for item in files()[:4]]
+    found = []
+    for stream in plain_ones:
+        for level in (0, 9):
+            found += [gzip.compress(stream, level, mtime=0), zlib.compress(stream, level)]
+    found.append(gzip.compress(plain_ones[1], mtime=0) + gzip.compress(plain_ones[2], mtime=0))
+    found += [item[: rng.randrange(len(item))] for item in found]
+    return found
+
+
+def plain_examples() -> list[bytes]:
+    """Return Examples in plain and in odd encodings."""
+    below = _rng().randrange
+    found = [plain(some_features(below)) for _ in range(_PER_SORT)]
+    found += [Scribe(below, odd).example(some_features(below)) for odd in (3, 20)]
+    return found + [messages[0] for messages in LOOK_ALIKES[1:]]
+
+
+def examples() -> list[bytes]:
+    """Return Examples, and which look-alikes go with them."""
+    batches = [
+        bytes([i]) + message for i, messages in enumerate(LOOK_ALIKES) for message in messages[:4]
+    ]
+    return batches + [b"\0" + message for message in plain_examples()]
+
+
+def sequence_examples() -> list[bytes]:
+    """Return SequenceExamples, and which look-alikes go with them."""
+    below = _rng().randrange
+    batches = [
+        bytes([i]) + message for i, messages in enumerate(SEQUENCES) for message in messages[:4]
+    ]
+    odd = [SequenceScribe(below, 6).sequence(some_sequence(below, KEYS)) for _ in range(_PER_SORT)]
+    return batches + [b"\0" + message for message in odd]
+
+
+def tensors() -> list[bytes]:
+    """Return TensorProtos of every dtype."""
+    rng = _rng()
+    return [tensor_messages.random_proto(rng)[0] for _ in range(8 * _PER_SORT)]
+
+
+def events() -> list[bytes]:
+    """Return events of all forms, and files of some."""
+    values = [
+        Summary.Value(tag="n", simple_value=2),
+        Summary.Value(tag="i", image=Summary.Image(width=3, encoded_image_string=b"png")),
+        Summary.Value(tag="h", histo=HistogramProto(min=-1, bucket=[1], bucket_limit=[2])),
+        Summary.Value(tag="s", audio=Summary.Audio(encoded_audio_string=b"wav")),
+        Summary.Value(tag="t", tensor=tensor("text"), metadata=metadata("text")),
+        *[Summary.Value(tag="t", tensor=item) for item in TENSORS],
+    ]
+    assert {value.WhichOneof("value") for value in values} == set(FORMS)
+    found = [event(step, value) for step, value in enumerate(values)]
+    found += [VERSION, Event(graph_def=b"graph").SerializeToString(), event(1, *values[:3])]
+    each = [bytes([n]) + message for message in found for n in (1, 30)]
+    return [*each, b"\0" + bytes(frame(found[:3])), b"\0" + bytes(frame([VERSION, *found]))]
+
+
+def schemas() -> list[bytes]:
+    """Return a schema file of each format, and of most sorts of features."""
+    features = {
+        "a": FixedLenFeature([2], "float32", default_value=[0.0, 1.0]),
+        "b": VarLenFeature("int64"),
+        "c": RaggedFeature("string", partitions=[RaggedFeature.RowLengths("n")]),
+    }
+    json_text = Schema(features).to_json().encode()
+    tensor_node = {
+        "pythonClassName": "tensorflow_datasets.core.features.tensor_feature.Tensor",
+        "tensor": {"shape": {"dimensions": ["2"]}, "dtype": "float32", "encoding": "none"},
+    }
+    label = {
+        "pythonClassName": "tensorflow_datasets.core.features.class_label_feature.ClassLabel",
+        "classLabel": {"numClasses": "10"},
+    }
+    node = {
+        "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+        "featuresDict": {"features": {"x": tensor_node, "y": label}},
+    }
+    return [
+        json_text,
+        json.dumps(node).encode(),
+        b"image:\n  dtype: 4\n  shape: [28, 28]\nname:\n  dtype: 7\n  shape: []\n",
+        b"x: &a [1, 2]\ny: *a\nz: !!python/tuple [3]\n",
+        b'feature { name: "x" type: FLOAT presence { min_fraction: 1.0 } shape { dim { size: 2 } } }',
+        b'feature { name: "y" type: BYTES value_count { min: 1 max: 3 } }',
+        b'sparse_feature { name: "s" index_feature { name: "i" } value_feature { name: "v" } }',
+    ]

@@ -1,0 +1,310 @@
+"""What is fuzzed: a function of bytes for each room that reads what strangers wrote.
+
+A target reads an input in our way and asks an oracle about it::
+
+    input ──┬── the package ── result, or TFRecordError ──┬── equal? ── word for the count
+            └── oracle ─────── result, or refusal ────────┘
+
+It returns a word that says what became of the input, raises Disagreement if the two
+differ, and lets every error through that is not a TFRecordError: that is what is looked for.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from tests import long_run, long_run_sequences, reference
+from tests.event_messages import accepts, rows_of_engine, rows_of_runtime
+from tests.example_messages import is_settled
+from tests.fuzz import seeds
+from tests.outcome import outcome_of
+from tests.reference_example import RefusedError
+from tests.reference_tensor import agrees, n_values_of
+from tests.reference_tensor import reference as reference_tensor
+from tests.sequence_messages import EMPTY, read_sequences, runtime_sequence, seen
+from tfrecord_lite import (
+    Block,
+    ExampleListParser,
+    ExampleParser,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    Reason,
+    Schema,
+    SparseFeature,
+    TFRecordError,
+    TFRecordReader,
+    VarLenFeature,
+    decode_example_list,
+    parse_tensor,
+    read_events,
+)
+from tfrecord_lite.example.batch import Memory
+from tfrecord_lite.foreign import superserial, tfds, tfx
+from tfrecord_lite.storage import sidecar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["TARGETS", "Disagreement", "Target"]
+
+READ, REFUSED = "read", "refused"
+UNSETTLED, LENIENT = "refused by some runtimes", "read, refused by the runtime"
+
+GZIP_WBITS = 31
+MAX_BYTES = 4096
+"""Longer inputs find nothing that shorter ones do not, and take longer."""
+
+
+class Disagreement(Exception):  # noqa: N818 - a finding
+    """The package and an oracle differ."""
+
+
+class Target(NamedTuple):
+    """A room, what its inputs are like, and how one is judged."""
+
+    check: Callable[[bytes], str]
+    seeds: Callable[[], list[bytes]]
+
+
+def differ(detail: str) -> Disagreement:
+    return Disagreement(detail)
+
+
+# --- files
+
+
+def framing(data: bytes) -> str:
+    """Read a file; the oracle goes byte by byte. The first byte says with which options."""
+    options, stream = data[0] if data else 0, data[1:]
+    if options & 8:
+        stream = mended(stream)
+    verify, most = not options & 1, 2**31 if options & 2 else 100
+    reader = TFRecordReader(io.BytesIO(stream), "", verify=verify, max_record_bytes=most)
+    found = outcome_of(reader if options & 4 else (r for b in reader.blocks(2) for r in b))
+    wanted = reference.decode(stream, verify=verify, max_record_bytes=most)
+    if found != wanted:
+        raise differ(f"read {found}, the reference {wanted}")
+    return READ if found.loss is None else REFUSED
+
+
+def mended(stream: bytes) -> bytes:
+    """Make the checksums right where there are records, so that an input gets beyond them."""
+    out, at = bytearray(stream), 0
+    while at + 12 <= len(out):
+        out[at + 8 : at + 12] = _crc_field(out[at : at + 8])
+        stop = at + 12 + int.from_bytes(out[at : at + 8], "little")
+        if stop + 4 > len(out):
+            break
+        out[stop : stop + 4] = _crc_field(out[at + 12 : stop])
+        at = stop + 4
+    return bytes(out)
+
+
+def _crc_field(data: bytearray) -> bytes:
+    return reference.masked_crc32c(bytes(data)).to_bytes(4, "little")
+
+
+def streams(data: bytes) -> str:
+    """Read a compressed file; the oracle inflates with zlib, and goes byte by byte."""
+    for compression, wbits in (("GZIP", GZIP_WBITS), ("ZLIB", 15)):
+        found = outcome_of(TFRecordReader(io.BytesIO(data), compression))
+        inflated, is_whole = inflate(data, wbits)
+        wanted, loss = reference.decode(inflated)
+        # What is behind a stream that broke is not looked at: its last record may be whole.
+        if found.records != wanted[: len(found.records)] or (
+            is_whole and loss is None and found.loss is not None
+        ):
+            raise differ(f"{compression}: read {found}, the reference {wanted}, {loss}")
+        if found.loss is None and not (is_whole and loss is None):
+            raise differ(f"{compression}: read {found} without a word; {loss}, whole {is_whole}")
+    outcome = outcome_of(TFRecordReader(io.BytesIO(data)))
+    return READ if outcome.loss is None else REFUSED
+
+
+def inflate(data: bytes, wbits: int) -> tuple[bytes, bool]:
+    """Return what one or several streams hold, and whether the last one is whole."""
+    found = bytearray()
+    while data:
+        stream = zlib.decompressobj(wbits)
+        for at in range(len(data)):  # one by one, for what comes before damage
+            try:
+                found += stream.decompress(data[at : at + 1])
+            except zlib.error:
+                return bytes(found), False
+            if stream.eof:
+                break
+        else:
+            return bytes(found), False
+        data = data[at + 1 :]
+        if wbits != GZIP_WBITS and data:
+            return bytes(found), False  # only gzip has members
+    return bytes(found), True
+
+
+def events(data: bytes) -> str:
+    """Read events: the first byte says whether as a file, or as one event among others."""
+    if data[:1] == b"\0":
+        try:
+            found = read_events(io.BytesIO(data[1:]))
+            for kind in found.tags:
+                getattr(found, kind)()
+        except TFRecordError:
+            return REFUSED
+        return READ
+    message = data[1:]
+    messages = [seeds.EVENT] * (data[0] % 32 if data else 0) + [message, seeds.EVENT]
+    try:
+        rows = rows_of_engine(Block.from_records(messages))
+    except InvalidArgumentError as error:
+        if error.reason is not Reason.MALFORMED:
+            raise
+        if accepts(message) and is_settled(error):
+            raise differ("the runtime accepts it") from error
+        return REFUSED if is_settled(error) else UNSETTLED
+    except DecodeError:
+        # Contents are looked into when they are asked for, and this one is malformed.
+        if accepts(message):
+            raise
+        return REFUSED
+    if not accepts(message):
+        return LENIENT  # what is malformed is where no value is
+    if rows != rows_of_runtime(messages):
+        raise differ(f"read {rows}, the runtime {rows_of_runtime(messages)}")
+    return READ
+
+
+# --- messages
+
+
+def wire(data: bytes) -> str:
+    """Read an Example in lockstep with look-alikes; the oracle is the protobuf runtime."""
+    message = data[1:]
+    fellows = seeds.LOOK_ALIKES[data[0] % len(seeds.LOOK_ALIKES)] if data else []
+    wanted = long_run.by_runtime(message)
+    if long_run.is_refused(message) != (wanted is None):
+        return _unsettled(long_run.runtimes_differ(message))
+    if wanted is None:
+        return REFUSED
+    *rows, found, last = long_run.by_engine([*fellows, message, b""], Memory())
+    if last or not long_run.same(wanted, found):
+        raise differ(f"read {found}, the runtime {wanted}")
+    others = [long_run.by_runtime(fellow) or {} for fellow in fellows]
+    if not all(map(long_run.same, rows, others)):
+        raise differ("a message before it reads otherwise")
+    return READ
+
+
+def sequences(data: bytes) -> str:
+    """Read a SequenceExample in lockstep with look-alikes; oracle as of :func:`wire`."""
+    message = data[1:]
+    fellows = seeds.SEQUENCES[data[0] % len(seeds.SEQUENCES)] if data else []
+    try:
+        wanted = runtime_sequence(message)
+    except RefusedError:
+        wanted = None
+    if long_run_sequences.is_refused(message) != (wanted is None):
+        return _unsettled(long_run_sequences.runtimes_differ(message))
+    if wanted is None:
+        return REFUSED
+    context, lists = sorted(wanted.context), sorted(wanted.lists)
+    *rows, found, last = read_sequences([*fellows, message, b""], context, lists)
+    if last != EMPTY or found != seen(wanted, context, lists):
+        raise differ(f"read {found}, the runtime {wanted}")
+    if rows != [seen(runtime_sequence(fellow), context, lists) for fellow in fellows]:
+        raise differ("a message before it reads otherwise")
+    return READ
+
+
+def _unsettled(runtimes_differ: bool) -> str:
+    if not runtimes_differ:
+        raise differ("one refuses what the other accepts")
+    return UNSETTLED
+
+
+_PARSE = ExampleParser(
+    {
+        "a": FixedLenFeature([2], "float32", default_value=[0.0, 1.0]),
+        "b": VarLenFeature("int64"),
+        "label": FixedLenFeature([], "int64", default_value=-1),
+        "longer/name": RaggedFeature("string"),
+        "sparse": SparseFeature("käse", "x" * 9, "float32", 10),
+    }
+)
+_PARSE_LIST = ExampleListParser({"a": VarLenFeature("float32")}, {"b": VarLenFeature("int64")})
+
+
+def messages(data: bytes) -> str:
+    """Parse with features of every sort, one message and many; and lists of Examples."""
+    one, many = _word(_PARSE, [data]), _word(_PARSE, [data] * 40)
+    if one != many:
+        raise differ(f"one message is {one}, many of it are {many}")
+    lists = {_word(decode_example_list, data), _word(_PARSE_LIST, [data])}
+    return READ if READ in {one, *lists} else REFUSED
+
+
+def _word(read: Callable[[Any], object], data: object) -> str:
+    try:
+        read(data)
+    except TFRecordError:
+        return REFUSED
+    return READ
+
+
+def tensors(data: bytes) -> str:
+    """Parse a TensorProto; the oracle is a scalar reading of what the runtime makes of it."""
+    wanted = reference_tensor(data) if n_values_of(data) < 10_000 else None
+    try:
+        found = parse_tensor(data, max_bytes=10_000)
+    except TFRecordError as error:
+        if wanted is not None and error.reason is not Reason.TENSOR_TOO_LARGE:
+            raise differ(f"refused ({error}), the reference reads {wanted}") from error
+        return REFUSED
+    if wanted is None:
+        raise differ(f"read {found!r}, the reference refuses it")
+    if not agrees(found, wanted):
+        raise differ(f"read {found!r}, the reference {wanted}")
+    return READ
+
+
+# --- schema files
+
+_READERS: tuple[Callable[[bytes], Schema], ...] = (
+    lambda data: sidecar._parsed("x.json", data, None)[0],
+    lambda data: Schema.from_json(data.decode("utf-8", "replace")),
+    superserial.from_yaml,
+    tfds.from_json,
+    tfx.from_text,
+)
+
+
+def schemas(data: bytes) -> str:
+    """Read a schema in each format; what is accepted prints, and reads again as it was."""
+    words = set()
+    for read in _READERS:
+        try:
+            schema = read(data)
+        except TFRecordError:
+            words.add(REFUSED)
+            continue
+        if Schema.from_json(schema.to_json()) != schema:
+            raise differ(f"{schema!r} reads differently from its own JSON")
+        repr(schema)
+        words.add(READ)
+    return READ if READ in words else REFUSED
+
+
+TARGETS: dict[str, Target] = {
+    "framing": Target(framing, seeds.files),
+    "streams": Target(streams, seeds.compressed_files),
+    "wire": Target(wire, seeds.examples),
+    "sequences": Target(sequences, seeds.sequence_examples),
+    "messages": Target(messages, seeds.plain_examples),
+    "tensors": Target(tensors, seeds.tensors),
+    "events": Target(events, seeds.events),
+    "schemas": Target(schemas, seeds.schemas),
+}

@@ -1,0 +1,95 @@
+"""The fuzz targets and their driver: short, with the same inputs each time."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from tests.fuzz import targets
+from tests.fuzz.mutate import mutated
+from tests.fuzz.one import Run
+from tests.fuzz.targets import READ, TARGETS
+
+every_target = pytest.mark.parametrize("name", TARGETS)
+
+
+@every_target
+def test_seeds_and_damaged_seeds_are_read_or_refused(name: str) -> None:
+    check, seeds = TARGETS[name].check, TARGETS[name].seeds()
+    rng = random.Random(5)
+    words = {check(data) for data in seeds}
+    damaged = {check(mutated(rng, rng.choice(seeds), rng.choice(seeds))) for _ in range(300)}
+
+    assert READ in words
+    assert len(words | damaged) > 1
+
+
+@every_target
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff", bytes(40), b"\xff" * 40])
+def test_inputs_without_sense_are_inputs(name: str, data: bytes) -> None:
+    assert TARGETS[name].check(data) in {
+        targets.READ,
+        targets.REFUSED,
+        targets.UNSETTLED,
+        targets.LENIENT,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("framing", "tests.reference.masked_crc32c"),
+        ("streams", "tests.fuzz.targets.inflate"),
+        ("wire", "tests.long_run.by_runtime"),
+        ("sequences", "tests.fuzz.targets.runtime_sequence"),
+        ("tensors", "tests.fuzz.targets.reference_tensor"),
+        ("events", "tests.fuzz.targets.rows_of_runtime"),
+    ],
+)
+def test_an_oracle_that_says_otherwise_is_a_finding(
+    name: str, broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {"inflate": (b"", True), "masked_crc32c": 0}.get(broken.rpartition(".")[2])
+    target = TARGETS[name]
+    seeds = target.seeds()
+    monkeypatch.setattr(broken, lambda *_, **__: other)
+
+    with pytest.raises((targets.Disagreement, AttributeError, TypeError)):
+        _ = [target.check(data) for data in seeds]
+
+
+def test_a_run_ends_with_the_input_that_is_no_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def check(data: bytes) -> str:
+        return {b"a": READ}[data]
+
+    monkeypatch.setattr("os._exit", sys.exit)
+    run = Run(targets.Target(check, list), n_runs=3, seconds=None)
+    run(b"a")
+    with pytest.raises(SystemExit, match="1"):
+        run(b"\xfe")
+
+    found = json.loads(capsys.readouterr().out)
+    assert (found["inputs"], found["count"], found["failed"]) == (1, {"read": 1}, "fe")
+    assert "KeyError" in found["error"]
+
+
+def test_the_driver_counts_all_inputs() -> None:
+    command = [sys.executable, "-m", "tests.fuzz", "--plain", "--runs", "50", "framing", "tensors"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no findings" in done.stdout
+    assert done.stdout.splitlines()[-2].split()[:2] == ["all", "100"]
+
+
+def test_the_driver_shows_an_input_again() -> None:
+    command = [sys.executable, "-m", "tests.fuzz", "--replay", "framing", "00"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "read\n"
