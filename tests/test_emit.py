@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tfrecord_lite import Block, encode_examples
 from tfrecord_lite.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
+from tfrecord_lite.wire import parts as wire_parts
 from tfrecord_lite.wire.pack import varint, varint_cells, varint_run, varint_size
 from tfrecord_lite.wire.ragged import scatter
 
@@ -112,10 +113,10 @@ def test_parts_are_written_in_order_into_every_message(
         present = [not is_optional or chance.random() < 0.7 for _ in range(n_messages)]
         sizes = np.array([len(p) for p in payloads])
         data = np.frombuffer(b"".join(payloads), np.uint8)
-        payload: emit.Payload = emit.compact(data, np.cumsum(sizes) - sizes, sizes)
+        payload: wire_parts.Payload = wire_parts.compact(data, np.cumsum(sizes) - sizes, sizes)
         if chance.random() < 0.3:
-            payload = emit.Objects(payloads, sizes)
-        parts.append(emit.Part(some, payload, np.array(present) if is_optional else None))
+            payload = wire_parts.Objects(payloads, sizes)
+        parts.append(wire_parts.Part(some, payload, np.array(present) if is_optional else None))
         for i in range(n_messages):
             wanted[i] += nested(some, payloads[i]) if present[i] else b""
 
@@ -123,7 +124,7 @@ def test_parts_are_written_in_order_into_every_message(
 
     block = Block(data, offsets, lengths)
     assert block.to_list() == [nested((b"\x0a",), content) for content in wanted]
-    assert (offsets[1:] - offsets[:-1] - lengths[:-1] == emit.GAP_BYTES).all()
+    assert (offsets[1:] - offsets[:-1] - lengths[:-1] == wire_parts.GAP_BYTES).all()
 
 
 def test_a_long_stretch_of_fixed_fields_is_cut() -> None:

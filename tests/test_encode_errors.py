@@ -22,8 +22,9 @@ from tfrecord_lite import (
     encode_sequence_example,
     schema_of,
 )
-from tfrecord_lite.wire.emit import Part, Ranges, emit
+from tfrecord_lite.wire.emit import emit
 from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.parts import Part, Ranges
 
 NONE = None
 ma = np.ma.MaskedArray

@@ -26,9 +26,10 @@ from tfrecord_lite.example.row import encode_features, encoded_key
 from tfrecord_lite.example.runs import LargeStrings, refuse
 from tfrecord_lite.example.values import outgoing
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import Fixed, Objects, Part, Short, compact, emit, emit_run
+from tfrecord_lite.wire.emit import emit, emit_run
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.pack import varint, varint_cells, varint_run
+from tfrecord_lite.wire.parts import Fixed, Objects, Part, Short, compact
 from tfrecord_lite.wire.ragged import row_splits
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.example.values import Outgoing
     from tfrecord_lite.schema import FeatureSpec
-    from tfrecord_lite.wire.emit import Payload
+    from tfrecord_lite.wire.parts import Payload
 
 __all__ = [
     "encode_example",

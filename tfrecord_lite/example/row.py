@@ -17,8 +17,8 @@ import numpy as np
 from tfrecord_lite.example.runs import LargeStrings, refuse
 from tfrecord_lite.example.values import outgoing
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import head
 from tfrecord_lite.wire.pack import varint, varint_run
+from tfrecord_lite.wire.parts import head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

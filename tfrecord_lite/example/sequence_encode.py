@@ -28,8 +28,9 @@ from tfrecord_lite.example.row import encoded_key
 from tfrecord_lite.example.runs import refuse, unmasked
 from tfrecord_lite.example.sequence import encode_sequence_example
 from tfrecord_lite.example.values import outgoing
-from tfrecord_lite.wire.emit import Part, compact, emit_fields, emit_run
+from tfrecord_lite.wire.emit import emit_fields, emit_run
 from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.parts import Part, compact
 from tfrecord_lite.wire.ragged import gather, row_splits
 
 if TYPE_CHECKING:
