@@ -37,7 +37,7 @@ from tfrecord_lite import (
     read_events,
     testing,
 )
-from tfrecord_lite.events import EventFiles, Events, Image
+from tfrecord_lite.events import EventFiles, Events, Image, tags
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.events.values import read_values
 from tfrecord_lite.framing import frame
@@ -368,6 +368,17 @@ def test_a_thousand_tags() -> None:
 
     assert events.tags["scalars"] == tuple(f"tag {i}" for i in range(1000))
     assert events.scalars("tag 7").value.tolist() == [7, 1007, 2007]
+
+
+@pytest.mark.parametrize("n_tags", [tags._MOST_AT_ONCE - 1, tags._MOST_AT_ONCE + 1, 9000])
+def test_more_tags_than_are_looked_up_at_once(n_tags: int) -> None:
+    records = [event(i, scalar(f"tag {i % n_tags}", i)) for i in range(n_tags + 50)]
+
+    events = events_of(*records)
+
+    assert events.tags["scalars"] == tuple(f"tag {i}" for i in range(n_tags))
+    assert events.scalars("tag 7").value.tolist() == [7, n_tags + 7]
+    assert events.scalars(f"tag {n_tags - 1}").value.tolist() == [n_tags - 1]
 
 
 def test_no_events_are_no_values() -> None:

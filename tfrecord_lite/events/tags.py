@@ -27,6 +27,9 @@ __all__ = ["Tags"]
 
 _FEW = 8
 """So many unknown tags are looked at first; four times as many in each further round."""
+_MOST_AT_ONCE = 4096
+"""So many tags are looked up many at once. A run that has more is odd; the table, which is
+made anew for new tags, would cost it the square of their number."""
 
 
 class Tags:
@@ -43,7 +46,8 @@ class Tags:
     def __init__(self) -> None:
         self.names: list[str] = []
         self.metadata: dict[int, SummaryMetadata] = {}
-        self._table = KeyTable([])
+        self._numbers: dict[bytes, int] = {}
+        self._table = KeyTable([])  # of the first ones
 
     def numbers(
         self, data: npt.NDArray[np.uint8], tags: Extents, owner: npt.NDArray[np.int64]
@@ -70,23 +74,26 @@ class Tags:
         found = self._table.find(data, tags.start, tags.length)
         unknown = np.flatnonzero(found < 0)
         n_looked_at = _FEW
-        while unknown.size:
-            new: dict[bytes, str] = {}
-            for i in unknown[:n_looked_at].tolist():
-                start = int(tags.start[i])
-                tag = data[start : start + int(tags.length[i])].tobytes()
-                if tag not in new:
-                    new[tag] = _decoded(tag, int(owner[i]), start)
-            self._add(new)
+        while unknown.size and len(self._table.keys) < _MOST_AT_ONCE:
+            for i in unknown[: min(n_looked_at, _MOST_AT_ONCE)].tolist():
+                self._number(data, int(tags.start[i]), int(tags.length[i]), int(owner[i]))
+            self._table = KeyTable([*self._numbers])
             some = self._table.find(data, tags.start[unknown], tags.length[unknown])
             found[unknown] = some
             unknown = unknown[some < 0]
             n_looked_at *= 4
+        for i in unknown.tolist():
+            found[i] = self._number(data, int(tags.start[i]), int(tags.length[i]), int(owner[i]))
         return found
 
-    def _add(self, new: dict[bytes, str]) -> None:
-        self.names += new.values()
-        self._table = KeyTable([*self._table.keys, *new])
+    def _number(self, data: npt.NDArray[np.uint8], start: int, length: int, owner: int) -> int:
+        """Return the number of one tag, which it gets if it is new."""
+        tag = data[start : start + length].tobytes()
+        number = self._numbers.get(tag)
+        if number is None:
+            self.names.append(_decoded(tag, owner, start))
+            number = self._numbers[tag] = len(self._numbers)
+        return number
 
     def learn(
         self,

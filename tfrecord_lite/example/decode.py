@@ -81,7 +81,7 @@ class ExampleDecoder:
         return first_wrong(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[Row]:
-        """Decode a batch, in parts if it has too many keys for one table.
+        """Decode a batch, one by one if it has too many keys for one table.
 
         Raises
         ------
@@ -93,9 +93,10 @@ class ExampleDecoder:
         def read(table: KeyTable, memory: Memory) -> Batch:
             return Batch(block.data, block.offsets, stops, table, memory)
 
-        batch = self._keys.read(len(block), read)
+        batch = self._keys.read(len(block), read, int(block.lengths.sum()))
         if batch is None:
-            return by_halves(self.rows, block)
+            one_by_one = by_runtime(_row_of, block)
+            return by_halves(self.rows, block) if one_by_one is None else one_by_one
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
         partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []

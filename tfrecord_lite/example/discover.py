@@ -19,6 +19,10 @@ __all__ = ["Keys"]
 _MOST_KEYS = 20_000
 _MOST_CELLS = 4_000_000
 """Limits on the table of a batch: keys, and keys times messages."""
+_FEW_KEYS = 256
+_BYTES_A_KEY = 2
+"""Beyond so few, keys must be in many of the messages, or a table of all is nearly empty: not
+more of them than messages have pairs of bytes on average."""
 _ANY_NUMBER = 2**63
 
 
@@ -43,10 +47,18 @@ class Keys:
         self._memory = Memory()
 
     def read(
-        self, n_messages: int, read: Callable[[KeyTable, Memory], AnyBatch]
+        self,
+        n_messages: int,
+        read: Callable[[KeyTable, Memory], AnyBatch],
+        n_bytes: int | None = None,
     ) -> AnyBatch | None:
-        """Read a batch with all the keys it has; None if those are too many for several."""
+        """Read a batch with all the keys it has; None if those are too many for several.
+
+        With `n_bytes`, the size of all messages, also None if few messages have each key.
+        """
         limit = min(_MOST_KEYS, _MOST_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
+        if n_messages > 1 and n_bytes is not None:
+            limit = min(limit, max(_FEW_KEYS, n_bytes // (n_messages * _BYTES_A_KEY)))
         is_fresh = not self.table.keys
         while True:
             batch = read(self.table, self._memory)

@@ -93,7 +93,7 @@ class ExampleSurvey:
         def read(table: KeyTable, memory: Memory) -> Batch:
             return Batch(block.data, block.offsets, stops, table, memory)
 
-        batch = self._keys.read(len(block), read)
+        batch = self._keys.read(len(block), read, int(block.lengths.sum()))
         if batch is None:  # too many keys at once
             middle = len(block) // 2
             for part in (block[:middle], block[middle:]):
