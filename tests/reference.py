@@ -89,3 +89,52 @@ def decode(
         records.append(data)
         offset += FOOT
     return records, None
+
+
+class Span(NamedTuple):
+    """Bytes that were passed over."""
+
+    reason: Reason
+    offset: int
+    length: int
+
+
+def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[bytes], list[Span]]:
+    """Return all records that are found when damage is passed over, and where it is.
+
+    Behind a record whose data alone is damaged, the next one has to start, or the stream to
+    end. If neither is so, or the length is damaged, the next record is the first, at any
+    byte, whose length and data are sound.
+    """
+    records: list[bytes] = []
+    spans: list[Span] = []
+    offset = 0
+    while True:
+        more, loss = decode(stream[offset:], max_record_bytes=max_record_bytes)
+        records += more
+        if loss is None:
+            return records, spans
+        offset += loss.offset
+        behind = offset + HEAD + FOOT + int.from_bytes(stream[offset : offset + 8], "little")
+        if loss.reason is not Reason.DATA_CRC or not _may_go_on_at(stream, behind):
+            places = range(offset + 1, len(stream))
+            behind = next(
+                (at for at in places if _is_sound_at(stream, at, max_record_bytes)), len(stream)
+            )
+        spans.append(Span(loss.reason, offset, behind - offset))
+        offset = behind
+
+
+def _may_go_on_at(stream: bytes, offset: int) -> bool:
+    head = stream[offset : offset + HEAD]
+    return offset == len(stream) or encode_head(int.from_bytes(head[:8], "little")) == head
+
+
+def _is_sound_at(stream: bytes, offset: int, max_record_bytes: int) -> bool:
+    head = stream[offset : offset + HEAD]
+    length = int.from_bytes(head[:8], "little")
+    if encode_head(length) != head or length > max_record_bytes:
+        return False
+    data = stream[offset + HEAD : offset + HEAD + length]
+    foot = stream[offset + HEAD + length : offset + HEAD + length + FOOT]
+    return masked_crc32c(data).to_bytes(4, "little") == foot

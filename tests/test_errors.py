@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tfrecord_lite
 from tfrecord_lite import (
     DataLossError,
+    DataLossWarning,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
@@ -41,7 +42,7 @@ def test_there_are_no_others() -> None:
         if inspect.isclass(value) and issubclass(value, Exception)
     }
 
-    assert defined == {TFRecordError, *CLASSES}
+    assert defined == {TFRecordError, DataLossWarning, *CLASSES}
     assert {getattr(tfrecord_lite, cls.__name__) for cls in defined} == defined
 
 

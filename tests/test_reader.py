@@ -291,8 +291,8 @@ class TestLargeRecords:
             while True:
                 try:
                     some = getattr(opened, method)()
-                except DataLossError:
-                    n_skipped.append(opened.skip_damage())
+                except DataLossError as error:
+                    n_skipped.append(opened.skip_damage(error))
                     continue
                 if some is None:
                     break

@@ -6,8 +6,10 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.damage import DamagedSpan, DamageReport, FileReport
 from tfrecord_lite.errors import (
     DataLossError,
+    DataLossWarning,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
         Int64List,
         SequenceExample,
     )
+    from tfrecord_lite.recovery import recover, verify
     from tfrecord_lite.schema import (
         FixedLenFeature,
         FixedLenSequenceFeature,
@@ -72,7 +75,10 @@ __all__ = [
     "Block",
     "BytesColumn",
     "BytesList",
+    "DamageReport",
+    "DamagedSpan",
     "DataLossError",
+    "DataLossWarning",
     "Example",
     "ExampleListParser",
     "ExampleParser",
@@ -81,6 +87,7 @@ __all__ = [
     "FeatureList",
     "FeatureLists",
     "Features",
+    "FileReport",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "FloatList",
@@ -128,12 +135,14 @@ __all__ = [
     "parse_tensor",
     "parse_tensors",
     "read_events",
+    "recover",
     "restore",
     "save",
     "schema_of",
     "serialize_tensor",
     "summarize",
     "tf_record_iterator",
+    "verify",
 ]
 
 # What is loaded when it is first asked for, and from where: reading and writing records
@@ -167,6 +176,7 @@ _LAZY = {
         "Int64List",
         "SequenceExample",
     ),
+    "recovery": ("recover", "verify"),
     "schema": (
         "FixedLenFeature",
         "FixedLenSequenceFeature",

@@ -7,6 +7,8 @@
     ├── InvalidArgumentError           a well-formed thing that does not fit what was asked
     └── FailedPreconditionError        use of something after its close
 
+    DataLossWarning                    a UserWarning: damage that was passed over, as asked for
+
 The names are TensorFlow's (``tf.errors``); each is also a :class:`ValueError`.
 Where Python has the word, Python's exception is used instead:
 :class:`FileNotFoundError`, :class:`IsADirectoryError`, :class:`PermissionError`,
@@ -24,6 +26,7 @@ from enum import StrEnum
 
 __all__ = [
     "DataLossError",
+    "DataLossWarning",
     "FailedPreconditionError",
     "InvalidArgumentError",
     "Reason",
@@ -120,3 +123,7 @@ class InvalidArgumentError(TFRecordError, ValueError):
 
 class FailedPreconditionError(TFRecordError, ValueError):
     """An operation the object's state does not allow, such as a write after close."""
+
+
+class DataLossWarning(UserWarning):
+    """Damaged bytes were passed over; with ``on_error="skip"``, once at the end of an iteration."""

@@ -42,17 +42,20 @@ from tfrecord_lite.errors import DataLossError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     import numpy.typing as npt
     from typing_extensions import Buffer
 
 __all__ = [
     "CHUNK_BYTES",
+    "FOOT",
     "FOOT_BYTES",
     "HEAD_BYTES",
     "MAX_RECORD_BYTES",
     "OVERHEAD_BYTES",
     "FrameDecoder",
+    "at_every_byte",
     "frame",
     "frame_in_place",
     "frame_pieces",
@@ -82,13 +85,11 @@ _RUN_RECORDS = 4096
 """How many short records are checked at once."""
 
 _HEAD = np.dtype([("length", "<u8"), ("crc", "<u4")])
-_FOOT = np.dtype("<u4")
+FOOT = np.dtype("<u4")
 _read_length = struct.Struct("<Q").unpack_from
 
 
-def _rows(
-    buffer: npt.NDArray[np.uint8], dtype: np.dtype[np.void] | np.dtype[np.uint32]
-) -> np.ndarray:
+def at_every_byte(buffer: npt.NDArray[np.uint8], dtype: np.dtype[Any]) -> np.ndarray:
     """View a buffer as overlapping items of `dtype`, one starting at every byte."""
     return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
 
@@ -158,7 +159,6 @@ class FrameDecoder:
         self._base = 0  # offset in the stream of the buffer's first byte
         self._n_given = 0
         self._mean_bytes = 0  # a record of the last block, frame included
-        self._n_skipped = 0  # bytes passed over in search of the next head
         self._error: DataLossError | None = None  # what is wrong with the record at _next
 
     @property
@@ -207,6 +207,8 @@ class FrameDecoder:
             # A record that outgrows the buffer at most doubles it, whatever its length says.
             missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
             wanted = max(wanted, min(missing, self.pending_bytes))
+        elif n_records is None:  # more and more is wanted behind damage, nothing much otherwise
+            wanted = max(wanted, self.pending_bytes)
         room = self._buffer.size - SPARE_BYTES - self._stop
         if room < _LEAST_ROOM_BYTES:
             self._move_to(np.empty(self.pending_bytes + wanted + SPARE_BYTES, np.uint8))
@@ -303,7 +305,7 @@ class FrameDecoder:
             return True
         if n_records < _FEW_RECORDS or stops[-1] - starts[0] > n_records * _LONG_RECORD_BYTES:
             return False
-        plain = crc32c.unmask(_rows(self._buffer, _FOOT)[stops])
+        plain = crc32c.unmask(at_every_byte(self._buffer, FOOT)[stops])
         for first in range(0, n_records, _RUN_RECORDS):
             run = slice(first, first + _RUN_RECORDS)
             if stops[run][-1] - starts[first] > MAX_RUN_BYTES:
@@ -380,41 +382,24 @@ class FrameDecoder:
             length = _read_length(pending)[0]
             self._next_length = length if length <= self.max_record_bytes else None
 
-    def skip(self) -> int | None:
-        """Go on behind the record whose damage was raised last.
+    @property
+    def pending(self) -> npt.NDArray[np.uint8]:
+        """The bytes from `offset` on that came in; a view, valid until the next call."""
+        return self._buffer[self._start : self._stop]
 
-        A record with wrong data is passed over. Behind a wrong length the next
-        head is looked for, at every byte.
+    @property
+    def damaged_bytes(self) -> int:
+        """How long the next record is, head and foot included, by a length that is right."""
+        return int(_read_length(self._view, self._next)[0]) + OVERHEAD_BYTES
 
-        Returns
-        -------
-        int or None
-            How many bytes were passed over. None when there is no head in what
-            came in: call again when more has.
-        """
-        if self._error is None:
-            return 0
-        start = self._next
-        if self._error.reason is Reason.DATA_CRC:
-            self._next += _read_length(self._view, start)[0] + OVERHEAD_BYTES
-            is_found = True
-        else:
-            places = np.arange(start + 1, max(self._stop - HEAD_BYTES + 1, start + 1))
-            lengths = _rows(self._buffer, _HEAD)["length"][start + 1 : start + 1 + places.size]
-            places = places[lengths <= self.max_record_bytes]
-            rows = _rows(self._buffer, _HEAD)[places]
-            places = places[crc32c.length_crcs(rows["length"]) == rows["crc"]]
-            is_found = places.size > 0
-            last = max(self._stop - HEAD_BYTES, start)  # a head may begin in the last bytes
-            self._next = int(places[0]) if is_found else last
-        self._start = self._next
-        if not is_found:
-            self._n_skipped += self._next - start
-            return None
-        n_skipped, self._n_skipped = self._n_skipped + self._next - start, 0
-        self._error, self._next_length = None, None
+    def go_to(self, offset: int) -> None:
+        """Go on at a later offset of what came in, where a record starts: behind damage."""
+        self._start = self._next = offset - self._base
+        self._heads, self._next_length, self._error = [], None, None
+
+    def count_damage(self) -> None:
+        """Count a damaged place as a record, for the numbers of those behind it."""
         self._n_given += 1
-        return n_skipped
 
     def rest(self) -> Block:
         """Give out all whole records that came in, maybe none.
@@ -476,7 +461,7 @@ class FrameDecoder:
         if not heads:
             return
         starts = np.array(heads, np.int64)
-        rows = _rows(self._buffer, _HEAD)[starts]
+        rows = at_every_byte(self._buffer, _HEAD)[starts]
         lengths = rows["length"]
         wrong = crc32c.length_crcs(lengths) != rows["crc"]
         bad = np.flatnonzero(wrong | (lengths > self.max_record_bytes))
@@ -516,7 +501,7 @@ class FrameDecoder:
         n_sound = len(records)
         if self.verify:
             computed = crc32c.crcs_of(records, n_sound)
-            stored = _rows(self._buffer, _FOOT)[edges[1:] - FOOT_BYTES]
+            stored = at_every_byte(self._buffer, FOOT)[edges[1:] - FOOT_BYTES]
             wrong = np.flatnonzero(computed != stored)
             if wrong.size:
                 n_sound = int(wrong[0])
@@ -564,8 +549,8 @@ def frame_in_place(block: Block) -> memoryview | None:
     heads = np.empty(len(block), _HEAD)
     heads["length"] = block.lengths
     heads["crc"] = crc32c.length_crcs(heads["length"])
-    _rows(block.data, _HEAD)[block.offsets - HEAD_BYTES] = heads
-    _rows(block.data, _FOOT)[stops] = crc32c.crcs_of(block.views(), len(block))
+    at_every_byte(block.data, _HEAD)[block.offsets - HEAD_BYTES] = heads
+    at_every_byte(block.data, FOOT)[stops] = crc32c.crcs_of(block.views(), len(block))
     first, last = int(block.offsets[0]) - HEAD_BYTES, int(stops[-1]) + FOOT_BYTES
     return memoryview(block.data)[first:last]  # type: ignore[arg-type]
 
@@ -641,6 +626,6 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
     heads["length"] = lengths
     heads["crc"] = crc32c.length_crcs(heads["length"])
     buffer = np.frombuffer(out, np.uint8)
-    _rows(buffer, _HEAD)[stops - lengths - OVERHEAD_BYTES] = heads
-    _rows(buffer, _FOOT)[stops - FOOT_BYTES] = crc32c.crcs_of(records, n_records)
+    at_every_byte(buffer, _HEAD)[stops - lengths - OVERHEAD_BYTES] = heads
+    at_every_byte(buffer, FOOT)[stops - FOOT_BYTES] = crc32c.crcs_of(records, n_records)
     return out

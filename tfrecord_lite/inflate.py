@@ -50,6 +50,11 @@ class Inflated:
     source : str, optional
         Path or URL, for errors.
 
+    Attributes
+    ----------
+    stream_start : int
+        Where in `raw` the stream starts that is being inflated, or what is no further stream.
+
     Notes
     -----
     Memory is constant whatever the ratio: no call inflates more than it was
@@ -73,6 +78,7 @@ class Inflated:
         self._is_fresh = True  # nothing was handed to this decompressor
         self._raw_offset = 0  # behind _piece
         self._skip = 0  # bytes to inflate and drop, given out before
+        self.stream_start = 0
 
     def readinto(self, view: memoryview) -> int:
         """Inflate the next bytes.
@@ -123,6 +129,7 @@ class Inflated:
             self._read_piece(_MAGIC_BYTES)
             if not self._piece:
                 return False
+            self.stream_start = self._raw_offset - len(self._piece)
             if not (self._codec.joinable and self._codec.is_start(self._piece)):
                 detail = f"{len(self._piece)} bytes or more follow, and are no further stream"
                 self._error = self._loss(Reason.TRAILING_DATA, detail)

@@ -8,7 +8,8 @@
 :class:`TFRecordReader` is this package's own face; :func:`tf_record_iterator`
 is TensorFlow's.
 
-A damaged or cut file gives every record before the damage, then the error.
+A damaged or cut file gives every record before the damage, then the error; or, if the
+reader is told to go on (``on_error``), every other record too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.damage import DamageLog, checked
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from google.protobuf.message import Message
 
+    from tfrecord_lite.damage import DamageReport, GoingOn, OnError
     from tfrecord_lite.example.sequence_decode import SequenceRow
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.sources import Source, Sources
@@ -66,6 +69,13 @@ class TFRecordReader:
         checked.
     max_record_bytes : int, optional
         Refuse larger records. The default, 2 GiB, is the limit of a protobuf message.
+    on_error : {"raise", "skip"} or callable, optional
+        What to do about damage. "skip" goes on with the next record whose length and data
+        both have the right CRC, and warns at the end of the iteration of what was lost;
+        `report` has each place. A callable is given the :class:`DamagedSpan` of each place
+        when it was passed over, and stops the iteration if it raises.
+    max_errors : int, optional
+        Pass over so many damaged places, and raise the next one. None for any number.
 
     Raises
     ------
@@ -73,7 +83,12 @@ class TFRecordReader:
         If a pattern matches nothing. A path without a pattern is opened, and
         found missing, when iteration reaches it.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression.
+        ``BAD_ARGUMENT`` for an unknown compression or `on_error`.
+
+    Warns
+    -----
+    DataLossWarning
+        With ``on_error="skip"``, once an iteration that met damage has ended.
 
     Notes
     -----
@@ -85,6 +100,11 @@ class TFRecordReader:
 
     Records before a damaged one are given out first. The error that follows
     names the file, and the record's number and offset in it.
+
+    Of a compressed file whose stream is damaged, "skip" reads what can be inflated before
+    that place, and goes on with the next file; :func:`recover` can save more. What is no
+    damage is raised in any case: a file that is not there, a read error, a file of another
+    compression than the one named, a record that is no message of the type asked for.
 
     Examples
     --------
@@ -105,6 +125,8 @@ class TFRecordReader:
         *,
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        on_error: OnError = "raise",
+        max_errors: int | None = None,
     ) -> None:
         if compression is not None:
             compression = TFRecordOptions.get_compression_type_string(compression)
@@ -115,6 +137,8 @@ class TFRecordReader:
         self._compression: str | None = compression
         self._verify = verify
         self._max_record_bytes = max_record_bytes
+        self._on_error, self._max_errors = checked(on_error, max_errors)
+        self._log: DamageLog | None = None  # of the iteration begun last
         # Where file objects stand; an iteration begins there, and one that cannot seek only once.
         self._starts = [position_of(source) for source in self._sources]
         self._begun: set[int] = set()
@@ -125,6 +149,26 @@ class TFRecordReader:
     def sources(self) -> list[Source]:
         """The files, in the order they are read: paths and URLs as str, or file objects."""
         return list(self._sources)
+
+    @property
+    def report(self) -> DamageReport | None:
+        """What the iteration begun last has read, and lost, so far.
+
+        None before the first one, and with ``on_error="raise"``, which loses nothing.
+
+        Examples
+        --------
+        >>> import io
+        >>> from tfrecord_lite.framing import frame
+        >>> file = io.BytesIO(b"damage" + frame([b"one"]))
+        >>> reader = TFRecordReader(file, "", on_error=print)
+        >>> list(reader)
+        length CRC mismatch at record 0, byte 0 of <BytesIO>: ...: 6 bytes passed over
+        [b'one']
+        >>> reader.report.records, reader.report.lost_bytes
+        (1, 6)
+        """
+        return None if self._log is None else self._log.report()
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the records of all files, each as ``bytes`` of its own."""
@@ -291,8 +335,21 @@ class TFRecordReader:
         if parts:
             yield Block.concat(parts)
 
-    def _streams(self) -> Iterator[RecordStream]:
+    def _streams(self) -> Iterator[RecordStream | GoingOn]:
         """Open one file after the other, and close each."""
+        if self._on_error == "raise":
+            yield from self._opened()
+            return
+        log = self._log = DamageLog(self._on_error, self._max_errors)
+        try:
+            for stream in self._opened():
+                yield log.going_on(stream)
+        except GeneratorExit:  # the caller has enough
+            log.give_warning()
+            raise
+        log.give_warning()
+
+    def _opened(self) -> Iterator[RecordStream]:
         for number, source in enumerate(self._sources):
             if self._is_closed:
                 raise FailedPreconditionError(Reason.CLOSED, source=name_of(source))
@@ -340,7 +397,7 @@ class TFRecordReader:
                     f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
                 )
                 raise TypeError(detail)
-        return {**self.__dict__, "_open_streams": set()}
+        return {**self.__dict__, "_open_streams": set(), "_log": None}
 
     def __repr__(self) -> str:
         """Name the files, at most two."""

@@ -33,6 +33,7 @@ from tfrecord_lite.framing import (
 from tfrecord_lite.infile import open_input
 from tfrecord_lite.inflate import Inflated
 from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.resync import RecordFinder
 from tfrecord_lite.sources import name_of
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ _LARGE_RECORD_BYTES = 32 * 1024
 
 _SKIP_BYTES = 64 * 1024
 
+_STREAM_DAMAGE = (
+    Reason.COMPRESSED_TRUNCATED,
+    Reason.COMPRESSED_CORRUPT,
+    Reason.TRAILING_DATA,
+)
+
 _BLOCK_RECORDS = 64
 """A block has room for so many records, unless a number is asked for."""
 
@@ -81,6 +88,16 @@ class RecordStream:
         Check the CRC of every record's data.
     max_record_bytes : int
         Refuse larger records.
+
+    Attributes
+    ----------
+    name : str
+        The path or URL, for errors.
+    compression : str
+        What was given or found.
+    broke_off : bool
+        Whether the compressed stream is damaged, and that damage was skipped: nothing more
+        is read.
 
     Notes
     -----
@@ -106,6 +123,8 @@ class RecordStream:
             self._file.close()
             raise
         self._is_closed = False
+        self.broke_off = False
+        self._finder: RecordFinder | None = None  # of records behind damage
         self._decoder = FrameDecoder(
             verify=verify, max_record_bytes=max_record_bytes, source=self.name
         )
@@ -168,6 +187,11 @@ class RecordStream:
         """Bytes from the start of the decompressed stream to the next record."""
         return self._decoder.offset
 
+    @property
+    def member_start(self) -> int:
+        """Where in the compressed file the stream starts that was inflated last (rule C5)."""
+        return self._content.stream_start if isinstance(self._content, Inflated) else 0
+
     def begin_at(self, offset: int, n_records: int) -> None:
         """Go on at this offset of the stream, behind so many records; before anything is read.
 
@@ -187,24 +211,64 @@ class RecordStream:
         while offset and (n_bytes := self._content.readinto(room[:offset])):
             offset -= n_bytes
 
-    def skip_damage(self) -> int:
-        """Go on behind the damage that was raised last, where a record can start again.
+    def skip_damage(self, error: DataLossError) -> int:
+        """Go on behind damage, with the next sound record or at the end of the file.
+
+        A record whose length is right and whose data is wrong is passed over, if another
+        one, or the end of the file, is where it says. Otherwise nothing is known of what
+        follows: every byte behind the first one of the damaged record is looked at, and the
+        first record whose length and data both have the right CRC is the next. That may be
+        one which a damaged record held in its data; nobody can tell.
+
+        Parameters
+        ----------
+        error : DataLossError
+            What was raised last. Behind damage in a compressed stream there are only the
+            bytes that were inflated before it.
 
         Returns
         -------
         int
-            How many bytes were passed over.
-
-        Raises
-        ------
-        DataLossError
-            The damage once more, if no record follows it in the file, or if it is
-            in the compressed stream itself.
+            How many bytes were passed over; maybe 0 if `error` is the compressed stream's.
         """
-        while (n_bytes := self._decoder.skip()) is None:
-            if not self._fill(None):
-                self._decoder.close()
-        return n_bytes
+        decoder, start = self._decoder, self._decoder.offset
+        if error.reason in _STREAM_DAMAGE:
+            self.broke_off = True
+        behind = self._behind_record() if error.reason is Reason.DATA_CRC else None
+        if behind is None:
+            if self._finder is None:
+                self._finder = RecordFinder(decoder.max_record_bytes)
+            behind = self._find(self._finder, start + 1)
+        decoder.go_to(behind)
+        decoder.count_damage()
+        return behind - start
+
+    def _behind_record(self) -> int | None:
+        """Return where the damaged record ends, if another one or the end of the file is there."""
+        n_bytes = self._decoder.damaged_bytes
+        while len(ahead := self._decoder.pending[n_bytes : n_bytes + HEAD_BYTES]) < HEAD_BYTES:
+            if not self._fill_behind_damage():
+                break
+        follows = is_head(ahead.tobytes()) or not len(ahead)
+        return self._decoder.offset + n_bytes if follows else None
+
+    def _find(self, finder: RecordFinder, first: int) -> int:
+        """Find the next sound record from an offset on, or the end of what can be had."""
+        decoder, is_end = self._decoder, False
+        while True:
+            found = finder.find(decoder.pending, decoder.offset, first, is_end=is_end)
+            if found is not None:
+                return found
+            if finder.wanted_from > decoder.offset:
+                decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
+            is_end = not self._fill_behind_damage()
+
+    def _fill_behind_damage(self) -> bool:
+        """Read more of the file as :meth:`_fill`; what is wrong with it is met again later."""
+        try:
+            return self._fill(None)
+        except DataLossError:
+            return False
 
     def _is_large(self, length: int) -> bool:
         """Whether to read the next record directly; never on the word of its length alone."""
@@ -215,6 +279,8 @@ class RecordStream:
         """Read more of the file into the decoder; False at its end."""
         if self._is_closed:
             raise FailedPreconditionError(Reason.CLOSED, source=self.name)
+        if self.broke_off:
+            return False
         decoder = self._decoder
         try:
             n_bytes = self._content.readinto(decoder.writable(n_records))

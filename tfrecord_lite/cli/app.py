@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn
 
-from tfrecord_lite.cli import cat, head, info, schema, verify
+from tfrecord_lite.cli import cat, head, info, recover, schema, verify
 from tfrecord_lite.cli.console import Console, OutputError, Status
 
 if TYPE_CHECKING:
@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_VERBS = {"info": info, "head": head, "cat": cat, "verify": verify, "schema": schema}
+_VERBS = {
+    "info": info,
+    "head": head,
+    "cat": cat,
+    "verify": verify,
+    "recover": recover,
+    "schema": schema,
+}
 
 _DESCRIPTION = """\
 Look into TFRecord files and check them. Uncompressed, GZIP, ZLIB, ZSTD and BZ2 files are
@@ -26,10 +33,11 @@ examples:
   tfrecord head -n 1 train.tfrecord     what does a record look like?
   tfrecord cat --json train.tfrecord    everything, for other programs
   tfrecord verify 'train-*.tfrecord'    is it all sound?
+  tfrecord recover bad.tfrecord new.tfrecord    save what is sound
   tfrecord schema train.tfrecord        how can it be parsed?
 
 'tfrecord VERB --help' says more about each. With pip install 'tfrecord-numpy[cli]', info,
-verify and schema show a progress bar on long work, if standard error is a terminal."""
+verify, recover and schema show a progress bar on long work, if standard error is a terminal."""
 
 _STATUSES = """\
 exit status: 0 if all is sound, 1 if a file is damaged, 2 if one could not be read or the

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.sources import Source
 
-__all__ = ["add_arguments", "find", "for_each", "worded"]
+__all__ = [
+    "add_arguments",
+    "add_reading_arguments",
+    "complain_of",
+    "compression_of",
+    "find",
+    "for_each",
+    "text_of",
+    "worded",
+    "worded_detail",
+]
 
 _COMPRESSIONS = {"auto": None, "none": "", **{name.lower(): name for name in CODECS}}
 _SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
@@ -50,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "('data-*.tfrecord'), the shards 'train@10' (train-00000-of-00010 and so on), "
         "or - for standard input",
     )
+    add_reading_arguments(parser)
+
+
+def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how to read files."""
     parser.add_argument(
         "--compression",
         type=str.lower,
@@ -77,6 +92,11 @@ def _size(text: str) -> int:
     return n_bytes
 
 
+def compression_of(args: argparse.Namespace) -> str | None:
+    """Return the compression that was named; None for none at all."""
+    return _COMPRESSIONS[args.compression]
+
+
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
     """List what the arguments name; say of a pattern without matches that it has none."""
     sources: list[Source] = []
@@ -88,7 +108,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
             sources += [cast("IO[bytes]", StandardInput())] if file == "-" else expand(file)
         # ValueError is what file systems behind URLs say of a URL they do not like.
         except (OSError, ImportError, ValueError) as error:
-            console.complain(_text_of(error, file))
+            console.complain(text_of(error, file))
     return sources
 
 
@@ -115,31 +135,42 @@ def for_each(
         try:
             stream = RecordStream(
                 source,
-                _COMPRESSIONS[args.compression],
+                compression_of(args),
                 max_record_bytes=args.max_record_bytes,
             )
         except (OSError, ImportError, ValueError) as error:
-            console.complain(_text_of(error, name_of(source)))
+            console.complain(text_of(error, name_of(source)))
             continue
         try:
             with closing(stream):
                 work(stream)
-        except DataLossError as error:
-            is_damage = error.reason is not Reason.COMPRESSION
-            console.complain(str(worded(error)), Status.DAMAGED if is_damage else Status.FAILED)
         except (OSError, TFRecordError) as error:
-            console.complain(_text_of(error, name_of(source)))
+            complain_of(error, name_of(source), console)
+
+
+def complain_of(error: Exception, name: str, console: Console) -> None:
+    """Report why a file could not be read, or not to its end."""
+    if not isinstance(error, DataLossError):
+        console.complain(text_of(error, name))
+        return
+    is_damage = error.reason is not Reason.COMPRESSION
+    console.complain(str(worded(error)), Status.DAMAGED if is_damage else Status.FAILED)
 
 
 def worded(error: DataLossError) -> DataLossError:
     """Return an error that says what can be done in words of the command line."""
-    if error.reason is not Reason.RECORD_TOO_LARGE or error.detail is None:
-        return error
-    detail = error.detail.partition(";")[0] + "; a larger --max-record-bytes takes it"
+    detail = worded_detail(error.reason, error.detail)
     return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
 
 
-def _text_of(error: Any, name: str) -> str:
+def worded_detail(reason: Reason, detail: str | None) -> str | None:
+    """Return the detail of an error in words of the command line."""
+    if reason is not Reason.RECORD_TOO_LARGE or detail is None:
+        return detail
+    return detail.partition(";")[0] + "; a larger --max-record-bytes takes it"
+
+
+def text_of(error: Any, name: str) -> str:
     """Return an error's text in one line, with the file's name in front."""
     name = name if name.strip() else repr(name)
     reason = getattr(error, "strerror", None)

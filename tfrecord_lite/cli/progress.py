@@ -9,11 +9,17 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.sources import local_size, name_of
+from tfrecord_lite.stream import RecordStream
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Never, Self
 
     from tqdm import tqdm
+
+    from tfrecord_lite.sources import Source
 
 __all__ = ["Progress"]
 
@@ -34,7 +40,7 @@ class Progress:
 
     def __init__(self, name: str, n_bytes: int | None) -> None:
         self._bar: tqdm[Never] | None = None
-        if sys.stderr is None or not sys.stderr.isatty():
+        if not _is_shown():
             return
         try:
             from tqdm import tqdm  # noqa: PLC0415 - optional
@@ -51,6 +57,17 @@ class Progress:
             dynamic_ncols=True,
             file=sys.stderr,
         )
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], compression: str | None) -> Self:
+        """Return the bar of reading some files, all of them together."""
+        names = [name_of(source) for source in sources]
+        name = names[0] if len(names) == 1 else f"{len(names)} files"
+        if not _is_shown():
+            return cls(name, None)
+        sizes = [_plain_size(source, compression) for source in sources]
+        known = [size for size in sizes if size is not None]
+        return cls(name, sum(known) if len(known) == len(sizes) else None)
 
     def advance(self, n_bytes: int) -> None:
         """Say that so many bytes more were read."""
@@ -75,3 +92,22 @@ class Progress:
         """Take the bar away."""
         if self._bar is not None:
             self._bar.close()
+
+
+def _is_shown() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _plain_size(source: Source, compression: str | None) -> int | None:
+    """Return how many bytes of records a file has at the most; None if that is not known."""
+    size = local_size(source)
+    if size is None or compression:
+        return None
+    if compression is None:
+        try:
+            stream = RecordStream(source)
+        except OSError:  # the work will say so
+            return None
+        stream.close()
+        return None if stream.compression else size
+    return size

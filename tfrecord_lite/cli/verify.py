@@ -2,158 +2,184 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import argparse
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.table import plural, sized
-from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.sources import local_size
 
 if TYPE_CHECKING:
-    import argparse
-
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.stream import RecordStream
+    from tfrecord_lite.damage import DamagedSpan, FileReport
+    from tfrecord_lite.errors import TFRecordError
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
+__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run", "show"]
 
 SUMMARY = "check every checksum, name every damaged place"
 DESCRIPTION = """\
 Check the checksums of every record, and of the compressed stream if there is one. Each
 damaged place is printed with the record's number, its offset in bytes (counted after
-decompression) and what is wrong; then the check goes on behind it, at the next place where
-a record can start. A record number behind damage counts each damaged place as one record.
-A last line sums each file up."""
+decompression), what is wrong and how many bytes are lost; then the check goes on with the
+next record whose checksums are right. A record number behind damage counts each damaged
+place as one record. A last line sums each file up. Several files are checked at a time."""
 EPILOG = """\
 examples:
   tfrecord verify train.tfrecord
   tfrecord verify 'train-*.tfrecord' && echo all sound
+  tfrecord verify --schema train.schema.json 'train-*.tfrecord'
   tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'
 
-with --json, an object for each damaged place (file, index, offset, reason, detail,
-bytes_passed_over: null if nothing readable follows), and one for each file (file, sound,
-records, record_bytes, damaged_places)."""
-
-_SURVIVABLE = (Reason.LENGTH_CRC, Reason.DATA_CRC, Reason.RECORD_TOO_LARGE)
+with --json, an object for each damaged place (file, index, offset, length, reason, detail,
+records_before, records_after), for each record that is no such message (file, index, offset,
+reason, key, detail), and one for each file (file, sound, records, record_bytes,
+damaged_places, lost_bytes, message_errors)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--json", action="store_true", help="JSON objects, one a line")
+    parser.add_argument(
+        "--messages",
+        action="store_true",
+        help="check too that every record is a tf.train.Example",
+    )
+    parser.add_argument(
+        "--schema",
+        metavar="FILE",
+        help="check too that every record can be parsed with this schema (NAME.schema.json, or "
+        "another program's)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="check N files at a time (default: as many as there are processors)",
+    )
     inputs.add_arguments(parser)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of files")
+    return int(text)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check them."""
+    from tfrecord_lite.recovery import verify_each  # noqa: PLC0415 - only this verb needs it
 
-    def work(stream: RecordStream) -> None:
-        n_bytes = None if stream.compression else local_size(stream.name)
-        with Progress(stream.name, n_bytes) as progress:
-            findings = _Findings(stream.name, console, progress, as_json=args.json)
-            _check(stream, findings)
-        findings.sum_up()
+    schema: Any = None
+    if args.schema is not None:
+        from tfrecord_lite.storage import load_schema  # noqa: PLC0415 - not light
 
-    inputs.for_each(inputs.find(args, console), args, console, work)
-
-
-@dataclass(slots=True)
-class _Findings:
-    """What the check of one file has found, and how to say it."""
-
-    name: str
-    console: Console
-    progress: Progress
-    as_json: bool
-    n_records: int = 0
-    n_bytes: int = 0
-    n_places: int = 0
-    n_passed_over: int = 0
-
-    def add_sound(self, n_records: int, n_bytes: int) -> None:
-        """Count sound records."""
-        self.n_records += n_records
-        self.n_bytes += n_bytes
-        self.progress.advance(n_bytes + n_records * OVERHEAD_BYTES)
-
-    def add_damage(self, error: DataLossError, n_passed_over: int | None) -> None:
-        """Count and print a damaged place; None if nothing readable follows it."""
-        error = inputs.worded(error)
-        self.n_places += 1
-        self.n_passed_over += n_passed_over or 0
-        self.console.worsen(Status.DAMAGED)
-        self.progress.clear()
-        self.progress.advance(n_passed_over or 0)
-        if self.as_json:
-            self._say_json(
-                index=error.index,
-                offset=error.offset,
-                reason=error.reason.name,
-                detail=error.detail,
-                bytes_passed_over=n_passed_over,
-            )
-            return
-        text = f"{self.name}: record {error.index}, byte {error.offset}: {error.reason}"
-        text += f": {error.detail}" if error.detail else ""
-        is_end = n_passed_over is None and error.reason in _SURVIVABLE
-        self.console.say(text + "; no record follows" * is_end)
-
-    def sum_up(self) -> None:
-        """Print the last line."""
-        if self.as_json:
-            self._say_json(
-                sound=not self.n_places,
-                records=self.n_records,
-                record_bytes=self.n_bytes,
-                damaged_places=self.n_places,
-            )
-            return
-        sound = f"{plural(self.n_records, 'sound record')}, {sized(self.n_bytes)}"
-        if self.n_places:
-            places = plural(self.n_places, "damaged place")
-            over = f", {plural(self.n_passed_over, 'byte')} passed over"
-            self.console.say(
-                f"{self.name}: DAMAGED: {places}{over * (self.n_passed_over > 0)}; {sound}"
-            )
-        else:
-            self.console.say(f"{self.name}: ok: {sound}")
-
-    def _say_json(self, **fields: object) -> None:
-        line = json_line({"file": self.name, **fields}, is_ascii=self.console.is_ascii)
-        self.console.say(line)
-
-
-def _check(stream: RecordStream, findings: _Findings) -> None:
-    """Read a whole file, and go on behind damage as long as that can be done."""
-    while True:
         try:
-            block = stream.next_block()
-        except DataLossError as error:
-            if not _go_on(stream, error, findings):
-                return
-            continue
-        if block is None:
+            schema = load_schema(args.schema)
+        except (OSError, ImportError, ValueError) as error:
+            console.complain(inputs.text_of(error, args.schema))
             return
-        findings.add_sound(len(block), block.n_bytes)
+    sources = inputs.find(args, console)
+    lock = Lock()
+    with Progress.of(sources, inputs.compression_of(args)) as progress:
+
+        def advance(n_bytes: int) -> None:
+            with lock:
+                progress.advance(n_bytes)
+
+        reports = verify_each(
+            sources,
+            inputs.compression_of(args),
+            messages=args.messages,
+            schema=schema,
+            max_record_bytes=args.max_record_bytes,
+            n_threads=args.jobs,
+            on_progress=advance,
+        )
+        for report in reports:
+            with lock:
+                progress.clear()
+            show(report, console, as_json=args.json)
 
 
-def _go_on(stream: RecordStream, error: DataLossError, findings: _Findings) -> bool:
-    """Report damage and step over it; False if that cannot be done."""
-    if error.reason is Reason.COMPRESSION:  # no damage: another compression than the one named
-        raise error
-    if error.reason not in _SURVIVABLE:
-        findings.add_damage(error, None)
-        return False
-    try:
-        n_passed_over = stream.skip_damage()
-    except DataLossError as end:
-        findings.add_damage(error, None)
-        if end.reason is not error.reason:  # the stream broke off on the way to the next record
-            findings.add_damage(end, None)
-        return False
-    findings.add_damage(error, n_passed_over)
-    return True
+def show(report: FileReport, console: Console, *, as_json: bool) -> None:
+    """Print what was found in one file."""
+    name = report.source
+
+    def say(text: str, **fields: Any) -> None:
+        if as_json:
+            console.say(json_line({"file": name, **fields}, is_ascii=console.is_ascii))
+        else:
+            console.say(f"{name}: {text}")
+
+    if report.n_damaged or report.n_message_errors:
+        console.worsen(Status.DAMAGED)
+    for span in report.spans:
+        say(_text(span), **_fields(span))
+    left_out = report.n_damaged - len(report.spans)
+    if left_out and not as_json:
+        say(f"{plural(left_out, 'damaged place')} more")
+    for error in report.message_errors:
+        say(_error_text(error), **_error_fields(error))
+    if report.failure is not None:
+        inputs.complain_of(report.failure, name, console)
+        return
+    say(
+        _summary(report),
+        sound=report.is_sound,
+        records=report.records,
+        record_bytes=report.record_bytes,
+        damaged_places=report.n_damaged,
+        lost_bytes=report.lost_bytes,
+        message_errors=report.n_message_errors,
+    )
+
+
+def _text(span: DamagedSpan) -> str:
+    detail = inputs.worded_detail(span.reason, span.detail)
+    text = f"record {span.index}, byte {span.offset}: {span.reason}"
+    text += f": {detail}" if detail else ""
+    return text + f"; {plural(span.length, 'byte')} lost" * (span.length > 0)
+
+
+def _fields(span: DamagedSpan) -> dict[str, Any]:
+    return {
+        "index": span.index,
+        "offset": span.offset,
+        "length": span.length,
+        "reason": span.reason.name,
+        "detail": inputs.worded_detail(span.reason, span.detail),
+        "records_before": span.records_before,
+        "records_after": span.records_after,
+    }
+
+
+def _error_text(error: TFRecordError) -> str:
+    key = f", feature {error.key!r}" if error.key is not None else ""
+    detail = f": {error.detail}" if error.detail else ""
+    return f"record {error.index}, byte {error.offset}{key}: {error.reason}{detail}"
+
+
+def _error_fields(error: TFRecordError) -> dict[str, Any]:
+    return {
+        "index": error.index,
+        "offset": error.offset,
+        "reason": error.reason.name,
+        "key": error.key,
+        "detail": error.detail,
+    }
+
+
+def _summary(report: FileReport) -> str:
+    sound = f"{plural(report.records, 'sound record')}, {sized(report.record_bytes)}"
+    if report.is_sound:
+        return f"ok: {sound}"
+    found = []
+    if report.n_damaged:
+        lost = f", {plural(report.lost_bytes, 'byte')} lost" * (report.lost_bytes > 0)
+        found.append(f"DAMAGED: {plural(report.n_damaged, 'damaged place')}{lost}")
+    if report.n_message_errors:
+        found.append(f"{plural(report.n_message_errors, 'record')} that cannot be parsed")
+    return "; ".join([*found, sound])

@@ -26,6 +26,7 @@ from tfrecord_lite.storage.widening import Conflict, as_missing, as_ragged, wide
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfrecord_lite.damage import OnError
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.sources import Source, Sources
     from tfrecord_lite.storage.structure import Structure
@@ -49,6 +50,8 @@ def load(
     batch_size: None = None,
     *,
     compression: CompressionType = None,
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
 ) -> Any: ...
 @overload
 def load(
@@ -57,6 +60,8 @@ def load(
     *,
     batch_size: int,
     compression: CompressionType = None,
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
 ) -> Iterator[Any]: ...
 def load(
     path: Sources,
@@ -64,6 +69,8 @@ def load(
     batch_size: int | None = None,
     *,
     compression: CompressionType = None,
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
 ) -> Any:
     """Load what :func:`save` saved, or any file of Examples.
 
@@ -80,6 +87,9 @@ def load(
         all of it at once.
     compression : str, optional
         As for :class:`TFRecordReader`; None finds it out.
+    on_error, max_errors : optional
+        What to do about damage, as for :class:`TFRecordReader`. A record that does not fit
+        the schema is no damage.
 
     Returns
     -------
@@ -123,13 +133,15 @@ def load(
     [4]
     """
     sources = _sources(path)
-    reader = TFRecordReader(sources, compression)
+    reader = TFRecordReader(sources, compression, on_error=on_error, max_errors=max_errors)
     if isinstance(schema_path, Schema):
         schema, structure = schema_path, None
     elif schema_path is not None:
         schema, structure = sidecar.read(schema_path)
     else:
-        schema, structure = _beside(sources) or (infer_schema(reader), None)
+        # Damage is told of when the data are read, and not before.
+        ahead = reader if on_error == "raise" else _looking_ahead(sources, compression)
+        schema, structure = _beside(sources) or (infer_schema(ahead), None)
     batches = _Batches(reader, schema, structure)
     if batch_size is None:
         return batches.whole()
@@ -141,6 +153,11 @@ def _sources(path: Sources) -> list[Source]:
     sources = expand(path)
     data = [source for source in sources if not name_of(source).endswith(sidecar.SUFFIX)]
     return data or sources
+
+
+def _looking_ahead(sources: Sources, compression: CompressionType = None) -> TFRecordReader:
+    """Return a reader for what is not data yet: it goes on behind damage, and says nothing."""
+    return TFRecordReader(sources, compression, on_error=lambda span: None)  # noqa: ARG005
 
 
 def _beside(sources: list[Source]) -> tuple[Schema, Structure | None] | None:
@@ -168,7 +185,7 @@ def _beside(sources: list[Source]) -> tuple[Schema, Structure | None] | None:
 
 def _is_empty(source: Source) -> bool:
     """Whether a file has no records."""
-    blocks = TFRecordReader(source).blocks(1)
+    blocks = _looking_ahead(source).blocks(1)
     with closed(blocks):
         return next(blocks, None) is None
 
@@ -225,7 +242,7 @@ def _beside_nothing(
     if not original.missing and original.shape != (None,):
         return None
     for source in sources:
-        summary = summarize(source)
+        summary = summarize(_looking_ahead(source))
         if name in summary and summary[name].lengths != (0, 0):
             return None
     return as_missing(name, feature) if original.missing else as_ragged(name, feature)

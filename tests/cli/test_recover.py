@@ -1,0 +1,117 @@
+"""``tfrecord recover``, and what ``tfrecord verify`` says of messages."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.samples import damage, flower, write
+from tfrecord_lite import TFRecordReader, infer_schema
+from tfrecord_lite.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+
+class TestRecover:
+    def test_what_is_sound_is_saved_and_the_rest_named(self, run: Run, tmp_path: Path) -> None:
+        path = damage(write(tmp_path / "a", [b"one", b"two", b"three"]), 19 + 12)
+
+        done = run("recover", path, tmp_path / "new")
+
+        assert done.status == 1
+        assert done.out[0].startswith(f"{path}: record 1, byte 19: data CRC mismatch")
+        assert done.out[1].endswith("; 2 sound records, 8 bytes")
+        assert list(TFRecordReader(tmp_path / "new")) == [b"one", b"three"]
+
+    def test_a_sound_file(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"one"], "GZIP")
+
+        assert run("recover", path, tmp_path / "new").status == 0
+        assert list(TFRecordReader(tmp_path / "new", "GZIP")) == [b"one"]
+
+    def test_as_json(self, run: Run, tmp_path: Path) -> None:
+        path = tmp_path / "a.gz"
+        path.write_bytes(gzip.compress(frame([b"one", b"two"]))[:-8] + bytes(8))
+
+        done = run("recover", "--json", path, tmp_path / "new")
+
+        place, summary = map(json.loads, done.out)
+        assert place["reason"] == "COMPRESSED_CORRUPT"
+        assert summary["records"] == 2
+
+    def test_what_is_there_is_kept(self, run: Run, tmp_path: Path) -> None:
+        path, new = write(tmp_path / "a", [b"one"]), write(tmp_path / "new", [b"two"])
+
+        done = run("recover", path, new)
+
+        assert done.status == 2
+        assert done.err == [f"tfrecord: {new}: File exists; --overwrite replaces it"]
+        assert run("recover", path, path).status == 2
+        assert run("recover", "--overwrite", path, path).status == 2
+        assert list(TFRecordReader(new)) == [b"two"]
+        assert run("recover", "--overwrite", path, new).status == 0
+        assert list(TFRecordReader(new)) == [b"one"]
+
+    def test_what_cannot_be_read(self, run: Run, tmp_path: Path) -> None:
+        missing = tmp_path / "missing"
+
+        assert run("recover", missing, tmp_path / "new").err == [
+            f"tfrecord: {missing}: No such file or directory"
+        ]
+        path = write(tmp_path / "a", [b"one"])
+        assert run("recover", "--compression", "gzip", path, tmp_path / "new").status == 2
+        assert sorted(found.name for found in tmp_path.iterdir()) == ["a"]
+
+
+class TestMessages:
+    def test_records_that_are_no_examples(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [flower(0), b"\xff", flower(1)])
+
+        assert run("verify", path).status == 0
+        done = run("verify", "--messages", path)
+
+        assert done.status == 1
+        assert done.out[0].startswith(f"{path}: record 1, byte ")
+        assert "1 record that cannot be parsed; 3 sound records" in done.out[1]
+
+    def test_records_that_do_not_fit_a_schema(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [flower(0), flower(1)])
+        schema = tmp_path / "flowers.schema.json"
+        schema.write_text(infer_schema(path).to_json())
+
+        assert run("verify", "--schema", schema, path).status == 0
+        write(path, [flower(0), b""])
+        error, summary = map(json.loads, run("verify", "--json", "--schema", schema, path).out)
+
+        assert (error["index"], error["reason"]) == (1, "MISSING")
+        assert error["key"] in ("image", "label", "name", "petals")
+        assert (summary["sound"], summary["message_errors"]) == (False, 1)
+
+    def test_a_schema_that_is_none(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [flower(0)])
+
+        assert run("verify", "--schema", tmp_path / "missing", path).status == 2
+        assert run("verify", "--schema", path, path).status == 2
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "9"])
+def test_files_are_named_in_order_whatever_the_jobs(run: Run, tmp_path: Path, jobs: str) -> None:
+    paths = [write(tmp_path / f"{i}", [b"x" * i * 9999]) for i in range(9)]
+
+    done = run("verify", "--jobs", jobs, *paths)
+
+    assert [line.split(": ")[0] for line in done.out] == list(map(str, paths))
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "x"])
+def test_jobs_are_a_number(run: Run, jobs: str) -> None:
+    assert run("verify", f"--jobs={jobs}", "a").status == 2

@@ -1,0 +1,279 @@
+"""verify and recover: what is asked of them, beside what tests/test_damage.py asks."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.reference import encode_record
+from tfrecord_lite import (
+    DataLossError,
+    Example,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    SequenceExample,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    recover,
+    verify,
+)
+from tfrecord_lite.framing import frame
+from tfrecord_lite.recovery import recovering, verify_each
+from tfrecord_lite.stream import RecordSink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+GOOD = [encode_example({"n": i}) for i in range(20)]
+
+
+def full_disk(_: RecordSink) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def write(path: Path, records: Iterable[bytes], compression: str = "") -> Path:
+    with TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+class TestVerify:
+    def test_every_file_has_its_report_in_order(self, tmp_path: Path) -> None:
+        paths = [
+            write(tmp_path / f"{i:02}", [b"x"] * i, ["", "GZIP", "ZLIB"][i % 3]) for i in range(20)
+        ]
+
+        for n_threads in (None, 1, 3, 50):
+            report = verify(paths, n_threads=n_threads)
+
+            assert report.is_sound
+            assert [file.source for file in report.files] == list(map(str, paths))
+            assert [file.records for file in report.files] == list(range(20))
+
+    def test_a_file_that_fails_does_not_keep_the_others(self, tmp_path: Path) -> None:
+        sound = write(tmp_path / "a", [b"one"])
+
+        report = verify([sound, tmp_path / "missing", tmp_path, sound])
+
+        assert [type(file.failure) for file in report.files] == [
+            type(None),
+            FileNotFoundError,
+            IsADirectoryError,
+            type(None),
+        ]
+        assert [file.is_sound for file in report.files] == [True, False, False, True]
+        assert report.records == 2
+
+    def test_another_compression_than_the_one_named_is_a_failure(self, tmp_path: Path) -> None:
+        (file,) = verify(write(tmp_path / "a", [b"one"]), "GZIP").files
+
+        assert isinstance(file.failure, DataLossError)
+        assert file.failure.reason is Reason.COMPRESSION
+
+    def test_file_objects_are_read_one_after_the_other(self) -> None:
+        stream = io.BytesIO(frame([b"one"]))
+
+        assert verify([stream, io.BytesIO(b"junk")], "").records == 1
+
+    def test_progress_adds_up_to_all_bytes(self, tmp_path: Path) -> None:
+        paths = [write(tmp_path / str(i), [bytes(300_000)] * 20) for i in range(3)]
+        lock, n_bytes = threading.Lock(), 0
+
+        def add(more: int) -> None:
+            nonlocal n_bytes
+            with lock:
+                n_bytes += more
+
+        verify(paths, on_progress=add, n_threads=2)
+
+        assert n_bytes == sum(path.stat().st_size for path in paths)
+
+    def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
+        paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
+
+        reports = verify_each(paths, n_threads=2)
+        assert next(reports).records == 1
+        reports.close()  # type: ignore[attr-defined]
+
+        assert not [t for t in threading.enumerate() if "ThreadPool" in t.name]
+
+    @pytest.mark.parametrize("n_threads", [0, -1])
+    def test_less_than_one_thread(self, n_threads: int) -> None:
+        with pytest.raises(InvalidArgumentError):
+            verify("a", n_threads=n_threads)
+
+    def test_a_pattern_without_matches(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            verify(tmp_path / "*.none")
+
+
+class TestMessages:
+    def test_sound_records_that_are_no_examples(self, tmp_path: Path) -> None:
+        records = [*GOOD[:5], b"\xff\xff", *GOOD[5:], b"\x0a\xff"]
+        (file,) = verify(write(tmp_path / "a", records), messages=True).files
+
+        assert [error.index for error in file.message_errors] == [5, 21]
+        assert {error.reason for error in file.message_errors} == {Reason.MALFORMED}
+        assert (file.n_message_errors, file.records, file.n_damaged) == (2, 22, 0)
+        assert not file.is_sound
+        assert verify(tmp_path / "a").is_sound
+
+    def test_with_a_schema(self, tmp_path: Path) -> None:
+        records = [*GOOD, encode_example({"other": 1}), encode_example({"n": [1, 2]})]
+        schema = {"n": FixedLenFeature([], "int64")}
+
+        (file,) = verify(write(tmp_path / "a", records), schema=schema).files
+
+        assert [(error.index, error.key, error.reason) for error in file.message_errors] == [
+            (20, "n", Reason.MISSING),
+            (21, "n", Reason.WRONG_COUNT),
+        ]
+
+    def test_of_a_class(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"", b"\xff", SequenceExample().SerializeToString()])
+
+        for message_class in (Example, SequenceExample):
+            (file,) = verify(path, messages=message_class).files
+            assert [error.index for error in file.message_errors] == [1]
+        with pytest.raises(TypeError):
+            verify(path, messages=int)  # type: ignore[arg-type]
+
+    @given(st.lists(st.booleans(), max_size=40))
+    def test_every_wrong_record_and_no_other(self, are_good: list[bool]) -> None:
+        stream = frame([GOOD[0] if is_good else b"\xff" for is_good in are_good])
+
+        (file,) = verify(io.BytesIO(stream), "", messages=True).files
+
+        wrong = [i for i, is_good in enumerate(are_good) if not is_good]
+        assert [error.index for error in file.message_errors] == wrong
+
+    def test_a_wrong_schema_is_refused_before_a_file_is_read(self) -> None:
+        with pytest.raises((InvalidArgumentError, TypeError)):
+            verify("missing", schema={"n": 7})  # type: ignore[dict-item]
+
+
+class TestRecover:
+    def damaged(self, path: Path) -> Path:
+        path.write_bytes(encode_record(b"one") + b"junk" + encode_record(b"two"))
+        return path
+
+    @pytest.mark.parametrize("options", [None, "", "GZIP", "ZLIB"])
+    def test_the_new_file_has_the_compression_asked_for(
+        self, tmp_path: Path, options: str | None
+    ) -> None:
+        for compression in ("", "GZIP"):
+            source = write(tmp_path / f"a{compression}", [b"one", b"two"], compression)
+            recover(source, tmp_path / "new", options=options, overwrite=True)
+
+            expected = compression if options is None else options
+            assert list(TFRecordReader(tmp_path / "new", expected)) == [b"one", b"two"]
+
+    def test_the_source_is_never_changed(self, tmp_path: Path) -> None:
+        source = self.damaged(tmp_path / "a")
+        source.chmod(0o444)
+        os.utime(source, ns=(5, 7))
+        digest = hashlib.sha256(source.read_bytes()).digest()
+
+        recover(source, tmp_path / "new")
+
+        assert hashlib.sha256(source.read_bytes()).digest() == digest
+        assert source.stat().st_mtime_ns == 7
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_the_source_is_no_target_by_any_name(self, tmp_path: Path, *, overwrite: bool) -> None:
+        source = self.damaged(tmp_path / "a")
+        (tmp_path / "link").symlink_to(source)
+        (tmp_path / "hard").hardlink_to(source)
+        before = source.read_bytes()
+
+        for target in (source, tmp_path / "." / "a", tmp_path / "link", tmp_path / "hard"):
+            with pytest.raises(InvalidArgumentError) as caught:
+                recover(source, target, overwrite=overwrite)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+
+        assert source.read_bytes() == before
+
+    def test_a_file_that_is_there_stays_unless_told(self, tmp_path: Path) -> None:
+        source, target = self.damaged(tmp_path / "a"), tmp_path / "new"
+        target.write_bytes(b"precious")
+
+        with pytest.raises(FileExistsError):
+            recover(source, target)
+        assert target.read_bytes() == b"precious"
+
+        recover(source, target, overwrite=True)
+        assert list(TFRecordReader(target)) == [b"one", b"two"]
+
+    def test_what_fails_leaves_nothing_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = self.damaged(tmp_path / "a")
+
+        with pytest.raises(DataLossError):
+            recover(source, tmp_path / "new", "GZIP")
+        with pytest.raises(FileNotFoundError):
+            recover(tmp_path / "missing", tmp_path / "new")
+        monkeypatch.setattr(RecordSink, "finish", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            recover(source, tmp_path / "new")
+
+        assert list(tmp_path.iterdir()) == [source]
+
+    def test_a_file_without_a_sound_record(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"nothing of use here" * 100)
+
+        report = recover(tmp_path / "a", tmp_path / "new")
+
+        assert (report.records, report.lost_bytes) == (0, 1900)
+        assert (tmp_path / "new").read_bytes() == b""
+
+    def test_a_remote_file(self) -> None:
+        fsspec = pytest.importorskip("fsspec")
+        with TFRecordWriter("memory://recover/a.gz", "GZIP") as writer:
+            writer.write(b"one")
+        data = fsspec.filesystem("memory").cat("/recover/a.gz")
+        fsspec.filesystem("memory").pipe("/recover/a.gz", data[:-8] + bytes(8) + data)
+
+        report = recover("memory://recover/a.gz", "memory://recover/b")
+
+        assert report.records == 2
+        assert [span.source for span in report.spans] == ["memory://recover/a.gz"]
+        assert list(TFRecordReader("memory://recover/b")) == [b"one"] * 2
+
+    @pytest.mark.parametrize("n", [500, 20_000])
+    def test_work_is_linear_whatever_looks_like_a_member(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+    ) -> None:
+        # Each head of a member is what a stored block of the one before it holds.
+        head = b"\x1f\x8b\x08" + bytes(7)
+        size = len(head) + 5
+        block = b"\0" + size.to_bytes(2, "little") + (0xFFFF ^ size).to_bytes(2, "little")
+        (tmp_path / "a").write_bytes((head + block) * n)
+        n_read = 0
+
+        class Counted(io.FileIO):
+            def read(self, n_bytes: int | None = -1) -> bytes:
+                nonlocal n_read
+                data = super().read(-1 if n_bytes is None else n_bytes)
+                n_read += len(data)
+                return data
+
+        monkeypatch.setattr(recovering, "_open", Counted)
+        monkeypatch.setattr(recovering, "_FREE_BYTES", 0)
+        recover(tmp_path / "a", tmp_path / "new", "GZIP")
+
+        # Twice for each time that is allowed, since damage is looked at again, byte by byte.
+        most = (recovering._MOST_TIMES + 2) * n * size + recovering._LEAST_BYTES
+        assert n_read <= 2 * most

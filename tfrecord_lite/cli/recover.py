@@ -1,0 +1,67 @@
+"""``tfrecord recover``: every intact record of a damaged file, to a new one."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.progress import Progress
+from tfrecord_lite.cli.verify import show
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfrecord_lite.cli.console import Console
+
+__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "write every intact record of a damaged file to a new one"
+DESCRIPTION = """\
+Write every record of SRC whose checksums are right to DST, and print what was lost as verify
+does. SRC is never changed. DST has the same compression, and appears when it is complete. Of
+a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: up to the damage, and from
+the next member on, if there is one."""
+EPILOG = """\
+examples:
+  tfrecord recover damaged.tfrecord saved.tfrecord
+  tfrecord recover --json damaged.tfrecord.gz saved.tfrecord.gz
+
+with --json, the objects that 'tfrecord verify --json' prints. The exit status is 1 if
+anything was lost."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="JSON objects, one a line")
+    parser.add_argument("--overwrite", action="store_true", help="replace DST if it is there")
+    inputs.add_reading_arguments(parser)
+    parser.add_argument("source", metavar="SRC", help="a path, or a URL")
+    parser.add_argument("target", metavar="DST", help="the new file: a path, or a URL")
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Recover it."""
+    from tfrecord_lite.recovery import recover  # noqa: PLC0415 - only this verb needs it
+
+    compression = inputs.compression_of(args)
+    try:
+        with Progress.of([args.source], compression) as progress:
+            report = recover(
+                args.source,
+                args.target,
+                compression,
+                overwrite=args.overwrite,
+                max_record_bytes=args.max_record_bytes,
+                on_progress=progress.advance,
+            )
+    except FileExistsError as error:
+        detail = f"{error.filename}: {os.strerror(error.errno or 0)}; --overwrite replaces it"
+        console.complain(detail, Status.FAILED)
+        return
+    except (OSError, ImportError, ValueError) as error:
+        inputs.complain_of(error, args.source, console)
+        return
+    (found,) = report.files
+    show(found, console, as_json=args.json)

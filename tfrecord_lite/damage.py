@@ -1,0 +1,314 @@
+"""Going on past damage: what was lost, where, and who is told.
+
+::
+
+    RecordStream ──DataLossError──> GoingOn ──skip_damage──> RecordStream
+                                       │
+                                       ╰─ DamagedSpan ─> on_error, DamageReport, a warning
+
+:class:`GoingOn` is put around a stream by those who are asked to go on. It does nothing
+until the stream raises, so a sound file is read by the same code, at the same speed, either
+way. Nothing is passed over in silence: each damaged span is counted, kept for the report,
+and told to the caller's function, or of all together by one warning at the end.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
+from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.options import whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.stream import RecordStream
+
+__all__ = [
+    "MOST_SPANS",
+    "DamageLog",
+    "DamageReport",
+    "DamagedSpan",
+    "FileReport",
+    "GoingOn",
+    "OnError",
+    "checked",
+]
+
+MOST_SPANS = 10_000
+"""How many spans of one file a report keeps; the others are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedSpan:
+    """Bytes of a file that were passed over, because what they hold is damaged.
+
+    Examples
+    --------
+    >>> span = DamagedSpan("a.tfrecord", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
+    >>> print(span)
+    data CRC mismatch at record 1, byte 24 of a.tfrecord: 19 bytes passed over
+    """
+
+    source: str
+    """Path or URL."""
+    offset: int
+    """Bytes from the start of the decompressed stream to the first one passed over, which
+    is that of a record's header."""
+    length: int
+    """How many bytes; 0 if it is only the compressed stream that is damaged there."""
+    reason: Reason
+    """What is wrong with the first record of the span."""
+    detail: str | None
+    """What was expected, and what was found."""
+    index: int
+    """Number of that record in the file, each damaged span before it counted as one."""
+    records_before: int
+    """Sound records of the file before it."""
+    records_after: int | None = None
+    """Sound records of the file behind it; None while these are not read."""
+
+    def __str__(self) -> str:
+        """Say where it is, and what is wrong."""
+        where = f"at record {self.index}, byte {self.offset} of {self.source}"
+        detail = f": {self.detail}" if self.detail else ""
+        return f"{self.reason} {where}{detail}: {self.length} bytes passed over"
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What was read of one file, and what was lost."""
+
+    source: str
+    """Path or URL."""
+    records: int
+    """Sound records."""
+    record_bytes: int
+    """Bytes of these, without heads and feet."""
+    spans: tuple[DamagedSpan, ...] = ()
+    """Where it is damaged; the first :data:`MOST_SPANS` places."""
+    n_damaged: int = 0
+    """How many places there are."""
+    lost_bytes: int = 0
+    """Bytes in all of them, of the decompressed stream."""
+    message_errors: tuple[InvalidArgumentError, ...] = ()
+    """What is wrong with sound records as messages, if that was asked; as many at the most."""
+    n_message_errors: int = 0
+    """How many such records there are."""
+    failure: Exception | None = None
+    """Why the file could not be read, or not to its end, if that is no damage."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the file was read, nothing is damaged, and no message is wrong."""
+        return not (self.n_damaged or self.n_message_errors or self.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class DamageReport:
+    """What was read of some files, and what was lost.
+
+    Examples
+    --------
+    >>> report = DamageReport((FileReport("a", 10, 990), FileReport("b", 5, 400)))
+    >>> report.records, report.is_sound
+    (15, True)
+    """
+
+    files: tuple[FileReport, ...]
+    """One for each file that was begun, in order."""
+
+    @property
+    def records(self) -> int:
+        """Sound records of all files."""
+        return sum(file.records for file in self.files)
+
+    @property
+    def spans(self) -> tuple[DamagedSpan, ...]:
+        """The damaged places of all files, as far as they are kept."""
+        return tuple(span for file in self.files for span in file.spans)
+
+    @property
+    def n_damaged(self) -> int:
+        """How many damaged places there are."""
+        return sum(file.n_damaged for file in self.files)
+
+    @property
+    def lost_bytes(self) -> int:
+        """Bytes in all of them."""
+        return sum(file.lost_bytes for file in self.files)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all files are."""
+        return all(file.is_sound for file in self.files)
+
+
+OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
+
+
+class DamageLog:
+    """What one iteration over files does about damage, and has met so far.
+
+    Parameters
+    ----------
+    on_error : "skip" or callable
+        A callable is given each :class:`DamagedSpan`, and may raise.
+    max_errors : int or None
+        How many damaged places to pass over; the next one is raised.
+    """
+
+    def __init__(self, on_error: OnError, max_errors: int | None) -> None:
+        self._on_error = on_error
+        self._left = max_errors
+        self._is_told = callable(on_error)
+        self._finished: list[FileReport] = []
+        self._current: GoingOn | None = None
+
+    def going_on(self, stream: RecordStream) -> GoingOn:
+        """Return the next file's stream as one that goes on behind damage."""
+        self._finished = list(self.report().files)
+        self._current = GoingOn(stream, self)
+        return self._current
+
+    def admit(self, error: DataLossError) -> None:
+        """Raise the error if it is one too many."""
+        if self._left is None:
+            return
+        if self._left == 0:
+            self._is_told = True
+            n_before = self.report().n_damaged
+            detail = f"{error.detail}; {n_before} damaged places were passed over before it, "
+            detail += "as many as max_errors allows"
+            fields = (error.reason, error.offset, error.source, error.index, None, detail)
+            raise DataLossError(*fields) from None
+        self._left -= 1
+
+    def tell(self, span: DamagedSpan) -> None:
+        """Tell the caller of a span, if asked to."""
+        if callable(self._on_error):
+            self._on_error(span)
+
+    def report(self) -> DamageReport:
+        """Return what was read and lost so far."""
+        current = [] if self._current is None else [self._current.report()]
+        return DamageReport((*self._finished, *current))
+
+    def give_warning(self) -> None:
+        """Warn of what was lost, if anything was, and the caller was not told of it before."""
+        report = self.report()
+        if not report.n_damaged or self._is_told:
+            return
+        n_files = sum(file.n_damaged > 0 for file in report.files)
+        text = (
+            f"{report.n_damaged} damaged places with {report.lost_bytes} bytes were passed over "
+            f"in {n_files} of {len(report.files)} files, and {report.records} records read; "
+            f"the first: {report.spans[0]}"
+        )
+        warnings.warn(text, DataLossWarning, stacklevel=_levels_to_caller())
+
+
+class GoingOn:
+    """A stream of records that goes on behind damage; as :class:`RecordStream` otherwise.
+
+    Parameters
+    ----------
+    stream : RecordStream
+        Of which nothing was read.
+    log : DamageLog
+        Decides about each damage, and is told of it.
+    """
+
+    def __init__(self, stream: RecordStream, log: DamageLog) -> None:
+        self._stream = stream
+        self._log = log
+        self._spans: list[DamagedSpan] = []
+        self._n_damaged = 0
+        self._lost_bytes = 0
+        self._begin = stream.offset
+
+    def next_block(self, n_records: int | None = None) -> Block | None:
+        """Return the next sound records; fewer than asked for before damage."""
+        while True:
+            try:
+                return self._stream.next_block(n_records)
+            except DataLossError as error:
+                self._pass_over(error)
+
+    def next_records(self) -> list[bytes] | None:
+        """Return the next sound records, at least one; None at the end of the file."""
+        while True:
+            try:
+                return self._stream.next_records()
+            except DataLossError as error:
+                self._pass_over(error)
+
+    def _pass_over(self, error: DataLossError) -> None:
+        if error.reason is Reason.COMPRESSION:  # no damage: another compression than the one named
+            raise error
+        self._log.admit(error)
+        stream = self._stream
+        n_before, index, offset = self._n_records, stream.n_records, stream.offset
+        length = stream.skip_damage(error)
+        reason, detail = error.reason, error.detail
+        span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
+        self._n_damaged += 1
+        self._lost_bytes += length
+        if len(self._spans) < MOST_SPANS:
+            self._spans.append(span)
+        self._log.tell(span)
+
+    @property
+    def _n_records(self) -> int:
+        return self._stream.n_records - self._n_damaged
+
+    def report(self) -> FileReport:
+        """Return what was read and lost so far."""
+        n_records = self._n_records
+        n_bytes = self._stream.offset - self._begin
+        spans = tuple(
+            replace(span, records_after=n_records - span.records_before) for span in self._spans
+        )
+        return FileReport(
+            self._stream.name,
+            n_records,
+            n_bytes - self._lost_bytes - n_records * OVERHEAD_BYTES,
+            spans,
+            self._n_damaged,
+            self._lost_bytes,
+        )
+
+
+def checked(on_error: OnError, max_errors: int | None) -> tuple[OnError, int | None]:
+    """Check what a caller wants to be done about damage.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for another word than "raise" and "skip", or a negative number.
+    TypeError
+        If `max_errors` is no whole number.
+    """
+    if not callable(on_error) and on_error not in ("raise", "skip"):
+        detail = f"on_error is {on_error!r}, expected 'raise', 'skip' or a function"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    if max_errors is None:
+        return on_error, None
+    max_errors = whole_number("max_errors", max_errors)
+    if max_errors < 0 or on_error == "raise":
+        detail = f"max_errors is {max_errors}, expected 0 or more, and on_error to go on"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return on_error, max_errors
+
+
+def _levels_to_caller() -> int:
+    """Return the `stacklevel` that names the first caller outside the package."""
+    package, frame, level = __name__.partition(".")[0], inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
