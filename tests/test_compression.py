@@ -34,6 +34,8 @@ from tfrecord_lite.stream import RecordStream
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tfrecord_lite.damage import OnError
+
 NAMES = ["GZIP", "ZLIB", "ZSTD", "BZ2"]
 every_codec = pytest.mark.parametrize("name", NAMES)
 
@@ -518,6 +520,46 @@ class TestMemory:
 
         assert outcome == ([], (Reason.RECORD_TOO_LARGE, 0, 0))
         assert peak <= self.MOST_BYTES
+
+    @pytest.mark.parametrize("most", [1, 999, 5_000, 2_000_000])
+    def test_a_limit_on_inflated_bytes_is_exact(self, name: str, most: int) -> None:
+        items = [bytes(84)] * 30_000  # 100 bytes each with head and foot
+        stream = compress(name, bytes(frame(items)))
+        enough = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=3_000_000)
+        reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=most)
+
+        assert list(enough) == items
+        assert outcome_of(reader) == (
+            items[: most // 100],
+            (Reason.INFLATED_TOO_LARGE, most, most // 100),
+        )
+
+    @pytest.mark.parametrize("on_error", ["raise", "skip"])
+    def test_a_bomb_is_refused_by_its_ratio(self, name: str, on_error: OnError) -> None:
+        head = bytes(frame([b"one"])) + reference.encode_head(64 * 2**20)
+        stream = self.bomb(name, 64 * 2**20, head)
+        reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=20, on_error=on_error)
+
+        records: list[bytes] = []
+        with pytest.raises(DataLossError, match="max_inflated_ratio") as caught:
+            records.extend(iter(reader))
+
+        assert records == [b"one"]
+        assert caught.value.reason is Reason.INFLATED_TOO_LARGE
+        assert caught.value.offset is not None
+        assert caught.value.offset <= 5 * 2**20
+
+    def test_a_ratio_does_not_count_for_little_content(self, name: str) -> None:
+        stream = compress(name, bytes(frame([bytes(2**19)])))
+
+        assert len(list(TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=1))) == 1
+
+    @pytest.mark.parametrize(
+        "limits", [{"max_inflated_bytes": 0}, {"max_inflated_ratio": 0}, {"max_inflated_ratio": -1}]
+    )
+    def test_a_limit_is_above_nothing(self, name: str, limits: dict[str, Any]) -> None:
+        with pytest.raises(InvalidArgumentError, match=next(iter(limits))):
+            TFRecordReader(io.BytesIO(b""), name, **limits)
 
     def test_a_long_stream_is_read_in_constant_memory(self, name: str) -> None:
         stream = compress(name, bytes(frame([bytes(1000)] * 50_000)))

@@ -44,6 +44,10 @@ MOST_SPANS = 10_000
 """How many spans of one file a report keeps; the others are only counted."""
 
 
+_NO_DAMAGE = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
+"""What is raised in any case: another compression than the one named, and a limit."""
+
+
 @dataclass(frozen=True, slots=True)
 class DamagedSpan:
     """Bytes of a file that were passed over, because what they hold is damaged.
@@ -249,7 +253,7 @@ class GoingOn:
                 self._pass_over(error)
 
     def _pass_over(self, error: DataLossError) -> None:
-        if error.reason is Reason.COMPRESSION:  # no damage: another compression than the one named
+        if error.reason in _NO_DAMAGE:
             raise error
         self._log.admit(error)
         stream = self._stream

@@ -44,6 +44,7 @@ class Reason(StrEnum):
     COMPRESSION = "not a stream of the expected compression"
     COMPRESSED_TRUNCATED = "compressed stream cut short"
     COMPRESSED_CORRUPT = "compressed stream corrupt"
+    INFLATED_TOO_LARGE = "inflated data larger than the limit"
     TRAILING_DATA = "data after the end of the compressed stream"
     MALFORMED = "not a message of the expected type"
     MISSING = "required feature is missing"

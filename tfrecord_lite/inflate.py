@@ -8,22 +8,28 @@
   TensorFlow ignores anything behind a zlib stream (rule C5).
 
 Both come after everything that could be inflated was handed over.
+
+A stream made to inflate without end takes time, not memory; :class:`InflationLimits` stop it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tfrecord_lite.compression import detect
-from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from tfrecord_lite.compression import Codec
 
-__all__ = ["Inflated", "RawInput"]
+__all__ = ["Inflated", "InflationLimits", "RawInput"]
 
 _PIECE_BYTES = 64 * 1024
 _MAGIC_BYTES = 4
+
+_RATIO_FROM_BYTES = 1024 * 1024
+"""Content from which on a ratio is looked at; less is no bomb, and may be very even."""
 
 
 class RawInput(Protocol):
@@ -38,6 +44,30 @@ class RawInput(Protocol):
         """Go back to the first byte."""
 
 
+@dataclass(frozen=True, slots=True)
+class InflationLimits:
+    """How much a compressed file may become.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a limit that is not above 0.
+    """
+
+    max_bytes: int | None = None
+    """Of content in all."""
+    max_ratio: float | None = None
+    """Bytes of content a byte of the file, of what was read of it, which is done 64 KB at a
+    time; looked at from a megabyte of content on."""
+
+    def __post_init__(self) -> None:
+        """Check the limits."""
+        for name, limit in (("bytes", self.max_bytes), ("ratio", self.max_ratio)):
+            if limit is not None and not limit > 0:
+                detail = f"max_inflated_{name} is {limit}, expected more than 0, or None"
+                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+
 class Inflated:
     """The content of a compressed stream, read piece by piece.
 
@@ -49,6 +79,8 @@ class Inflated:
         Their compression.
     source : str, optional
         Path or URL, for errors.
+    limits : InflationLimits, optional
+        How much may be inflated.
 
     Attributes
     ----------
@@ -63,10 +95,18 @@ class Inflated:
     a time, so that all there is before the damage comes out.
     """
 
-    def __init__(self, raw: RawInput, codec: Codec, source: str | None = None) -> None:
+    def __init__(
+        self,
+        raw: RawInput,
+        codec: Codec,
+        source: str | None = None,
+        limits: InflationLimits | None = None,
+    ) -> None:
         self._raw = raw
         self._codec = codec
         self._source = source
+        self._limits = limits
+        self._furthest = 0  # raw bytes read, whether or not they were read again
         self._offset = 0  # bytes given out
         self._error: DataLossError | None = None
         self._careful_from: int | None = None  # raw offset from which to go byte by byte
@@ -98,7 +138,8 @@ class Inflated:
         ------
         DataLossError
             ``COMPRESSION`` if the stream does not start as its codec says,
-            ``COMPRESSED_CORRUPT``, ``COMPRESSED_TRUNCATED``, ``TRAILING_DATA``.
+            ``COMPRESSED_CORRUPT``, ``COMPRESSED_TRUNCATED``, ``TRAILING_DATA``,
+            ``INFLATED_TOO_LARGE``.
             `offset` is the number of inflated bytes before the damage.
         """
         while True:
@@ -107,7 +148,7 @@ class Inflated:
             if not self._has_work():
                 return 0
             try:
-                data = self._decompressor.decompress(self._piece, len(view))
+                data = self._decompressor.decompress(self._piece, self._room(len(view)))
             except self._codec.errors() as error:
                 self._redo_or_fail(error)
                 continue
@@ -117,9 +158,33 @@ class Inflated:
             self._skip -= dropped
             if len(data) > dropped:
                 n_bytes = len(data) - dropped
+                self._check_limits(self._offset + n_bytes)
                 view[:n_bytes] = data[dropped:]
                 self._offset += n_bytes
                 return n_bytes
+
+    def _room(self, n_bytes: int) -> int:
+        """Return how much to inflate at once: up to the limit, and then the byte beyond it."""
+        if self._limits is None or self._limits.max_bytes is None or self._skip:
+            return n_bytes
+        return max(1, min(n_bytes, self._limits.max_bytes - self._offset))
+
+    def _check_limits(self, offset: int) -> None:
+        """Refuse content up to an offset that is beyond a limit, now and later."""
+        if self._limits is None:
+            return
+        most, ratio = self._limits.max_bytes, self._limits.max_ratio
+        if most is not None and offset > most:
+            detail = f"more than {most} bytes; pass max_inflated_bytes= to read more"
+        elif ratio is not None and offset > max(ratio * self._furthest, _RATIO_FROM_BYTES):
+            detail = (
+                f"{self._furthest} bytes of the file became {offset} or more, over {ratio:g} "
+                "times as many; pass max_inflated_ratio= to read more"
+            )
+        else:
+            return
+        self._error = self._loss(Reason.INFLATED_TOO_LARGE, detail)
+        raise self._error
 
     def _has_work(self) -> bool:
         """Get the next piece if one is needed; say whether the stream goes on."""
@@ -157,6 +222,7 @@ class Inflated:
                 return
             self._piece += more
             self._raw_offset += len(more)
+            self._furthest = max(self._furthest, self._raw_offset)
 
     def _redo_or_fail(self, error: Exception) -> None:
         """Start again, to go byte by byte where the error was; the second time, fail."""

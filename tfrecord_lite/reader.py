@@ -24,6 +24,7 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.inflate import InflationLimits
 from tfrecord_lite.options import TFRecordOptions, whole_number
 from tfrecord_lite.sources import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.stream import RecordStream
@@ -76,6 +77,13 @@ class TFRecordReader:
         when it was passed over, and stops the iteration if it raises.
     max_errors : int, optional
         Pass over so many damaged places, and raise the next one. None for any number.
+    max_inflated_bytes : int, optional
+        Refuse a compressed file that becomes larger, once it does. Memory does not depend on
+        how large it becomes.
+    max_inflated_ratio : float, optional
+        Refuse a compressed file that becomes so many times as large as what was read of it;
+        looked at from a megabyte of content on. Deflate reaches 1032, with bytes that are all
+        the same; what people store rarely gets beyond 50.
 
     Raises
     ------
@@ -83,7 +91,8 @@ class TFRecordReader:
         If a pattern matches nothing. A path without a pattern is opened, and
         found missing, when iteration reaches it.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression or `on_error`.
+        ``BAD_ARGUMENT`` for an unknown compression or `on_error`, and limits that are no
+        limits.
 
     Warns
     -----
@@ -127,6 +136,8 @@ class TFRecordReader:
         max_record_bytes: int = MAX_RECORD_BYTES,
         on_error: OnError = "raise",
         max_errors: int | None = None,
+        max_inflated_bytes: int | None = None,
+        max_inflated_ratio: float | None = None,
     ) -> None:
         if compression is not None:
             compression = TFRecordOptions.get_compression_type_string(compression)
@@ -137,6 +148,7 @@ class TFRecordReader:
         self._compression: str | None = compression
         self._verify = verify
         self._max_record_bytes = max_record_bytes
+        self._limits = InflationLimits(max_inflated_bytes, max_inflated_ratio)
         self._on_error, self._max_errors = checked(on_error, max_errors)
         self._log: DamageLog | None = None  # of the iteration begun last
         # Where file objects stand; an iteration begins there, and one that cannot seek only once.
@@ -362,6 +374,7 @@ class TFRecordReader:
                 self._compression,
                 verify=self._verify,
                 max_record_bytes=self._max_record_bytes,
+                limits=self._limits,
             )
             self._open_streams.add(stream)
             try:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.compression import Call
     from tfrecord_lite.infile import InputFile
+    from tfrecord_lite.inflate import InflationLimits
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.outfile import OutputFile
     from tfrecord_lite.sources import Source
@@ -88,6 +89,8 @@ class RecordStream:
         Check the CRC of every record's data.
     max_record_bytes : int
         Refuse larger records.
+    limits : InflationLimits, optional
+        How much a compressed file may become.
 
     Attributes
     ----------
@@ -112,13 +115,16 @@ class RecordStream:
         *,
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        limits: InflationLimits | None = None,
     ) -> None:
         self.name = name_of(source)
         self._file: InputFile = open_input(source)
         try:
             self.compression = _detect(self._file) if compression is None else compression
             codec = codec_named(self.compression)
-            self._content = self._file if codec is None else Inflated(self._file, codec, self.name)
+            self._content = (
+                self._file if codec is None else Inflated(self._file, codec, self.name, limits)
+            )
         except BaseException:
             self._file.close()
             raise
