@@ -180,7 +180,10 @@ def test_one_record_is_another(place: int) -> None:
 def test_a_record_may_change_behind_the_iterator() -> None:
     def rows() -> Iterator[dict[str, Any]]:
         step = np.zeros(2, np.float32)
-        same: dict[str, Any] = {"context": {"id": [0]}, "feature_lists": {"x": [step, step]}}
+        same: dict[str, Any] = {
+            "context": {"id": [0]},
+            "feature_lists": {"x": [step, step], "y": [step]},
+        }
         for number in range(5):
             same["context"]["id"][0] = number
             step[:] = number

@@ -43,7 +43,10 @@ _MOST_FORMS = 8
 """Forms that are collected at a time; each is a batch of its own in the end."""
 _LARGE_BYTES = 256 * 1024
 """A record with a list of more bytes is encoded by itself."""
-_FORMATS: dict[type, tuple[str, np.dtype[Any]]] = {int: ("q", np.dtype("<i8")), float: ("f", np.dtype("<f4"))}
+_FORMATS: dict[type, tuple[str, np.dtype[Any]]] = {
+    int: ("q", np.dtype("<i8")),
+    float: ("f", np.dtype("<f4")),
+}
 _BYTES = np.dtype(object)
 _dtype_of = attrgetter("dtype")
 
@@ -105,7 +108,7 @@ def _of_arrays(steps: list[npt.NDArray[Any]] | tuple[npt.NDArray[Any], ...]) -> 
         flat = np.concatenate(steps)
     except ValueError:  # arrays of several dimensions, or of none
         return None
-    if flat.ndim != 1 or not flat.size:
+    if flat.ndim != 1:
         return None
     return _Taken(flat.dtype, list(map(len, steps)), flat.tobytes(), len(steps), flat.nbytes)
 
