@@ -391,10 +391,13 @@ def import_tensorflow() -> Result:
 ENCODERS = ("encode_columns_ours", "encode_rows_ours", "encode_tensorflow")
 
 
-SEQUENCES = tuple(
-    f"sequence_{what}_{whose}"
-    for what in ("columns", "dicts", "encode")
-    for whose in ("ours", "tensorflow")
+SEQUENCES = (
+    *(
+        f"sequence_{what}_{whose}"
+        for what in ("columns", "dicts", "encode")
+        for whose in ("ours", "tensorflow")
+    ),
+    "sequence_encode_rows_ours",
 )
 
 

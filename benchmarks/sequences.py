@@ -34,7 +34,7 @@ _DICTS = 10_000
 _ENCODED = 5_000
 """Records of which dictionaries, and messages, are made: TensorFlow takes 200 us for each."""
 _BATCHES = (256, 1024, 4096)
-_BLOCKS = (None, 1024, 2048)
+_BLOCKS = (None, 1024, 2048, 4096)
 
 
 def columns(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
@@ -88,6 +88,8 @@ def encode(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
     contenders.append(
         Contender("encode_sequence_examples", ours, "1024", "TensorFlow", is_judged=True)
     )
+    rows: Request = {"what": "sequence_encode_rows_ours", "n_records": n_records}
+    contenders.append(Contender("the same, dictionaries", rows, "", "TensorFlow"))
     return take_turns("from columns", "sequences", contenders, rounds, _TARGETS["encode"])
 
 

@@ -186,18 +186,29 @@ def _powers(digit: int) -> npt.NDArray[np.uint32]:
 
     Each is an array [4, 256]: what a byte at each place of a CRC becomes.
     """
-    places = np.array([0, 8, 16, 24], np.uint32)
-    identity = np.arange(256, dtype=np.uint32) << places[:, None]
+    # A shift is linear, so what it makes of each bit says all. That is found for n shifts, then
+    # with a shift by n for the next n, and so on.
+    bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     if digit == 0:
-        by_one = _byte_table()[identity & np.uint32(0xFF)] ^ (identity >> np.uint32(8))
+        by_n = _all_bytes(_byte_table()[bits & np.uint32(0xFF)] ^ (bits >> np.uint32(8)))
     else:
         below = _powers(digit - 1)
-        by_one = _shift(below[1], below[255])
-    shifts = np.empty((256, _WORD_BYTES, 256), np.uint32)
-    shifts[0] = identity
-    for n in range(1, 256):
-        shifts[n] = _shift(by_one, shifts[n - 1])
-    return shifts
+        by_n = _shift(below[1], below[255])
+    shifts = bits[None]
+    while len(shifts) < 256:
+        shifts = np.concatenate([shifts, _shift(by_n, shifts)])
+        by_n = _shift(by_n, by_n)
+    return _all_bytes(shifts)
+
+
+def _all_bytes(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Return what each byte becomes, from what each bit does: [..., 32] to [..., 4, 256]."""
+    bits = bits.reshape(*bits.shape[:-1], _WORD_BYTES, 8)
+    found = np.zeros((*bits.shape[:-1], 256), np.uint32)
+    for place in range(8):
+        half = 1 << place
+        found[..., half : 2 * half] = found[..., :half] ^ bits[..., place, None]
+    return found
 
 
 @cache

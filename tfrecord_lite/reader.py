@@ -31,7 +31,7 @@ from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import Any, Self
 
@@ -261,7 +261,7 @@ class TFRecordReader:
 
         return self._decoded(SequenceExampleDecoder())
 
-    def _decoded(self, decode: Callable[[Block], list[_Row]]) -> Iterator[_Row]:
+    def _decoded(self, decode: Callable[[Block], Iterable[_Row]]) -> Iterator[_Row]:
         """Decode the records of all files many at a time."""
         for block in self.blocks():
             try:

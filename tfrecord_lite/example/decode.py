@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 AnyRow = TypeVar("AnyRow")
 
 __all__ = [
+    "Arrays",
     "ExampleDecoder",
     "by_halves",
     "by_runtime",
@@ -151,18 +152,41 @@ def _row_of(serialized: bytes) -> Row:
     return {name: values for name, (_, values) in found.items() if values is not None}
 
 
+class Arrays:
+    """The values of a feature, to be divided into an array a message.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+    lists : Lists
+    """
+
+    def __init__(self, data: npt.NDArray[np.uint8], lists: Lists) -> None:
+        flat: Any = lists.flat
+        if isinstance(flat, Extents):
+            flat = build.strings(data, flat, as_column=False)
+        count = lists.values.counts
+        self._splits: npt.NDArray[np.int64] | None = None
+        if isinstance(count, int):
+            flat = flat.reshape(lists.n_messages, count)
+        else:
+            self._splits = row_splits(count)
+        self._flat = flat
+        self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n_messages, 1)
+
+    def some(self, first: int, last: int) -> list[npt.NDArray[Any]]:
+        """Return those of a range of messages; short ones are views."""
+        if self._splits is None:
+            rows = list(self._flat[first:last])
+        else:
+            bounds = self._splits[first : last + 1].tolist()
+            rows = [self._flat[a:b] for a, b in pairwise(bounds)]
+        return [row.copy() for row in rows] if self._is_wide else rows
+
+
 def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
     """Divide the values of a feature into an array a message."""
-    flat: Any = lists.flat
-    if isinstance(flat, Extents):
-        flat = build.strings(data, flat, as_column=False)
-    count = lists.values.counts
-    if isinstance(count, int):
-        rows = list(flat.reshape(lists.n_messages, count))
-    else:
-        rows = [flat[a:b] for a, b in pairwise(row_splits(count).tolist())]
-    is_wide = flat.nbytes > _WIDE_BYTES * max(len(rows), 1)
-    return [row.copy() for row in rows] if is_wide else rows
+    return Arrays(data, lists).some(0, lists.n_messages)
 
 
 def decode_example(serialized: bytes | str) -> Row:

@@ -23,6 +23,7 @@ from tfrecord_lite.wire.parts import head
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy.typing as npt
     from typing_extensions import Buffer
 
     from tfrecord_lite.example.values import Outgoing
@@ -180,6 +181,15 @@ def _list(values: list[Any] | tuple[Any, ...]) -> bytes | None:
     return None
 
 
+def _array(values: npt.NDArray[Any]) -> bytes | None:
+    if values.ndim != 1 or not values.size:
+        return None
+    if values.dtype == np.float32:
+        data = values.astype("<f4", copy=False).tobytes()
+        return delimited(_FLOAT, delimited(_LIST_VALUE, data))
+    return _list(values.tolist()) if values.dtype.kind in "iuO" else None
+
+
 _ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
     bool: _integer,
     int: _integer,
@@ -188,6 +198,7 @@ _ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
     str: _text,
     list: _list,
     tuple: _list,
+    np.ndarray: _array,
 }
 
 

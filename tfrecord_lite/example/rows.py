@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
 
-__all__ = ["RowBuffer"]
+__all__ = ["ARRAYS", "LARGE_BYTES", "Plan", "RowBuffer", "UnplannedError"]
 
 _MOST_ROWS = 1024
 _MOST_BYTES = 2 * 1024 * 1024
@@ -50,7 +50,7 @@ _MOST_PLANS = 8
 """Forms that are collected at a time; each is a batch of its own in the end."""
 _MOST_FORMS = 256
 """Forms that are remembered."""
-_LARGE_BYTES = 16 * 1024
+LARGE_BYTES = 16 * 1024
 """A row with more bytes in strings or arrays is encoded by itself, with fewer copies."""
 _SHORT_LIST = 8
 """Lists up to here are part of the form; longer ones of numbers may have any length."""
@@ -60,11 +60,11 @@ _INTEGERS = frozenset(
 )
 _FLOATS = frozenset({float, np.float16, np.float32})
 _TEXTS = frozenset({bytes, str})
-_ARRAYS = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
+ARRAYS = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
 """The dtypes of which every value can be stored."""
 
 
-class _Unplanned(Exception):  # noqa: N818 - never leaves this module
+class UnplannedError(Exception):
     """A row whose form has no plan."""
 
 
@@ -83,13 +83,13 @@ def _packer(value: Any) -> tuple[Callable[[Any], bytes], np.dtype[Any]]:
 
     It raises TypeError for a value of another type than the one it was made for.
     """
-    if type(value) is np.ndarray and value.dtype in _ARRAYS and value.ndim:
+    if type(value) is np.ndarray and value.dtype in ARRAYS and value.ndim:
         return _array_packer(value.dtype), value.dtype
     kinds = set(map(type, value)) if type(value) in (list, tuple) else set()
     for kind, letter, name in ((int, "q", "<i8"), (float, "f", "<f4")):
         if kinds == {kind}:
             return _list_packer(kind, letter), np.dtype(name)
-    raise _Unplanned
+    raise UnplannedError
 
 
 def _array_packer(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
@@ -116,7 +116,7 @@ def _size(values: Any) -> int:
     return values.nbytes if type(values) is np.ndarray else 8 * len(values)
 
 
-class _Plan:
+class Plan:
     """How to take apart rows of one form, and what was taken of them.
 
     Parameters
@@ -127,7 +127,7 @@ class _Plan:
 
     Raises
     ------
-    _Unplanned
+    UnplannedError
         If there is a value that has to be looked at by itself.
     """
 
@@ -215,7 +215,7 @@ class _Plan:
                 strings = [s.encode() if type(s) is str else s for s in strings]
             if self._packers:
                 found = self._arrays_of(values)
-                if sum(map(_size, found)) > _LARGE_BYTES:  # before it is copied
+                if sum(map(_size, found)) > LARGE_BYTES:  # before it is copied
                     return 0
                 arrays = [pack(v) for pack, v in zip(self._packers, found, strict=True)]
                 n_bytes += sum(map(len, arrays))
@@ -223,7 +223,7 @@ class _Plan:
             return 0  # encoding it by itself says what is wrong
         if strings:
             n_bytes += sum(map(len, strings))
-        if n_bytes > _LARGE_BYTES:
+        if n_bytes > LARGE_BYTES:
             return 0
         self._packed.append(packed)
         self._strings += strings
@@ -289,9 +289,9 @@ class RowBuffer:
         self._n_bytes = 0
         self._records: list[bytes] = []
         self._record_order: list[int] = []
-        self._forms: dict[Any, _Plan | bool] = {}
-        self._active: list[_Plan] = []
-        self._last: _Plan | None = None
+        self._forms: dict[Any, Plan | bool] = {}
+        self._active: list[Plan] = []
+        self._last: Plan | None = None
 
     def __len__(self) -> int:
         """Return the number of rows and records."""
@@ -334,14 +334,14 @@ class RowBuffer:
     def _add_alone(self, row: Mapping[str, Any]) -> list[Buffer] | None:
         """Encode a row by itself."""
         pieces = encode_features(FEATURES, row)
-        if not self._n and sum(map(len, pieces)) >= _LARGE_BYTES:  # type: ignore[arg-type]
+        if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:  # type: ignore[arg-type]
             return pieces
         self.add_record(b"".join(pieces))
         return None
 
     def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> list[Buffer] | None:
         """Take in a row of another form than the last one, or one to be encoded by itself."""
-        if any(type(value) is bytes and len(value) >= _LARGE_BYTES for value in values):
+        if any(type(value) is bytes and len(value) >= LARGE_BYTES for value in values):
             return self._add_alone(row)
         plan = self._plan_for(tuple(row), values)
         n_bytes = plan.take(values) if plan is not None else 0
@@ -355,7 +355,7 @@ class RowBuffer:
         self._n_bytes += n_bytes
         return None
 
-    def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> _Plan | None:
+    def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> Plan | None:
         """Return the plan of a row's form, if it has come before and can have one."""
         lists = [value for value in values if type(value) in (list, tuple)]
         lengths = tuple([min(len(value), _SHORT_LIST + 1) for value in lists])
@@ -371,10 +371,10 @@ class RowBuffer:
             try:
                 for key in keys:
                     encoded_key(key)
-                plan = self._forms[form] = _Plan(keys, values)
-            except (_Unplanned, TypeError, ValueError):
+                plan = self._forms[form] = Plan(keys, values)
+            except (UnplannedError, TypeError, ValueError):
                 plan = self._forms[form] = False
-        if not isinstance(plan, _Plan):
+        if not isinstance(plan, Plan):
             return None
         has_room = plan.order or len(self._active) < _MOST_PLANS
         return plan if has_room else None

@@ -11,6 +11,7 @@ a single message by the protobuf runtime.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.batch import FEW
 from tfrecord_lite.example.blame import first_wrong
-from tfrecord_lite.example.decode import ExampleDecoder, by_halves, by_runtime, split
+from tfrecord_lite.example.decode import Arrays, ExampleDecoder, by_halves, by_runtime, split
 from tfrecord_lite.example.discover import Keys
 from tfrecord_lite.example.reading import as_block, as_bytes
 from tfrecord_lite.example.sequences import SequenceBatch
@@ -26,9 +27,12 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.ragged import row_splits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from tfrecord_lite.example.batch import Memory
+    from tfrecord_lite.example.decode import Row
     from tfrecord_lite.example.reading import Serialized
     from tfrecord_lite.wire.keys import KeyTable
 
@@ -38,6 +42,10 @@ __all__ = [
     "decode_sequence_example",
     "decode_sequence_examples",
 ]
+
+
+_ROWS_AT_ONCE = 16
+"""So many dictionaries are made in one go."""
 
 
 class SequenceRow(TypedDict):
@@ -59,13 +67,14 @@ class SequenceExampleDecoder:
         self._context = ExampleDecoder()
         self._keys = Keys()
 
-    def __call__(self, block: Block) -> list[SequenceRow]:
+    def __call__(self, block: Block) -> Iterator[SequenceRow]:
         """Decode the messages of a block.
 
         Returns
         -------
-        list of dict
-            As :func:`decode_sequence_examples`.
+        iterator of dict
+            As :func:`decode_sequence_examples` returns. All messages have been read by now;
+            what is left is to make the dictionaries, a few at a time.
 
         Raises
         ------
@@ -73,10 +82,13 @@ class SequenceExampleDecoder:
             ``MALFORMED``, about the first message that is.
         """
         rows = by_runtime(_row_of, block) if len(block) <= FEW else None
-        return first_wrong(block, None, self.rows) if rows is None else rows
+        if rows is not None:
+            return iter(rows)
+        parts = first_wrong(block, None, self._read)
+        return chain.from_iterable(chain.from_iterable(map(_Part.rows, parts)))
 
-    def rows(self, block: Block) -> list[SequenceRow]:
-        """Decode a batch, in parts if it has too many keys for one table.
+    def _read(self, block: Block) -> list[_Part]:
+        """Read a batch, in parts if it has too many keys for one table.
 
         Raises
         ------
@@ -90,38 +102,72 @@ class SequenceExampleDecoder:
 
         batch = self._keys.read(len(block), read)
         if batch is None:
-            return by_halves(self.rows, block)
+            return by_halves(self._read, block)
         contexts = self._context.rows(
             Block(block.data, block.offsets, batch.context_stops - block.offsets)
         )
-        rows: list[SequenceRow] = [
-            {"context": context, "feature_lists": {}} for context in contexts
-        ]
-        for number, key in enumerate(self._keys.table.keys):
-            _add_list(rows, batch, number, key.decode())
-        return rows
+        keys = enumerate(self._keys.table.keys)
+        return [_Part(contexts, [_Steps(batch, number, key.decode()) for number, key in keys])]
 
 
-def _add_list(rows: list[SequenceRow], batch: SequenceBatch, number: int, name: str) -> None:
-    """Give each row the steps of one feature list, if it has it."""
-    kinds = batch.kinds(number)
-    present = np.unique(kinds)
-    wanted = [Kind(int(kind)) for kind in present if kind] or [Kind.FLOAT]
-    lists = batch.lists(number, wanted[0])
-    steps = split(batch.data, lists.steps)
-    for kind in wanted[1:]:
-        others = split(batch.data, batch.lists(number, kind).steps)
-        for i in np.flatnonzero(kinds == kind).tolist():
-            steps[i] = others[i]
-    splits = row_splits(lists.n_steps).tolist()
-    has_list = lists.is_present
-    everyone = range(len(rows)) if has_list.all() else np.flatnonzero(has_list).tolist()
-    for i in everyone:
-        rows[i]["feature_lists"][name] = steps[splits[i] : splits[i + 1]]
-    if present.size > 1 and present[0] == 0:
-        kinds = lists.steps.kind
-        for i in everyone:
-            _match_empty(rows[i]["feature_lists"][name], kinds[splits[i] : splits[i + 1]])
+class _Part:
+    """Messages that were read together, with the same lists or some of them."""
+
+    def __init__(self, contexts: list[Row], lists: list[_Steps]) -> None:
+        self._contexts = contexts
+        self._lists = lists
+
+    def rows(self) -> Iterator[list[SequenceRow]]:
+        """Make the dictionaries, a few at a time.
+
+        Of the arrays that are made so, most are let go soon after: the next ones take their
+        memory while it is still in the cache.
+        """
+        n_rows = len(self._contexts)
+        for first in range(0, n_rows, _ROWS_AT_ONCE):
+            last = min(first + _ROWS_AT_ONCE, n_rows)
+            rows: list[SequenceRow] = [
+                {"context": context, "feature_lists": {}} for context in self._contexts[first:last]
+            ]
+            for steps in self._lists:
+                steps.add_to(rows, first)
+            yield rows
+
+
+class _Steps:
+    """The steps of one feature list in all messages of a batch."""
+
+    def __init__(self, batch: SequenceBatch, number: int, name: str) -> None:
+        self._name = name
+        kinds = batch.kinds(number)
+        present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
+        wanted = [Kind(kind) for kind in present if kind] or [Kind.FLOAT]
+        lists = batch.lists(number, wanted[0])
+        self._splits = row_splits(lists.n_steps).tolist()
+        self._is_present = None if lists.is_present.all() else lists.is_present.tolist()
+        arrays = Arrays(batch.data, lists.steps)
+        self._some = arrays.some
+        if len(wanted) > 1:
+            steps = arrays.some(0, lists.steps.n_messages)
+            for kind in wanted[1:]:
+                others = split(batch.data, batch.lists(number, kind).steps)
+                for i in np.flatnonzero(kinds == kind).tolist():
+                    steps[i] = others[i]
+            self._some = lambda first, last: steps[first:last]
+        has_empty = len(present) > 1 and present[0] == 0
+        self._kinds = lists.steps.kind if has_empty else None
+
+    def add_to(self, rows: list[SequenceRow], first: int) -> None:
+        """Give rows, the first of which has a number, the list, if they have it."""
+        splits = self._splits[first : first + len(rows) + 1]
+        steps = self._some(splits[0], splits[-1])
+        for i, row in enumerate(rows):
+            if self._is_present is None or self._is_present[first + i]:
+                own = slice(splits[i] - splits[0], splits[i + 1] - splits[0])
+                row["feature_lists"][self._name] = steps[own]
+                if self._kinds is not None:
+                    kinds = self._kinds[splits[i] : splits[i + 1]]
+                    _match_empty(row["feature_lists"][self._name], kinds)
 
 
 def _match_empty(steps: list[npt.NDArray[Any]], kinds: npt.NDArray[np.uint8]) -> None:
@@ -183,7 +229,7 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     {'context': {}, 'feature_lists': {'my_ints': [array([5, 6]), array([7, 8, 9])]}}
     """
     record = as_bytes(serialized)
-    rows = by_runtime(_row_of, [record]) or SequenceExampleDecoder()(as_block([record]))
+    rows = by_runtime(_row_of, [record]) or list(SequenceExampleDecoder()(as_block([record])))
     return rows[0]
 
 
@@ -205,4 +251,4 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     InvalidArgumentError
         ``MALFORMED``, about the first message that is.
     """
-    return SequenceExampleDecoder()(as_block(serialized))
+    return list(SequenceExampleDecoder()(as_block(serialized)))

@@ -27,7 +27,8 @@ from tfrecord_lite.example.encode import FEATURES, entry_levels, feature_parts
 from tfrecord_lite.example.row import encoded_key
 from tfrecord_lite.example.runs import refuse, unmasked
 from tfrecord_lite.example.sequence import encode_sequence_example
-from tfrecord_lite.example.values import outgoing
+from tfrecord_lite.example.sequence_rows import SequenceRows
+from tfrecord_lite.example.values import Outgoing, outgoing
 from tfrecord_lite.wire.emit import emit_fields, emit_run
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.parts import Part, compact
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
-
-    from tfrecord_lite.example.values import Outgoing
 
 __all__ = ["encode_sequence_examples"]
 
@@ -105,17 +104,26 @@ def encode_sequence_examples(
     if context is not None and not isinstance(context, Mapping):
         if feature_lists is not None or lengths is not None:
             raise TypeError("feature_lists go with columns; records bring theirs along")
-        return Block.from_records([_encoded(i, row) for i, row in enumerate(context)])
+        return _encode_rows(context)
     features = {
         key: outgoing(key, column) for key, column in (context or {}).items() if column is not None
     }
     lists = _lists(feature_lists or {}, lengths or {})
     n_records = _n_records([*features.items(), *lists.items()])
+    return _encode_columns(
+        None if context is None else features, None if feature_lists is None else lists, n_records
+    )
+
+
+def _encode_columns(
+    features: Mapping[str, Outgoing] | None, lists: Mapping[str, _Steps] | None, n_records: int
+) -> Block:
+    """Encode columns; None if the messages are not to have that part at all."""
     fields = []
-    if context is not None:
+    if features is not None:
         parts = [feature_parts(entry_levels(raw), features[key]) for raw, key in _sorted(features)]
         fields.append((FEATURES, list(chain.from_iterable(parts))))
-    if feature_lists is not None:
+    if lists is not None:
         entries = [_list_part(raw, key, lists[key]) for raw, key in _sorted(lists)]
         fields.append((_FEATURE_LISTS, entries))
     try:
@@ -123,6 +131,31 @@ def encode_sequence_examples(
     except WireError as error:
         reason, index = Reason.RECORD_TOO_LARGE, error.message
         raise InvalidArgumentError(reason, None, None, index, None, error.detail) from None
+
+
+def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
+    """Encode dictionaries: those of one form as columns, any other by itself."""
+    blocks = []
+    waiting = SequenceRows()
+    for index, row in enumerate(rows):
+        if not waiting.add(row):
+            waiting.add_message(_encoded(index, row))
+        if waiting.is_full:
+            blocks.append(_encode_waiting(waiting))
+            waiting = SequenceRows()
+    return Block.concat([*blocks, _encode_waiting(waiting)])
+
+
+def _encode_waiting(waiting: SequenceRows) -> Block:
+    """Encode what has been collected."""
+    blocks = []
+    for form in waiting.forms():
+        context, lists = form.columns()
+        steps = None if lists is None else {key: _Steps(*found) for key, found in lists.items()}
+        blocks.append(_encode_columns(context, steps, len(form.order)))
+    if len(blocks) == 1 and len(blocks[0]) == len(waiting):
+        return blocks[0]
+    return Block.from_records(waiting.in_order([block.views() for block in blocks]))
 
 
 def _encoded(index: int, row: Mapping[str, Any]) -> bytes:
@@ -144,7 +177,7 @@ class _Steps:
     """One feature list of N records."""
 
     column: Any
-    """The values of all steps, with a leading dimension of steps."""
+    """The values of all steps, with a leading dimension of steps; or these as Outgoing."""
     counts: npt.NDArray[np.int64]
     """Steps of each record; shape (n_records,)."""
     present: npt.NDArray[np.bool_] | None = None
@@ -263,7 +296,8 @@ def _are_alike(arrays: list[np.ndarray[Any, Any]]) -> bool:
 def _list_part(raw: bytes, key: str, steps: _Steps) -> Part:
     """Return a feature list as a part of the messages."""
     try:
-        out = outgoing(key, steps.column)
+        is_known = isinstance(steps.column, Outgoing)
+        out = steps.column if is_known else outgoing(key, steps.column)
     except InvalidArgumentError as error:
         raise _in_record(error, steps.counts) from None
     if out.present is not None:

@@ -25,7 +25,7 @@ from tfrecord_lite.example.reading import (
 )
 from tfrecord_lite.example.sequence_build import StepColumn
 from tfrecord_lite.example.sequences import SequenceBatch
-from tfrecord_lite.schema import Dense, Padded, Ragged, keys_to_read, prepare_sequence
+from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, keys_to_read, prepare_sequence
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
@@ -175,10 +175,16 @@ class SequenceExampleParser:
                 columns[key] = self._column(batch, key)
             return columns[key]
 
+        def build_one(feature: Prepared) -> Result:
+            if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and not single:
+                found = batch.padded_floats(self._numbers[feature.key], feature.size)
+                if found is not None:
+                    values, lengths[feature.key] = found
+                    return values.reshape(*values.shape[:2], *feature.shape)
+            return _build(feature, column, lengths, single=single)
+
         try:
-            lists = build_all(
-                self._lists, lambda feature: _build(feature, column, lengths, single=single)
-            )
+            lists = build_all(self._lists, build_one)
         except Misfit as misfit:
             misfits.append(misfit)
         if misfits:

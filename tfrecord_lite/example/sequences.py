@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.cells import Flat
     from tfrecord_lite.example.entries import Located
     from tfrecord_lite.example.few import FewSequences
-    from tfrecord_lite.example.steps import PlainSteps
+    from tfrecord_lite.example.plain_steps import PlainSteps
     from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
 
@@ -148,6 +148,13 @@ class AnySequences:
             values = merge(kind, int(n_steps.sum()), list(zip(places, found, strict=True)))
         steps = Lists(int(n_steps.sum()), self.kinds(number), values)
         return StepLists(self._is_present[cells], n_steps, steps)
+
+    def even_floats(self, number: int, n_values: int) -> PlainSteps | None:
+        """Return a list, not read yet, if each message has it, its steps of so many floats."""
+        plain = self._plain.get(number)
+        if plain is None or plain.is_plain.size != self.n_messages:
+            return None
+        return plain if plain.are_floats(n_values) else None
 
     def n_steps(self, number: int) -> int:
         """Return how many steps a list has in all messages together."""
@@ -260,6 +267,32 @@ class SequenceBatch:
         sizes = [group.n_steps(number) for _, group in self._groups]
         return _one_or_all([group.kinds(number) for _, group in self._groups], sizes)
 
+    def padded_floats(
+        self, number: int, n_values: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]] | None:
+        """Return the steps of a list in a row a message, zeros behind them.
+
+        Only if each message has the list, and all steps are so many floats, stored alike.
+
+        Returns
+        -------
+        values : float32, shape (n_messages, longest, n_values)
+        n_steps : int64, shape (n_messages,)
+        """
+        parts = []
+        for first, group in self._groups:
+            part = group.even_floats(number, n_values) if isinstance(group, AnySequences) else None
+            if part is None:
+                return None
+            parts.append((first, part))
+        if not parts:
+            return None
+        n_steps = np.concatenate([part.counts for _, part in parts])
+        out = np.empty((self.n_messages, int(n_steps.max(initial=0)), n_values), np.float32)
+        for first, part in parts:
+            part.pad(self.data, out[first : first + part.counts.size])
+        return out, n_steps
+
     def lists(self, number: int, kind: Kind) -> StepLists:
         """Return a feature list of each message, with the values of steps of one kind.
 
@@ -329,7 +362,8 @@ def _bounds(lengths: npt.NDArray[np.int64], n_keys: int) -> npt.NDArray[np.int64
     most = max(_MOST_CELLS // max(n_keys, 1), 1)
     cuts.append(np.arange(most, lengths.size, most))
     cuts.append(np.array([lengths.size]))
-    return np.unique(np.concatenate(cuts)) if lengths.size else np.array([0, 0])
+    bounds = sorted(set(np.concatenate(cuts).tolist()))
+    return np.array(bounds if lengths.size else [0, 0])
 
 
 @contextmanager

@@ -20,89 +20,41 @@ Lists for which neither is right go step by step, in lockstep with each other.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.example.cells import Values
 from tfrecord_lite.example.entries import KIND_OF_TAG, errors_of, join
 from tfrecord_lite.example.layout import length_before, nested
+from tfrecord_lite.example.plain_steps import AnyPlaces, EvenPlaces, PlainSteps
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import LEN, Fields, tokenise
-from tfrecord_lite.wire.lanes import lanes, rows
+from tfrecord_lite.wire.lanes import lanes
 from tfrecord_lite.wire.ragged import gather, ranges, row_splits
-from tfrecord_lite.wire.repeated import Extents, repeated_len, varint_runs
+from tfrecord_lite.wire.repeated import repeated_len
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Iterator
 
     import numpy.typing as npt
 
-    _Found: TypeAlias = tuple[
-        npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64] | int
-    ]
-
-__all__ = ["PlainSteps", "find_plain", "find_steps"]
+__all__ = ["find_plain", "find_steps"]
 
 FEATURE = 1
 _LIST_DEPTH, _FEATURE_DEPTH = 3, 4
 
 _TAG = 0x0A
-# The head of a short step is linear in its number of bytes r.
 _HEAD_BYTES = 6
-_HEAD_KNOWN = np.uint64(0xFFFFFFFFFFFF)
-_HEAD_PER_BYTE = np.uint64(1 << 8 | 1 << 24 | 1 << 40)
-_HEAD = 0x0A - (2 << 24) + (0x0A << 32) - (4 << 40)
+"""Of the head of a short step."""
 _SHORTEST, _LONGEST = 4, 0x7F
 _SEARCHED = 40
 """Longer steps are not searched for: looking at every byte would cost more than walking."""
+_AT_ONCE = 8 * 1024
+"""So many steps are looked at together, for the same reason."""
+_TYPICAL = 8
+"""Bytes of a step that is searched for, more or less."""
 _MOST_WRONG = 0.5
 """If a guess is wrong for more of the lists than this, another is made."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlainSteps:
-    """Steps of many lists that are one string, or one packed chunk, of one kind each."""
-
-    is_plain: npt.NDArray[np.bool_]
-    """Which of the lists have such steps, and no others; shape (n_lists,)."""
-    kind: Kind
-    """Of all steps."""
-    counts: npt.NDArray[np.int64]
-    """Steps of each of these lists; shape (is_plain.sum(),)."""
-    start: npt.NDArray[np.int64]
-    """Where the content of each step starts; shape (n_steps,)."""
-    length: npt.NDArray[np.int64] | int
-    """Bytes of it; a plain number if all have as many."""
-
-    def values(self, data: npt.NDArray[np.uint8], kind: Kind) -> Values:
-        """Read the values of all steps; none if they are of another kind.
-
-        Raises
-        ------
-        WireError
-            Its `message` is the number of the list.
-        """
-        if kind != self.kind:
-            none: Any = np.empty(0, np.int64)
-            is_bytes = kind is Kind.BYTES
-            return Values(0, Extents(none, none) if is_bytes else none.astype(kind.dtype))
-        if kind is Kind.FLOAT and isinstance(self.length, int):
-            if not self.length:
-                return Values(0, np.empty(0, np.float32))
-            found = rows(data, self.length)[self.start]
-            return Values(self.length // 4, found.view("<f4"))
-        lengths = np.broadcast_to(self.length, self.start.shape)
-        if kind is Kind.BYTES:
-            return Values(1, Extents(self.start, lengths))
-        if kind is Kind.FLOAT:
-            return Values(lengths >> 2, gather(data, self.start, lengths).view("<f4"))
-        with (
-            errors_of(np.flatnonzero(self.is_plain)),
-            errors_of(np.repeat(np.arange(self.counts.size), self.counts)),
-        ):
-            counts, numbers = varint_runs(data, self.start, lengths)
-        return Values(1 if (counts == 1).all() else counts, numbers)
 
 
 def find_plain(
@@ -132,16 +84,23 @@ def find_plain(
         return None
     is_plain = stops == starts
     some_starts, some_stops = starts[filled], stops[filled]
-    found: _Found | None = _even(data, some_starts, some_stops, first)
-    if found is None and first.size <= _SEARCHED:
-        found = _searched(data, some_starts, some_stops, first.kind)
-    if found is None:
-        return None
-    is_right, start, length = found
-    is_plain[filled] = is_right > 0
     counts = np.zeros(starts.size, np.int64)
-    counts[filled] = is_right
-    return PlainSteps(is_plain, first.kind, counts[is_plain], start, length)
+    where: EvenPlaces | AnyPlaces
+    even = _even(data, some_starts, some_stops, first)
+    if even is not None:
+        is_plain[filled] = even > 0
+        counts[filled] = even
+        where = EvenPlaces(starts[is_plain] + len(first.head), first.size, first.length)
+    else:
+        searched = None
+        if first.size <= _SEARCHED:
+            searched = _searched(data, some_starts, some_stops, first.kind)
+        if searched is None:
+            return None
+        found, where = searched
+        is_plain[filled] = found > 0
+        counts[filled] = found
+    return PlainSteps(is_plain, first.kind, counts[is_plain], where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,42 +140,46 @@ def _even(
     starts: npt.NDArray[np.int64],
     stops: npt.NDArray[np.int64],
     first: _Step,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int] | None:
-    """Find steps that are all as the first; None if sizes tell that not all lists are so.
+) -> npt.NDArray[np.int64] | None:
+    """Count steps that are all as the first; None if sizes tell that not all lists are so.
 
     Returns
     -------
-    counts : int64, shape (n_lists,)
+    int64, shape (n_lists,)
         Steps of each list; 0 where the guess is wrong.
-    start : int64, shape (n_steps,)
-        Where the content of each step of the others starts.
-    length : int
-        Of that.
     """
     length = stops - starts
-    if (length % first.size).any():
-        return None
     counts = length // first.size
-    at = ranges(starts, counts, first.size)
+    if (counts * first.size != length).any():
+        return None
+    wrong = np.zeros(starts.size, np.bool_)
     words = lanes(data)
-    differs = np.zeros(at.size, np.bool_)
-    for place in range(0, len(first.head), 8):
-        part = first.head[place : place + 8]
-        unused = np.uint64(64 - 8 * len(part))
-        loaded = words[at + place] if place else words[at]
-        loaded ^= np.uint64(int.from_bytes(part, "little"))
-        loaded <<= unused
-        differs |= loaded != 0
-    if differs.any():
-        which = np.repeat(np.arange(starts.size), counts)
-        is_bad = np.zeros(starts.size, np.bool_)
-        is_bad[which[differs]] = True
-        if is_bad.mean() > _MOST_WRONG:
-            return None
-        at = at[~is_bad[which]]
-        counts[is_bad] = 0
-    at += len(first.head)
-    return counts, at, first.length
+    for some in _slices(counts):
+        at = ranges(starts[some], counts[some], first.size)
+        differs = np.zeros(at.size, np.bool_)
+        for place in range(0, len(first.head), 8):
+            part = first.head[place : place + 8]
+            unused = np.uint64(64 - 8 * len(part))
+            loaded = words[at + place] if place else words[at]
+            loaded ^= np.uint64(int.from_bytes(part, "little"))
+            loaded <<= unused
+            differs |= loaded != 0
+        if differs.any():
+            wrong[some][np.repeat(np.arange(counts[some].size), counts[some])[differs]] = True
+    if wrong.mean() > _MOST_WRONG:
+        return None
+    return np.where(wrong, 0, counts)
+
+
+def _slices(counts: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Divide lists so that about :data:`_AT_ONCE` steps, or one list, are in each slice."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < counts.size:
+        done = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), begin + 1)
+        yield slice(begin, end)
+        begin = end
 
 
 def _searched(
@@ -224,42 +187,58 @@ def _searched(
     starts: npt.NDArray[np.int64],
     stops: npt.NDArray[np.int64],
     kind: Kind,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
-    """Find short steps of one kind by what their heads look like; as :func:`_even`."""
+) -> tuple[npt.NDArray[np.int64], AnyPlaces] | None:
+    """Find short steps of one kind by what their heads look like.
+
+    Returns
+    -------
+    counts : int64, shape (n_lists,)
+        Steps of each list; 0 where the guess is wrong.
+    where : AnyPlaces
+        The steps of the others. None instead if there are no others.
+    """
+    parts = [
+        _search(data, starts[some], stops[some], kind)
+        for some in _slices((stops - starts) // _TYPICAL)
+    ]
+    counts, start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return (counts, AnyPlaces(start, length)) if start.size else None
+
+
+def _search(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    kind: Kind,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Search some of the lists: steps of each, and start and length of the content of each step."""
     splits = row_splits(stops - starts)
     joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
-    # Three bytes of a head do not vary; comparing bytes that lie side by side costs little.
+    # Comparing bytes that lie side by side costs little, so all of a head is.
+    room = joined[1:]
     looks = joined[:-8] == _TAG
     looks &= joined[2:-6] == kind << 3 | LEN
     looks &= joined[4:-4] == _TAG
+    looks &= room[:-7] - joined[3:-5] == np.uint8(2)
+    looks &= room[:-7] - joined[5:-3] == np.uint8(4)
     place = np.flatnonzero(looks)
-    if not place.size:
-        return None
-    head = lanes(joined)[place]
-    room = head >> np.uint64(8)
-    room &= np.uint64(0xFF)
-    head -= room * _HEAD_PER_BYTE + np.uint64((_HEAD + ((kind << 3 | LEN) << 16)) % 2**64)
-    room -= np.uint64(_SHORTEST)
-    size = room.view(np.int64)  # of the content; very large for a room that is too small
-    is_broken = head & _HEAD_KNOWN != 0
-    is_broken |= room > np.uint64(_LONGEST - _SHORTEST)
     bounds = np.searchsorted(place, splits)
     counts = np.diff(bounds)
     some = counts > 0
-    following = np.empty_like(place)
-    following[:-1] = place[1:]
-    following[bounds[1:][some] - 1] = splits[1:][some]
-    following -= place
-    following -= size
-    is_broken |= following != _HEAD_BYTES
+    size = np.empty_like(place)  # of the content: up to the next head, or the end of the list
+    size[:-1] = place[1:]
+    size[bounds[1:][some] - 1] = splits[1:][some]
+    size -= place
+    size -= _HEAD_BYTES
+    rooms = room[place]
+    is_broken = size != rooms - np.uint8(_SHORTEST)
+    is_broken |= rooms - np.uint8(_SHORTEST) > _LONGEST - _SHORTEST
     if kind is Kind.FLOAT:
         is_broken |= size & 3 != 0
     is_bad = np.append(place, -1)[bounds[:-1]] != splits[:-1]  # starts with something else
     if is_broken.any() or is_bad.any():
         which = np.repeat(np.arange(starts.size), counts)
         is_bad[which[is_broken]] = True
-        if is_bad.all():
-            return None
         is_good = ~is_bad[which]
         place, size = place[is_good], size[is_good]
         counts[is_bad] = 0

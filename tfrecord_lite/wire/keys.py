@@ -63,12 +63,13 @@ class KeyTable:
             prints = self._seed(lengths)
             for column in words.T:
                 prints = self._fold(prints, column)
-            if np.unique(prints).size == prints.size:
+            order = np.argsort(prints)
+            ascending = prints[order]
+            if (ascending[1:] > ascending[:-1]).all():
                 break
             self._multiplier += np.uint64(2)  # two keys with one fingerprint: take another fold
         # All of the short keys, by their fingerprints.
-        order = np.argsort(prints)
-        self._prints, self._words, self._lengths = prints[order], words[order], lengths[order]
+        self._prints, self._words, self._lengths = ascending, words[order], lengths[order]
         self._numbers = np.array(short, np.int64)[order]
 
     def _seed(self, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:

@@ -18,9 +18,10 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["lanes", "rows"]
+__all__ = ["lanes", "rows", "short_lanes"]
 
 LANE_BYTES = 8
+SHORT_LANE_BYTES = 4
 
 
 def lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
@@ -37,6 +38,22 @@ def lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
         A view.
     """
     return np.ndarray((data.size - LANE_BYTES + 1,), "<u8", data, strides=(1,))
+
+
+def short_lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+    """View a buffer as little-endian 32-bit words, one starting at every byte.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        Contiguous; at least 4 bytes.
+
+    Returns
+    -------
+    uint32, shape (n_bytes - 3,)
+        A view.
+    """
+    return np.ndarray((data.size - SHORT_LANE_BYTES + 1,), "<u4", data, strides=(1,))
 
 
 def rows(data: npt.NDArray[np.uint8], n_bytes: int) -> npt.NDArray[Any]:

@@ -18,15 +18,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.wire.fields import I32, LEN, VARINT, Fields, WireError, tokenise
-from tfrecord_lite.wire.lanes import lanes
+from tfrecord_lite.wire.lanes import lanes, short_lanes
 from tfrecord_lite.wire.ragged import gather, row_splits
-from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, decode_run, read_varints
+from tfrecord_lite.wire.varint import (
+    MAX_VARINT_BYTES,
+    SHORT_BYTES,
+    decode_run,
+    read_short,
+    read_varints,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["Extents", "repeated_fixed32", "repeated_len", "repeated_varint", "varint_runs"]
 _GROUP_BYTES = 64 * 1024
+_GROUP_VALUES = 8 * 1024
+"""Values that are decoded in one go; what lies between them and the result stays in the cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,10 +143,9 @@ def varint_runs(
         For a run that ends inside a value, or holds one of more than 10 bytes; its
         `message` is the number of the run.
     """
-    if 0 < int(lengths.max(initial=0)) <= MAX_VARINT_BYTES and int(lengths.min()) > 0:
-        numbers, sizes = read_varints(lanes(data), starts)  # perhaps one each
-        if (sizes == lengths).all():
-            return np.ones(starts.size, np.int64), numbers.view(np.int64)
+    single = _one_each(data, starts, lengths)
+    if single is not None:
+        return np.ones(starts.size, np.int64), single
     counts = np.empty(starts.size, np.int64)
     # Room for one value a byte; what is not needed of it is never touched, and given back.
     values = np.empty(int(lengths.sum()), np.int64)
@@ -157,6 +164,30 @@ def varint_runs(
     return counts, values
 
 
+def _one_each(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64] | None:
+    """Decode runs of one varint each; None if not all are that."""
+    longest = int(lengths.max(initial=0))
+    if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
+        return None
+    values = np.empty(starts.size, np.int64)
+    words, short = lanes(data), short_lanes(data)
+    for first in range(0, starts.size, _GROUP_VALUES):
+        some = slice(first, first + _GROUP_VALUES)
+        if longest <= SHORT_BYTES:
+            found = read_short(short[starts[some]], lengths[some].astype(np.uint32))
+            if found is None:
+                return None
+            values[some] = found
+            continue
+        numbers, sizes = read_varints(words, starts[some])
+        if (sizes != lengths[some]).any():
+            return None
+        values[some] = numbers.view(np.int64)
+    return values
+
+
 def _groups(lengths: npt.NDArray[np.int64]) -> list[int]:
     """Divide runs into groups that fit the cache; return the end of each group."""
     ends = np.cumsum(lengths)
@@ -164,7 +195,7 @@ def _groups(lengths: npt.NDArray[np.int64]) -> list[int]:
     if total <= _GROUP_BYTES:
         return [lengths.size]
     cuts = np.searchsorted(ends, np.arange(_GROUP_BYTES, total, _GROUP_BYTES))
-    return [*np.unique(cuts[cuts > 0]).tolist(), lengths.size]
+    return [*sorted(set(cuts.tolist()) - {0}), lengths.size]
 
 
 def _decode_runs(

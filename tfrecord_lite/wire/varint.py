@@ -33,9 +33,21 @@ if TYPE_CHECKING:
 
 Words = TypeVar("Words", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint32]")
 
-__all__ = ["MAX_VARINT_BYTES", "TOO_LONG", "decode_run", "decode_words", "read_varints", "squeeze"]
+__all__ = [
+    "MAX_VARINT_BYTES",
+    "SHORT_BYTES",
+    "TOO_LONG",
+    "decode_run",
+    "decode_words",
+    "read_short",
+    "read_varints",
+    "squeeze",
+]
 
 MAX_VARINT_BYTES = 10
+
+SHORT_BYTES = 4
+"""Bytes of the varints that :func:`read_short` decodes."""
 
 TOO_LONG = MAX_VARINT_BYTES + 1
 """The size :func:`read_varints` gives for a varint that has not ended after 10 bytes."""
@@ -132,6 +144,34 @@ def decode_words(
         sizes[long] = np.where(ninth, 9, np.where(tenth, 10, TOO_LONG))
         values[long[ninth]] &= np.uint64(0x7FFFFFFFFFFFFFFF)
     return values, sizes
+
+
+def read_short(
+    words: npt.NDArray[np.uint32], sizes: npt.NDArray[np.uint32]
+) -> npt.NDArray[np.uint32] | None:
+    """Decode the varint of known size that each of many 32-bit words starts with.
+
+    Parameters
+    ----------
+    words : uint32, shape (n,)
+        Four bytes from the start of each varint. Overwritten.
+    sizes : uint32, shape (n,)
+        Bytes of each, from 1 to 4. Overwritten.
+
+    Returns
+    -------
+    uint32, shape (n,), or None
+        The values; None if there is anything else than one varint in these bytes.
+    """
+    sizes <<= np.uint32(3)
+    unused = np.subtract(np.uint32(32), sizes, out=sizes)
+    words <<= unused
+    words >>= unused
+    continued = np.uint32(0x00808080) >> unused  # the top bits of all bytes but the last
+    if (words & np.uint32(0x80808080) != continued).any():
+        return None
+    words &= np.uint32(0x7F7F7F7F)
+    return squeeze(words, SHORT_BYTES)
 
 
 def decode_run(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
