@@ -186,10 +186,14 @@ def as_block(serialized: Serialized) -> Block:
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an array of another rank than 1 (rule E1).
     TypeError
-        For messages that are neither bytes nor str.
+        For one message instead of a sequence of them, which would be taken for one of
+        numbers or letters; for messages that are neither bytes nor str.
     """
     if isinstance(serialized, Block):
         return serialized
+    if isinstance(serialized, (bytes, str, bytearray, memoryview)):
+        found = type(serialized).__name__
+        raise TypeError(f"expected a sequence of messages, got {found}; put one into a list")
     if isinstance(serialized, np.ndarray) and serialized.ndim != 1:
         detail = f"expected a vector of messages, got the shape {list(serialized.shape)}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)

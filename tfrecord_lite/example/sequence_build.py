@@ -94,12 +94,14 @@ def padded(
         return flat.reshape(shape), n_steps
     place = ranges(np.arange(n_messages) * longest, n_steps)
     if flat.dtype == object:
-        strings = np.full((n_messages * longest, feature.size), feature.padding, object)
+        with build.room_for(n_steps, feature):
+            strings = np.full((n_messages * longest, feature.size), feature.padding, object)
         strings[place] = flat.reshape(-1, feature.size)
         return strings.reshape(shape), n_steps
     # Steps are copied as wholes. Memory that is fresh is 0 already.
     step = np.dtype((np.void, feature.size * flat.itemsize))
-    out = np.zeros(n_messages * longest * feature.size, flat.dtype)
+    with build.room_for(n_steps, feature):
+        out = np.zeros(n_messages * longest * feature.size, flat.dtype)
     out.view(step)[place] = np.ascontiguousarray(flat).reshape(-1).view(step)
     return out.reshape(shape), n_steps
 

@@ -204,5 +204,7 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     ------
     InvalidArgumentError
         ``MALFORMED``, about the first message that is.
+    TypeError
+        For one message instead of a sequence of them, and for messages that are no bytes.
     """
     return SequenceExampleDecoder()(as_block(serialized))
