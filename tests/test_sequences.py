@@ -331,7 +331,9 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
     assert lengths == file.truth["steps"]
 
 
-@pytest.mark.parametrize("one", [b"", BATCH[1], "", "text", bytearray(BATCH[1]), memoryview(b"")])
+@pytest.mark.parametrize(
+    "one", [b"", BATCH[1], "", "text", bytearray(BATCH[1]), memoryview(b""), None, 5, {b"": 1}]
+)
 @pytest.mark.parametrize(
     "read",
     [
