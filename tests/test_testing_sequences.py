@@ -15,9 +15,11 @@ from tests.test_testing import some
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
+    InvalidArgumentError,
     RaggedFeature,
     SequenceExample,
     SequenceExampleParser,
+    SparseFeature,
     SparseTensor,
     VarLenFeature,
     parse_sequence_example,
@@ -264,3 +266,24 @@ def test_steps_without_values_may_have_no_kind() -> None:
 
     some(one, lambda message: kinds(message) == {None})
     some(one, lambda message: kinds(message) == {"int64_list"})
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        ({"a": FixedLenSequenceFeature([], "int64")}, None),
+        (None, {"a": FixedLenFeature([], "int64")}),
+        (None, {"a": SparseFeature("i", "v", "int64", 3)}),
+        (None, None),
+    ],
+)
+@given(data=st.data())
+def test_features_that_no_parser_takes_are_refused(specs: Any, data: st.DataObject) -> None:
+    with pytest.raises(InvalidArgumentError):
+        data.draw(testing.sequence_examples_for(*specs))
+
+
+@given(st.data())
+def test_examples_are_not_drawn_for_features_that_no_parser_takes(data: st.DataObject) -> None:
+    with pytest.raises(InvalidArgumentError):
+        data.draw(testing.examples_for({"a": FixedLenSequenceFeature([], "int64")}))

@@ -25,6 +25,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
     kind_of,
+    prepare,
 )
 from tfrecord_lite.testing.messages import float32s, int64s, keys
 
@@ -256,7 +257,13 @@ def examples_for(
     Returns
     -------
     Example
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError
+        For features that :class:`ExampleParser` does not take.
     """
+    prepare(features)
     example = Example()
     for name, spec in features.items():
         for key, (kind, found) in draw_lists(draw, name, spec, allow_nan=allow_nan).items():

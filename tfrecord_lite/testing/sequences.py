@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from tfrecord_lite.messages import SequenceExample
-from tfrecord_lite.schema import FixedLenSequenceFeature, Kind, RaggedFeature, kind_of
+from tfrecord_lite.schema import (
+    FixedLenSequenceFeature,
+    Kind,
+    RaggedFeature,
+    kind_of,
+    prepare_sequence,
+)
 from tfrecord_lite.testing.features import (
     IN_CONTEXT,
     draw_lists,
@@ -88,10 +94,16 @@ def sequence_examples_for(
     Returns
     -------
     SequenceExample
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError
+        For features that :class:`SequenceExampleParser` does not take.
     """
+    prepare_sequence(context_features, sequence_features)
     sequence = SequenceExample()
-    context = draw(examples_for(context_features or {}, allow_nan=allow_nan))
-    if context.features.feature:
+    if context_features:
+        context = draw(examples_for(context_features, allow_nan=allow_nan))
         sequence.context.CopyFrom(context.features)
     for name, spec in (sequence_features or {}).items():
         may_be_missing = not isinstance(spec, FixedLenSequenceFeature) or spec.allow_missing
