@@ -21,12 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite import (
-    BytesList,
-    Example,
-    Feature,
-    Features,
     FixedLenFeature,
-    Int64List,
     InvalidArgumentError,
     TFRecordReader,
     TFRecordWriter,
@@ -58,14 +53,10 @@ def drawn() -> list[Image]:
     return [np.repeat(disc[:, :, None], 3, axis=2), np.tile(ramp[None, :, None], (6, 1, 1))]
 
 
-def to_record(image: Image, label: int) -> bytes:
-    """Put one image into a serialised Example."""
-    feature = {
-        "image": Feature(bytes_list=BytesList(value=[image.tobytes()])),
-        "shape": Feature(bytes_list=BytesList(value=[np.array(image.shape, "<i4").tobytes()])),
-        "label": Feature(int64_list=Int64List(value=[label])),
-    }
-    return Example(features=Features(feature=feature)).SerializeToString(deterministic=True)
+def to_row(image: Image, label: int) -> dict[str, bytes | int]:
+    """Put one image into the features of an Example."""
+    shape = np.array(image.shape, "<i4")
+    return {"image": image.tobytes(), "shape": shape.tobytes(), "label": label}
 
 
 def from_record(record: bytes) -> tuple[Image, int]:
@@ -91,8 +82,7 @@ def run(path: Path, files: list[Path]) -> None:
     except (OSError, ImportError, InvalidArgumentError) as error:
         sys.exit(str(error))
     with TFRecordWriter(path) as writer:
-        for label, image in enumerate(images):
-            writer.write(to_record(image, label))
+        writer.write_examples(to_row(image, label) for label, image in enumerate(images))
     back = [from_record(record) for record in TFRecordReader(path)]
 
     for (image, label), original in zip(back, images, strict=True):

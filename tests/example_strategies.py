@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 
 from tests.example_messages import (
     FLOATS,
-    INTS,
-    KEYS,
-    Below,
     Features,
     Pattern,
     Scribe,
@@ -20,14 +17,15 @@ from tests.example_messages import (
     plain,
 )
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, NO_KIND, Feature
+from tfrecord_lite import testing
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
-int64s = st.one_of(st.sampled_from(INTS), st.integers(-(2**63), 2**63 - 1))
+int64s = testing.int64s()
 float_bits = st.one_of(st.sampled_from(FLOATS), st.integers(0, 2**32 - 1))
 strings = st.binary(max_size=12)
-keys = st.one_of(st.sampled_from(KEYS), st.text(max_size=20).map(str.encode))
+keys = testing.keys().map(str.encode)
 
 features = st.one_of(
     st.just(ABSENT),
@@ -41,17 +39,12 @@ many_features = st.integers(6, 60).map(
 )
 
 
-def chooser(draw: DrawFn) -> Below:
-    """Return a source of decisions that Hypothesis controls."""
-    return lambda n: draw(st.integers(0, n - 1))
-
-
 @st.composite
 def encodings(draw: DrawFn, of: Features | None = None, length_bytes: int = 5) -> bytes:
     """Return an Example in some legal encoding."""
     content = draw(examples) if of is None else of
     oddity = draw(st.sampled_from([20, 6, 3]))
-    return Scribe(chooser(draw), oddity, length_bytes).example(content)
+    return Scribe(testing.chooser(draw), oddity, length_bytes).example(content)
 
 
 @st.composite
@@ -64,7 +57,7 @@ def large_encodings(draw: DrawFn) -> bytes:
 @st.composite
 def damaged(draw: DrawFn) -> bytes:
     """Return an Example with one or two damages, most of them not fatal to all of it."""
-    below = chooser(draw)
+    below = testing.chooser(draw)
     message = draw(st.one_of(examples.map(plain), encodings()))
     other = draw(examples.map(plain))
     for _ in range(draw(st.integers(1, 2))):
@@ -105,7 +98,7 @@ def look_alikes(draw: DrawFn, n_messages: int = 40) -> list[bytes]:
 def mixed_batches(draw: DrawFn) -> list[bytes]:
     """Return look-alikes with a few others put in anywhere, or in place of some."""
     batch = draw(look_alikes(draw(st.integers(30, 80))))
-    below = chooser(draw)
+    below = testing.chooser(draw)
     for _ in range(draw(st.integers(0, 4))):
         place = draw(st.sampled_from([0, len(batch) - 1, len(batch) // 2])) + draw(
             st.integers(0, 1)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import reference
-from tests.strategies import records, some_records
-from tfrecord_lite import Block, InvalidArgumentError, Reason
+from tfrecord_lite import Block, InvalidArgumentError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
 from tfrecord_lite.framing import FrameDecoder, frame
 
@@ -25,7 +24,7 @@ def offsets_of(items: list[bytes]) -> list[int]:
     return [len(reference.encode(items[:i])) for i in range(len(items))]
 
 
-@given(records)
+@given(testing.records())
 def test_a_block_holds_what_was_put_in(items: list[bytes]) -> None:
     block = Block.from_records(items)
 
@@ -37,7 +36,7 @@ def test_a_block_holds_what_was_put_in(items: list[bytes]) -> None:
     assert block.n_bytes == sum(map(len, items))
 
 
-@given(records)
+@given(testing.records())
 def test_spare_bytes_follow_the_last_record(items: list[bytes]) -> None:
     for block in (Block.from_records(items), from_stream(items, "a")):
         ends = block.offsets + block.lengths
@@ -117,7 +116,7 @@ def test_what_are_not_the_arrays_of_a_block_is_refused(
     assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
-@given(some_records, st.slices(8))
+@given(testing.records(min_size=1), st.slices(8))
 def test_records_of_any_slice_know_their_place(items: list[bytes], part: slice) -> None:
     blocks = [from_stream(items, "a"), Block.from_records(items), from_stream(items, "b")]
     block = Block.concat(blocks)
@@ -132,7 +131,7 @@ def test_records_of_any_slice_know_their_place(items: list[bytes], part: slice) 
         assert found.place(i) == expected
 
 
-@given(some_records)
+@given(testing.records(min_size=1))
 def test_places_count_from_the_end_too(items: list[bytes]) -> None:
     for block in (from_stream(items, "a"), Block.from_records(items)):
         for i in range(len(items)):
@@ -150,7 +149,7 @@ def test_an_object_array_of_bytes_may_be_the_records() -> None:
     assert list(Block.from_records(items)) == [b"ab", b"c"]  # type: ignore[arg-type]
 
 
-@given(records, st.slices(8))
+@given(testing.records(), st.slices(8))
 def test_a_slice_is_the_slice_of_the_list_on_the_same_memory(
     items: list[bytes], part: slice
 ) -> None:
@@ -212,7 +211,7 @@ def test_records_from_memory_know_their_number_only() -> None:
     assert block.place(1) == Place(None, 1, None)
 
 
-@given(some_records)
+@given(testing.records(min_size=1))
 def test_records_of_a_stream_know_their_place_in_it(items: list[bytes]) -> None:
     block = from_stream(items, "a")
 
@@ -221,7 +220,7 @@ def test_records_of_a_stream_know_their_place_in_it(items: list[bytes]) -> None:
     assert places == [Place("a", i, offset) for i, offset in enumerate(offsets_of(items))]
 
 
-@given(st.lists(records, max_size=4), st.data())
+@given(st.lists(testing.records(), max_size=4), st.data())
 def test_concat_keeps_records_and_places(lists: list[list[bytes]], data: st.DataObject) -> None:
     # Given blocks of several streams and of memory, each cut down to a part
     blocks, expected = [], []

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from tests import reference
 from tests.fakes import Bare, Pipe
 from tests.outcome import Outcome, outcome_of
-from tests.strategies import records
 from tfrecord_lite import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
     TFRecordReader,
+    testing,
 )
 from tfrecord_lite.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
 from tfrecord_lite.framing import frame
@@ -125,7 +125,7 @@ class TestSoundStreams:
         assert read(Bare(compress(name, STREAM)), name) == (ITEMS, None)
 
     @every_codec
-    @given(items=records)
+    @given(items=testing.records())
     def test_what_the_compressor_writes_is_what_the_library_reads(
         self, name: str, items: list[bytes]
     ) -> None:

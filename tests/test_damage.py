@@ -26,13 +26,13 @@ from tests import reference
 from tests.damages import IN_PLACE, PARTS, extent, is_intact
 from tests.outcome import Outcome, outcome_of
 from tests.reference import Span, decode_on
-from tests.strategies import damaged_streams
 from tfrecord_lite import (
     DamageReport,
     DataLossWarning,
     Reason,
     TFRecordReader,
     recover,
+    testing,
     verify,
 )
 from tfrecord_lite.framing import frame
@@ -208,7 +208,7 @@ class TestMatrix:
 
 
 @pytest.mark.parametrize("method", ["skip", "verify"])
-@given(stream=damaged_streams())
+@given(stream=testing.any_stream())
 def test_any_bytes_are_passed_over_as_the_oracle_does(method: str, stream: bytes) -> None:
     if method == "verify":
         report: DamageReport | None = verify(io.BytesIO(stream), "")

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.encode_strategies import Meant, Row, floats, int64s, keys, message, strings, tables
 from tfrecord_lite import (
     BytesColumn,
     Example,
@@ -32,37 +31,44 @@ from tfrecord_lite import (
     parse_example,
     restore,
     schema_of,
+    testing,
 )
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.example.encode import encode_batches
 
+keys = testing.keys()
+int64s = testing.int64s()
+floats = testing.float32s(allow_nan=False)
+strings = testing.byte_strings()
+Table = tuple[dict[str, Any], list[Example]]
 
-def in_byte_order(row: Row) -> bool:
+
+def serialized(example: Example) -> bytes:
+    return example.SerializeToString(deterministic=True)
+
+
+def in_byte_order(example: Example) -> bool:
     """Whether protobuf's runtimes agree on the order of keys: upb puts a prefix last."""
-    raw = [key.encode() for key in row]
+    raw = [key.encode() for key in example.features.feature]
     return not any(a != b and b.startswith(a) for a in raw for b in raw)
 
 
-@given(tables(0))
-def test_columns_become_the_messages_that_protobuf_makes(table: tuple[Any, list[Row]]) -> None:
-    columns, rows = table
+@given(testing.tables(min_rows=0, allow_nan=False))
+def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
+    columns, examples = table
 
     block = encode_examples(columns)
 
-    assert len(block) == len(rows)
-    for record, row in zip(block.to_list(), rows, strict=True):
-        wanted = message(row)
+    assert len(block) == len(examples)
+    for record, wanted in zip(block.to_list(), examples, strict=True):
         assert Example.FromString(record) == wanted
-        serialized = wanted.SerializeToString(deterministic=True)
-        assert len(record) == len(serialized)
-        if in_byte_order(row):
-            assert record == serialized
+        assert len(record) == wanted.ByteSize()
+        if in_byte_order(wanted):
+            assert record == serialized(wanted)
 
 
-@given(tables())
-def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(
-    table: tuple[Any, list[Row]],
-) -> None:
+@given(testing.tables())
+def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(table: Table) -> None:
     columns, _ = table
 
     block = encode_examples(columns)
@@ -73,8 +79,8 @@ def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(
     assert backwards.to_list() == block.to_list()
 
 
-@given(tables())
-def test_batches_are_the_whole_in_parts(table: tuple[Any, list[Row]]) -> None:
+@given(testing.tables())
+def test_batches_are_the_whole_in_parts(table: Table) -> None:
     columns, rows = table
     many = {key: _repeated(column, 40) for key, column in columns.items()}
 
@@ -115,11 +121,11 @@ def test_lengths_around_those_that_take_a_byte_more(size: int) -> None:
 
     records = encode_examples({"key": values, "n": [1, 2, 3, 4]}).to_list()
 
-    wanted = [
-        {"key": Meant("bytes_list", (v,)), "n": Meant("int64_list", (i,))}
-        for i, v in enumerate(values, 1)
-    ]
-    assert records == [message(row).SerializeToString(deterministic=True) for row in wanted]  # type: ignore[arg-type]
+    for number, (value, record) in enumerate(zip(values, records, strict=True), 1):
+        wanted = Example()
+        wanted.features.feature["key"].bytes_list.value.append(value)
+        wanted.features.feature["n"].int64_list.value.append(number)
+        assert record == serialized(wanted)
 
 
 values = st.one_of(
@@ -250,7 +256,6 @@ def test_what_was_left_out_of_a_sequence_is_not_in_the_message() -> None:
         (np.arange(4, dtype=np.int64)[::2], [0, 2]),
         (np.arange(4, dtype=np.float32)[::-2], [3, 1]),
     ],
-    ids=str,
 )
 def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
     block = encode_examples({"x": column})
@@ -292,9 +297,11 @@ def test_large_strings_and_what_is_missing_between_them() -> None:
     pairs = encode_examples({"x": [[item, item] for item in large]})
 
     for i, record in enumerate(block):
-        meant = None if items[i] is None else Meant("bytes_list", (items[i],))
-        row = {"x": meant, "n": Meant("int64_list", (i,))}
-        assert record == message(row).SerializeToString(deterministic=True)
+        wanted = Example()
+        wanted.features.feature["n"].int64_list.value.append(i)
+        if (item := items[i]) is not None:
+            wanted.features.feature["x"].bytes_list.value.append(item)
+        assert record == serialized(wanted)
     assert [decode_example(r)["x"].tolist() for r in pairs] == [[item, item] for item in large]
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.encode_strategies import floats, int64s, keys, strings
 from tfrecord_lite import (
     FailedPreconditionError,
     FixedLenFeature,
@@ -21,6 +20,7 @@ from tfrecord_lite import (
     TFRecordWriter,
     encode_example,
     encode_examples,
+    testing,
 )
 from tfrecord_lite.example.rows import RowBuffer
 
@@ -54,7 +54,7 @@ scalars = st.sampled_from(
         lambda _: [[1, 2], [3]],
     ]
 )
-forms = st.lists(st.dictionaries(keys, scalars, max_size=4), min_size=1, max_size=4)
+forms = st.lists(st.dictionaries(testing.keys(), scalars, max_size=4), min_size=1, max_size=4)
 
 
 def collected(buffer: RowBuffer) -> list[bytes]:
@@ -130,7 +130,9 @@ def test_a_bad_row_is_refused_by_its_call_and_the_others_stay(bad: Any, n_before
     assert collected(buffer) == [encode_example(good)] * (n_before + 1)
 
 
-rows = st.fixed_dictionaries({"n": int64s, "x": floats, "s": strings})
+rows = st.fixed_dictionaries(
+    {"n": testing.int64s(), "x": testing.float32s(allow_nan=False), "s": testing.byte_strings()}
+)
 
 
 @given(st.lists(st.one_of(rows, st.binary(max_size=5)), max_size=30))

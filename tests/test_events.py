@@ -504,6 +504,19 @@ def test_following_gives_what_comes_before_damage(tmp_path: Path) -> None:
             read_events(path)
 
 
+@pytest.mark.parametrize("seconds", [-1, -0.001, float("nan"), float("inf")])
+def test_one_cannot_wait_for_less_than_no_time_or_for_ever(seconds: float, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        follow_events(tmp_path, poll_seconds=seconds)
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+@pytest.mark.parametrize("seconds", [None, "1"])
+def test_a_time_to_wait_is_a_number(seconds: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        follow_events(tmp_path, poll_seconds=seconds)
+
+
 def test_the_last_look_raises_what_it_finds(tmp_path: Path) -> None:
     damaged = bytearray(frame([event(step, scalar("a", step)) for step in range(3)]))
     damaged[-5] ^= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tfrecord_lite import (
     InvalidArgumentError,
     RaggedTensor,
     Reason,
+    Schema,
     SparseTensor,
     TFRecordReader,
     TFRecordWriter,
@@ -187,6 +189,22 @@ def test_the_first_wrong_list_is_named_with_its_place(tmp_path: Any) -> None:
         assert (caught.value.reason, caught.value.key) == (reason, key)
         assert (caught.value.index, caught.value.source) == (30, str(path))
         assert caught.value.offset == len(frame(good))
+
+
+@pytest.mark.parametrize("nothing", [{}, Schema({})])
+def test_a_parser_of_nothing_is_a_parser(nothing: Any) -> None:
+    records = [list_of(2), list_of(0)]
+    for features in ((nothing, {"score": SCORE}), ({"query": SCORE}, nothing), (nothing, nothing)):
+        parser = ExampleListParser(*features)
+        if features[0]:
+            records = [ExampleListWithContext(context=example(query=1)).SerializeToString()] * 2
+
+        found = parser(records)
+
+        assert found.context.keys() == set(features[0])
+        assert found.examples.keys() == set(features[1])
+        assert len(found.row_splits) == 3
+        assert_same(tuple(pickle.loads(pickle.dumps(parser))(records)), tuple(found))
 
 
 @pytest.mark.parametrize("sample", corpus_files("elwc"))

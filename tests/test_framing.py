@@ -14,17 +14,10 @@ from hypothesis import strategies as st
 
 from tests import reference
 from tests.outcome import Outcome, loss_of
-from tests.strategies import (
-    ODD_LENGTHS,
-    cut_up,
-    damaged_streams,
-    odd_lengths,
-    records,
-    some_records,
-)
-from tfrecord_lite import Block, DataLossError, Reason
+from tfrecord_lite import Block, DataLossError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
 from tfrecord_lite.framing import CHUNK_BYTES, FrameDecoder, frame, is_head
+from tfrecord_lite.testing.records import ODD_LENGTHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -106,18 +99,18 @@ def single_bytes(stream: bytes) -> list[bytes]:
 
 class TestSoundStreams:
     @every_way
-    @given(items=records, data=st.data())
+    @given(items=testing.records(), data=st.data())
     def test_cutting_the_stream_anywhere_changes_nothing(
         self, drive: Drive, items: list[bytes], data: st.DataObject
     ) -> None:
         stream = reference.encode(items)
-        chunks = data.draw(cut_up(stream))
+        chunks = data.draw(testing.pieces_of(stream))
 
         assert drive(FrameDecoder(), [stream]) == (items, None)
         assert drive(FrameDecoder(), chunks) == (items, None)
         assert drive(FrameDecoder(), single_bytes(stream)) == (items, None)
 
-    @given(records, st.binary(max_size=30))
+    @given(testing.records(), st.binary(max_size=30))
     def test_bytes_behind_change_nothing_before_them(
         self, items: list[bytes], behind: bytes
     ) -> None:
@@ -137,7 +130,7 @@ class TestSoundStreams:
         assert by_feed(FrameDecoder(), []) == ([], None)
         assert by_feed(FrameDecoder(), [b"", b""]) == ([], None)
 
-    @given(records, records)
+    @given(testing.records(), testing.records())
     def test_f4_streams_may_be_joined(self, first: list[bytes], second: list[bytes]) -> None:
         stream = bytes(frame(first)) + bytes(frame(second))
 
@@ -153,7 +146,7 @@ class TestSoundStreams:
 
         assert drive(FrameDecoder(), chunks) == (items, None)
 
-    @given(some_records)
+    @given(testing.records(min_size=1))
     def test_counts_and_places_are_those_of_the_stream(self, items: list[bytes]) -> None:
         stream = reference.encode(items)
         decoder = FrameDecoder(source="there")
@@ -207,7 +200,7 @@ class TestSoundStreams:
 
 class TestDamage:
     @every_way
-    @given(items=some_records, data=st.data())
+    @given(items=testing.records(min_size=1), data=st.data())
     def test_any_flipped_bit_is_reported_with_its_record(
         self, drive: Drive, items: list[bytes], data: st.DataObject
     ) -> None:
@@ -218,21 +211,21 @@ class TestDamage:
         index = max(i for i, start in enumerate(starts) if start <= bit // 8)
         in_head = bit // 8 - starts[index] < 12
 
-        out, loss = drive(FrameDecoder(), data.draw(cut_up(bytes(stream))))
+        out, loss = drive(FrameDecoder(), data.draw(testing.pieces_of(bytes(stream))))
 
         assert out == items[:index]
         reason = Reason.LENGTH_CRC if in_head else Reason.DATA_CRC
         assert loss == (reason, starts[index], index)
 
     @every_way
-    @given(stream=damaged_streams(), data=st.data())
+    @given(stream=testing.any_stream(), data=st.data())
     def test_any_bytes_decode_or_raise_as_the_reference(
         self, drive: Drive, stream: bytes, data: st.DataObject
     ) -> None:
         expected = reference.decode(stream)
 
         assert drive(FrameDecoder(), [stream]) == expected
-        assert drive(FrameDecoder(), data.draw(cut_up(stream))) == expected
+        assert drive(FrameDecoder(), data.draw(testing.pieces_of(stream))) == expected
         assert drive(FrameDecoder(), single_bytes(stream)) == expected
 
     @every_way
@@ -241,7 +234,7 @@ class TestDamage:
         assert drive(FrameDecoder(), [stream]) == reference.decode(stream)
 
     @every_way
-    @given(stream=damaged_streams(), limit=st.one_of(st.integers(0, 80), odd_lengths))
+    @given(stream=testing.any_stream(), limit=st.one_of(st.integers(0, 80), testing.odd_lengths()))
     def test_options_decide_as_in_the_reference(
         self, drive: Drive, stream: bytes, limit: int
     ) -> None:
@@ -251,7 +244,7 @@ class TestDamage:
 
             assert drive(decoder, single_bytes(stream)) == expected
 
-    @given(some_records, st.data())
+    @given(testing.records(min_size=1), st.data())
     def test_r2_r3_a_stream_may_be_cut_between_records_only(
         self, items: list[bytes], data: st.DataObject
     ) -> None:
@@ -282,7 +275,7 @@ class TestDamage:
 
         assert by_feed(FrameDecoder(), [bytes(stream)]) == ([], (Reason.DATA_CRC, 0, 0))
 
-    @given(damaged_streams())
+    @given(testing.any_stream())
     @example(reference.encode([b"one", b"two"])[:-1] + b"\0")
     @example(reference.encode([b"one"]) + bytes(20))
     def test_r7_an_error_is_repeated(self, stream: bytes) -> None:
@@ -402,7 +395,7 @@ class TestMemory:
 
 
 class TestFrame:
-    @given(records)
+    @given(testing.records())
     def test_frames_equal_the_reference(self, items: list[bytes]) -> None:
         expected = reference.encode(items)
 
@@ -411,7 +404,7 @@ class TestFrame:
         assert bytes(frame([memoryview(bytearray(item)) for item in items])) == expected
         assert bytes(frame(np.array([*items, None], object)[:-1])) == expected  # type: ignore[arg-type]
 
-    @given(records)
+    @given(testing.records())
     def test_a_block_that_was_read_is_framed_again_as_it_was(self, items: list[bytes]) -> None:
         stream = reference.encode(items)
 

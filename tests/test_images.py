@@ -15,8 +15,18 @@ from hypothesis.extra import numpy as hnp
 from PIL import Image
 
 from tests.test_tensors import refusal
-from tfrecord_lite import Reason, TFRecordError, decode_image, encode_image, image_row
+from tfrecord_lite import (
+    FixedLenFeature,
+    Reason,
+    TFRecordError,
+    decode_image,
+    encode_example,
+    encode_image,
+    image_row,
+    parse_single_example,
+)
 from tfrecord_lite.integrations.image import FORMATS
+from tfrecord_lite.testing import assert_same
 
 LOSSLESS = [("png", 1), ("png", 2), ("png", 3), ("png", 4), ("bmp", 1), ("bmp", 3)]
 LOSSY = [("jpeg", 1), ("jpeg", 3), ("webp", 3), ("webp", 4)]
@@ -228,9 +238,22 @@ def test_an_encoded_image_in_any_bytes(form: Any) -> None:
     assert image_row(noise(3, 5).data) == image_row(noise(3, 5))
 
 
+def test_an_image_as_a_parsed_record_has_it() -> None:
+    pixels = noise(3, 5, 3)
+    record = encode_example(image_row(pixels))
+
+    found = parse_single_example(record, {"image/encoded": FixedLenFeature([], "string")})
+
+    contents: Any = found["image/encoded"]
+    assert contents.shape == ()
+    assert_same(decode_image(contents), pixels)
+    assert image_row(contents) == image_row(pixels)
+
+
 def test_wrong_arguments_of_decode_image() -> None:
     assert refusal(decode_image, encode_image(noise(2, 2)), 2).reason is Reason.BAD_ARGUMENT
-    for wrong in ("text", None, 5):
+    data = encode_image(noise(2, 2))
+    for wrong in ("text", None, 5, [data], np.array([data], object), np.array(data)):
         with pytest.raises(TypeError):
             decode_image(wrong)  # type: ignore[arg-type]
 

@@ -24,8 +24,6 @@ from hypothesis import strategies as st
 from tests import reference
 from tests.fresh import run_fresh
 from tests.outcome import outcome_of
-from tests.strategies import damaged_streams
-from tests.strategies import records as lists_of_records
 from tfrecord_lite import (
     Block,
     DataLossError,
@@ -34,6 +32,7 @@ from tfrecord_lite import (
     Reason,
     TFRecordReader,
     TFRecordWriter,
+    testing,
     tf_record_iterator,
 )
 from tfrecord_lite.block import Place
@@ -95,7 +94,7 @@ class TestRecords:
         assert list(read(path)) == ITEMS
 
     @pytest.mark.parametrize("read", [by_iteration, by_blocks, by_blocks_of_three])
-    @given(stream=damaged_streams())
+    @given(stream=testing.any_stream())
     def test_any_bytes_decode_or_raise_as_the_reference(self, read: Read, stream: bytes) -> None:
         expected = reference.decode(stream)
 
@@ -438,7 +437,7 @@ class TestBlocks:
 
         assert caught.value.reason is Reason.BAD_ARGUMENT
 
-    @given(st.lists(lists_of_records, min_size=1, max_size=3), st.integers(1, 10))
+    @given(st.lists(testing.records(), min_size=1, max_size=3), st.integers(1, 10))
     def test_blocks_of_any_number_hold_all_records(
         self, lists: list[list[bytes]], n_records: int
     ) -> None:

@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import reference
-from tests.strategies import cut_up
-from tfrecord_lite import resync
+from tfrecord_lite import resync, testing
 from tfrecord_lite.crc32c import crc32c
 from tfrecord_lite.crc_join import crcs_between
 from tfrecord_lite.framing import frame
@@ -88,7 +87,7 @@ def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 class TestFinding:
     @given(streams, st.data())
     def test_it_equals_a_search_byte_by_byte(self, stream: bytes, data: st.DataObject) -> None:
-        chunks = data.draw(cut_up(stream))
+        chunks = data.draw(testing.pieces_of(stream))
         first = data.draw(st.integers(0, len(stream)))
         limit = data.draw(st.sampled_from([5, 100, 2**31, 2**64 - 1]))
 

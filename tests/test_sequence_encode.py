@@ -217,6 +217,54 @@ def test_what_is_no_column_is_a_type_error() -> None:
         encode_sequence_examples([{}], {"a": [[1]]})
 
 
+@pytest.mark.parametrize("lists", [[], [("a", [1])], 5, "ab", None])
+def test_lists_that_are_no_dictionary_are_a_type_error(lists: Any) -> None:
+    for row in ({"feature_lists": lists}, {"context": {"a": 1}, "feature_lists": lists}):
+        with pytest.raises(TypeError, match="feature_lists must be a dict"):
+            encode_sequence_example(row)
+        with pytest.raises(TypeError, match="feature_lists must be a dict"):
+            encode_sequence_examples([row])
+    if lists is not None:
+        with pytest.raises(TypeError, match="feature_lists must be a dict"):
+            encode_sequence_examples({"a": [1]}, lists)
+        with pytest.raises(TypeError, match="lengths must be a dict"):
+            encode_sequence_examples(None, {"a": np.zeros((1, 2))}, lists)
+
+
+NUMBERS = st.sampled_from([0, 300, 2**24 + 1, 2**63, True, 0.5, 1e300])
+STEPS = st.one_of(
+    NUMBERS,
+    st.lists(NUMBERS, max_size=3),
+    st.none(),
+    st.sampled_from([np.ma.masked, (), (1, 0.25)]),
+)
+
+
+def outcome(steps: Any, *, single: bool) -> Any:
+    """Return the message of a record with these steps, or what is said of them."""
+    try:
+        if single:
+            return encode_sequence_example({"feature_lists": {"a": steps}})
+        return encode_sequence_examples(None, {"a": [steps]})[0]
+    except InvalidArgumentError as error:
+        return error.reason, error.key, error.index
+
+
+@given(st.lists(STEPS, max_size=4))
+def test_numbers_of_several_kinds_are_the_same_in_a_dictionary_and_a_column(steps: Any) -> None:
+    assert outcome(steps, single=True) == outcome(steps, single=False)
+
+
+@pytest.mark.parametrize("steps", [[1, 2.5], [[1], [2.5]], [[1, 2], None, [0.5]], [0.5, 1]])
+def test_ints_among_floats_are_floats_in_both(steps: Any) -> None:
+    for single in (True, False):
+        message = SequenceExample.FromString(outcome(steps, single=single))
+        kinds = {
+            step.WhichOneof("kind") for step in message.feature_lists.feature_list["a"].feature
+        }
+        assert kinds == {"float_list"}
+
+
 def test_a_writer_writes_sequences(tmp_path: Path) -> None:
     path = tmp_path / "file"
     rows: list[Any] = [{"context": {"id": i}, "feature_lists": {"t": [[i]] * i}} for i in range(3)]

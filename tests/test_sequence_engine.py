@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests import long_run_sequences
 from tests import reference_example as reference
 from tests.example_messages import KEYS, RUNTIME, len_field, mutate, varint
-from tests.example_strategies import BORDERS, chooser, examples, features, keys
+from tests.example_strategies import BORDERS, examples, features, keys
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
 from tests.sequence_messages import (
     SequenceScribe,
@@ -29,6 +29,7 @@ from tests.sequence_messages import (
     seen,
     some_sequence,
 )
+from tfrecord_lite import testing
 from tfrecord_lite.wire.fields import WireError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ sequences = st.builds(
 @st.composite
 def encodings(draw: DrawFn, length_bytes: int = 5) -> bytes:
     """Return a SequenceExample in some legal encoding."""
-    scribe = SequenceScribe(chooser(draw), draw(st.sampled_from([20, 6, 3])), length_bytes)
+    scribe = SequenceScribe(testing.chooser(draw), draw(st.sampled_from([20, 6, 3])), length_bytes)
     return scribe.sequence(draw(sequences))
 
 
@@ -68,7 +69,7 @@ def large_encodings(draw: DrawFn, length_bytes: int = 5) -> bytes:
 
 @st.composite
 def damaged(draw: DrawFn) -> bytes:
-    below = chooser(draw)
+    below = testing.chooser(draw)
     message = draw(st.one_of(sequences.map(plain_sequence), encodings(), large_encodings()))
     other = draw(sequences.map(plain_sequence))
     for _ in range(draw(st.integers(1, 2))):

@@ -18,6 +18,8 @@ from tests.sequence_messages import plain_sequence, some_sequence
 from tfrecord_lite import (
     Block,
     BytesColumn,
+    ExampleListParser,
+    ExampleParser,
     FixedLenFeature,
     FixedLenSequenceFeature,
     InvalidArgumentError,
@@ -28,8 +30,12 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
+    decode_example_lists,
+    decode_examples,
     decode_sequence_example,
     decode_sequence_examples,
+    encode_examples,
+    encode_sequence_examples,
     parse_sequence_example,
     parse_single_sequence_example,
 )
@@ -323,3 +329,51 @@ def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> 
 
     assert found == file.truth["keys"]
     assert lengths == file.truth["steps"]
+
+
+@pytest.mark.parametrize(
+    "one", [b"", BATCH[1], "", "text", bytearray(BATCH[1]), memoryview(b""), None, 5, {b"": 1}]
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        ExampleParser({"id": CONTEXT["id"]}),
+        SequenceExampleParser(CONTEXT, LISTS),
+        ExampleListParser({}, {"id": CONTEXT["id"]}),
+        decode_examples,
+        decode_sequence_examples,
+        decode_example_lists,
+    ],
+)
+def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: Any) -> None:
+    with pytest.raises(TypeError, match="a sequence of messages"):
+        read(one)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "string"])
+def test_padding_that_does_not_fit_in_memory_names_the_longest(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = b"x" if dtype == "string" else 1
+    sizes = [1, 5000, *[3] * 60]  # so that nothing else is as large as what is padded
+    rows = [{"feature_lists": {"a": [value] * n}} for n in sizes]
+    features = {"a": FixedLenSequenceFeature([], dtype, allow_missing=True)}
+    as_examples = (
+        ExampleParser(features),
+        encode_examples({"a": [[value] * n for n in sizes]}),
+    )
+    as_sequences = SequenceExampleParser(None, features), encode_sequence_examples(rows)
+    for name in ("zeros", "full", "empty"):
+        make = getattr(np, name)
+
+        def less(shape: Any, *rest: Any, make: Any = make, **named: Any) -> Any:
+            if np.prod(shape) >= len(sizes) * 5000:
+                raise MemoryError
+            return make(shape, *rest, **named)
+
+        monkeypatch.setattr(np, name, less)
+    for parser, block in (as_examples, as_sequences):
+        with pytest.raises(InvalidArgumentError) as caught:
+            parser(block)
+        assert (caught.value.reason, caught.value.key) == (Reason.TENSOR_TOO_LARGE, "a")
+        assert caught.value.index == 1

@@ -31,6 +31,7 @@ from tfrecord_lite import (
     serialize_tensor,
 )
 from tfrecord_lite.tensors.dtypes import TYPES, tensor_type, type_of_number
+from tfrecord_lite.testing import assert_same
 
 NUMERIC = [kind for kind in TYPES if kind.name != "string"]
 
@@ -378,3 +379,11 @@ def test_writing_tensors_needs_neither_protobuf_nor_ml_dtypes() -> None:
         "print('google.protobuf' in sys.modules, 'ml_dtypes' in sys.modules)"
     )
     assert out == "False False\nTrue False\n"
+
+
+def test_tensors_as_parsed_records_have_them() -> None:
+    arrays = [np.arange(3), np.arange(3) + 5]
+    single: list[Any] = [np.array(serialize_tensor(array), object) for array in arrays]
+
+    assert_same(parse_tensor(single[0]), arrays[0])
+    assert_same(parse_tensors(single), np.stack(arrays))

@@ -295,6 +295,33 @@ def test_columns_are_sound(
     assert dense.shape == tuple(sparse.dense_shape)
 
 
+@given(testing.tables(min_rows=2, max_rows=4))
+def test_tables_keep_their_limits(table: tuple[dict[str, Any], list[Example]]) -> None:
+    columns, examples = table
+    assert 2 <= len(examples) <= 4
+    assert 1 <= len(columns) <= 5
+    for example in examples:
+        assert set(example.features.feature) <= set(columns)
+
+
+@pytest.mark.parametrize(
+    "form", [np.ndarray, np.ma.MaskedArray, list, BytesColumn, RaggedTensor, SparseTensor]
+)
+def test_tables_have_columns_of_every_form(form: type) -> None:
+    def has_form(table: tuple[dict[str, Any], list[Example]]) -> bool:
+        return any(type(column) is form for column in table[0].values())
+
+    some(testing.tables(max_rows=2), has_form)
+
+
+def test_tables_of_no_rows_and_of_features_that_are_missing() -> None:
+    some(testing.tables(min_rows=0), lambda table: not table[1])
+    some(
+        testing.tables(max_rows=2),
+        lambda table: any(len(one.features.feature) < len(table[0]) for one in table[1]),
+    )
+
+
 def test_columns_come_in_every_way() -> None:
     some(testing.bytes_columns(), lambda c: c.offsets[0] > 0 and b"" in c.to_list())
     some(testing.ragged_tensors(), lambda r: r.ragged_rank == 3 and len(r.flat_values) > 1)

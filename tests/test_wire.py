@@ -25,8 +25,9 @@ from tests.example_messages import (
     mutate,
     varint,
 )
-from tests.example_strategies import chooser, float_bits, int64s, strings
+from tests.example_strategies import float_bits, int64s, strings
 from tests.reference_example import BYTES, FLOAT, INT64, RefusedError
+from tfrecord_lite import testing
 from tfrecord_lite.wire import fields as wire_fields
 from tfrecord_lite.wire import ragged
 from tfrecord_lite.wire.fields import WireError, tokenise
@@ -202,13 +203,13 @@ def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: in
 @st.composite
 def wire_messages(draw: DrawFn) -> bytes:
     """Return fields of any kind, in a legal encoding or damaged."""
-    scribe = Scribe(chooser(draw), length_bytes=10)
+    scribe = Scribe(testing.chooser(draw), length_bytes=10)
     parts = [scribe.unknown({1: set(), 2: set()}) for _ in range(draw(st.integers(0, 4)))]
     if draw(st.booleans()):
         parts.append(len_field(1, draw(st.binary(max_size=20))))
     message = b"".join(parts)
     if draw(st.integers(0, 3)) == 3:
-        message = mutate(chooser(draw), message, b"".join(parts[:1]))
+        message = mutate(testing.chooser(draw), message, b"".join(parts[:1]))
     return message
 
 
@@ -320,10 +321,10 @@ def list_messages(draw: DrawFn, kind: int) -> bytes:
     """Return the values of a list in any legal encoding, sometimes damaged."""
     values: st.SearchStrategy[Any] = {BYTES: strings, FLOAT: float_bits, INT64: int64s}[kind]
     content = draw(st.lists(values, max_size=6))
-    message = Scribe(chooser(draw), draw(st.sampled_from([100, 6, 3])), 10).list_message(
+    message = Scribe(testing.chooser(draw), draw(st.sampled_from([100, 6, 3])), 10).list_message(
         kind, content
     )
-    return mutate(chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
+    return mutate(testing.chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
 
 
 READERS: dict[int, Callable[..., tuple[np.ndarray, Extents | np.ndarray]]] = {

@@ -28,7 +28,6 @@ from tests import reference
 from tests.fakes import Device
 from tests.fresh import run_fresh
 from tests.outcome import outcome_of
-from tests.strategies import records
 from tfrecord_lite import (
     DataLossError,
     FailedPreconditionError,
@@ -39,6 +38,7 @@ from tfrecord_lite import (
     TFRecordOptions,
     TFRecordReader,
     TFRecordWriter,
+    testing,
     tf_record_iterator,
 )
 from tfrecord_lite.compression import MEM_LEVEL
@@ -167,7 +167,7 @@ class TestOptions:
 
 
 class TestContent:
-    @given(records)
+    @given(testing.records())
     def test_f1_raw_files_equal_the_reference(self, items: list[bytes]) -> None:
         file = io.BytesIO()
 

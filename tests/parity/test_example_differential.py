@@ -18,7 +18,7 @@ from tests.parity.asking import ask
 from tests.parity.cases import FAULTS, Case, make_case
 from tests.parity.known import judge
 from tests.parity.parsing import Parsing, bits
-from tests.parity.rules import OUTCOMES
+from tests.parity.rules import counted
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.example.parse import ExampleParser, parse_example
@@ -43,13 +43,8 @@ def case_of(number: int) -> Case:
 def test_generated_cases_come_out_alike(parsing: Parsing, part: int) -> None:
     for number in range(part, N_CASES, N_PARTS):
         case = case_of(number)
-        try:
-            found = judge(parsing, case)
-        except Exception as error:
-            error.add_note(f"case {number} of seed {SEED}: {case}")
-            raise
-        OUTCOMES["cases"] += 1
-        OUTCOMES.update(found)
+        with counted(f"case {number} of seed {SEED}", case) as found:
+            found.update(judge(parsing, case))
 
 
 def test_generated_cases_are_of_every_sort() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 # These hold all marks; importing them fills DEVIATIONS, whichever tests are selected.
 from tests.parity import (
+    rules,
     test_decode_raw_rules,
     test_example_rules,
     test_messages,
@@ -22,7 +25,7 @@ from tests.parity import (
     test_tensor_rules,
     test_wire_rules,
 )
-from tests.parity.rules import DEVIATIONS, RULES, deviation, rule, summary
+from tests.parity.rules import DEVIATIONS, RULES, counted, deviation, outcomes, rule, summary
 
 TESTED = (
     test_decode_raw_rules,
@@ -72,3 +75,21 @@ def test_the_summary_names_what_is_missing() -> None:
     families += " Q1-Q16 L1-L6 D1-D6 T1-T8"
     assert summary(set(RULES)) == f"parity: {len(RULES)} rules covered, 0 missing of {families}"
     assert summary(set(RULES) - {"R8", "O1"}).endswith(f"2 missing of {families}: R8, O1")
+
+
+def test_generated_cases_are_counted_by_sort_and_disagreements_by_themselves() -> None:
+    with mock.patch.object(rules, "OUTCOMES", Counter()):
+        assert outcomes() == []
+        with counted("one", 1) as found:
+            found.update(["equal", "equal"])
+        assert outcomes() == ["parity: 1 generated cases, 0 disagreements", "       2 equal"]
+        with pytest.raises(AssertionError) as caught:
+            disagree()
+        assert caught.value.__notes__ == ["two: 2"]
+        assert outcomes() == ["parity: 2 generated cases, 1 disagreements", "       2 equal"]
+
+
+def disagree() -> None:
+    with counted("two", 2) as found:
+        found.update(["equal"])
+        raise AssertionError

@@ -1,6 +1,6 @@
 """Generated SequenceExamples: both give the same, or differ by a known rule.
 
-1,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number, ``TFRECORD_PARITY_SEED``
+3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number, ``TFRECORD_PARITY_SEED``
 for other ones. The end of the run tells how they came out, with those of Examples.
 """
 
@@ -17,7 +17,7 @@ from tests.corpus import CorpusFile, corpus_files
 from tests.parity.asking import ask
 from tests.parity.known_sequences import judge
 from tests.parity.parsing import bits
-from tests.parity.rules import OUTCOMES
+from tests.parity.rules import counted
 from tests.parity.sequence_cases import Case, make_case
 from tests.parity.sequence_parsing import SequenceParsing, in_one
 from tests.parity.test_example_differential import with_objects
@@ -49,13 +49,8 @@ def case_of(number: int) -> Case:
 def test_generated_cases_come_out_alike(both: SequenceParsing, part: int) -> None:
     for number in range(part, N_CASES, N_PARTS):
         case = case_of(number)
-        try:
-            found = judge(both, case)
-        except Exception as error:
-            error.add_note(f"case {number} of seed {SEED}: {case}")
-            raise
-        OUTCOMES["cases"] += 1
-        OUTCOMES.update(found)
+        with counted(f"case {number} of seed {SEED}", case) as found:
+            found.update(judge(both, case))
 
 
 def test_generated_cases_are_of_every_sort() -> None:

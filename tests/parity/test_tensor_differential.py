@@ -16,7 +16,7 @@ import pytest
 
 from tests.parity.asking import ask
 from tests.parity.parsing import bits
-from tests.parity.rules import OUTCOMES
+from tests.parity.rules import counted
 from tests.tensor_messages import NUMBERS, mutate, random_proto
 from tfrecord_lite import InvalidArgumentError, Reason, parse_tensor, parse_tensors
 
@@ -86,13 +86,8 @@ def test_generated_tensors_come_out_alike(tensors: Tensors, part: int) -> None:
 
     for number in range(part, N_CASES, N_PARTS):
         data, dtype = case_of(number)
-        try:
-            found = judge(tensors, TensorProto, data, dtype)
-        except Exception as error:
-            error.add_note(f"case {number} of seed {SEED}: {data!r}")
-            raise
-        OUTCOMES["cases"] += 1
-        OUTCOMES[f"tensors, {found}"] += 1
+        with counted(f"case {number} of seed {SEED}", data) as found:
+            found[f"tensors, {judge(tensors, TensorProto, data, dtype)}"] += 1
 
 
 def test_generated_cases_are_of_every_sort() -> None:

@@ -117,6 +117,8 @@ def test_python_values(tensors: Tensors, value: Any) -> None:
         np.float64(1), np.int64(3), np.float16(1), np.bool_(1), np.bytes_(b"q"), np.str_("q"),
         np.array(["a", "bc"]), np.array([b"a", b"bc"]), np.array([b"a", "b"], object),
         np.array(b"x", object), np.array([], object), np.array(5), np.array([1], ">i4"),
+        [np.array(b"x", object), np.array("y", object)], [np.array(0.5, np.float32)] * 2,
+        [np.array(7, np.int32)] * 2, [[np.array(True)], [np.array(False)]],
     ],
     ids=repr,
 )  # fmt: skip

@@ -12,7 +12,9 @@ is an error here too.
 from __future__ import annotations
 
 import os
+import threading
 import time
+from numbers import Real
 from typing import TYPE_CHECKING, cast
 
 from tfrecord_lite.errors import (
@@ -98,7 +100,7 @@ def follow_events(
         grown. Files that appear later in the folder, or match a pattern later, are read
         too; the folder may be empty at first.
     poll_seconds : float, optional
-        How long to wait when nothing new is there.
+        How long to wait when nothing new is there; 0 for not at all.
     stop : callable, optional
         Asked before each look at the files; what was written before it first returns True
         is still given out. Without it, this never ends.
@@ -118,7 +120,22 @@ def follow_events(
         shorter is a loss too, ``TRUNCATED``.
     FailedPreconditionError
         ``UNSUPPORTED`` if another file has replaced one, after what that one still had.
+    InvalidArgumentError, TypeError
+        ``BAD_ARGUMENT`` for `poll_seconds` below 0, or for ever; and for what is no number.
+        From the call itself, not when the first events are asked for.
     """
+    if not isinstance(poll_seconds, Real):
+        raise TypeError(f"poll_seconds must be a number, not {poll_seconds!r:.40}")
+    if not 0 <= poll_seconds < threading.TIMEOUT_MAX:
+        detail = f"poll_seconds is {poll_seconds}, expected a time from 0 on"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return _follow(path, poll_seconds, stop)
+
+
+def _follow(
+    path: Sources, poll_seconds: float, stop: Callable[[], bool] | None
+) -> Iterator[Events]:
+    """Yield what is new, again and again."""
     with EventFiles(path) as files:
         while True:
             is_last = stop is not None and stop()

@@ -11,6 +11,7 @@ feature.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,6 +25,8 @@ from tfrecord_lite.schema import Dense, Padded, RaggedFeature
 from tfrecord_lite.wire.ragged import gather, ranges, row_splits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from tfrecord_lite.example.cells import Lists
@@ -37,7 +40,7 @@ _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Rows that the row ids of a batch may leave empty: so many, and so many a message besides.
 Memory is not taken on a number's word."""
 
-__all__ = ["Column", "dense", "padded", "ragged", "sparse", "strings", "var_len"]
+__all__ = ["Column", "dense", "padded", "ragged", "room_for", "sparse", "strings", "var_len"]
 
 
 class Column:
@@ -158,9 +161,36 @@ def padded(column: Column, feature: Padded, *, single: bool) -> npt.NDArray[Any]
     shape = (n_messages, longest // feature.size, *feature.shape)
     if (column.counts == longest).all():
         return flat.reshape(shape)
-    out = np.full(n_messages * longest, feature.padding, feature.kind.dtype)
+    with room_for(column.counts, feature):
+        out = np.full(n_messages * longest, feature.padding, feature.kind.dtype)
     out[ranges(np.arange(n_messages) * longest, column.counts)] = flat
     return out.reshape(shape)
+
+
+@contextmanager
+def room_for(sizes: npt.NDArray[np.int64], feature: Padded) -> Iterator[None]:
+    """Say which message is to blame if there is no memory to pad all to the longest one.
+
+    Parameters
+    ----------
+    sizes : int64, shape (n_messages,)
+        Values or steps of each message, as many as what it takes in the result.
+    feature : Padded
+
+    Raises
+    ------
+    Misfit
+        ``TENSOR_TOO_LARGE``, about the longest.
+    """
+    try:
+        yield
+    except (MemoryError, ValueError):  # that of a size that no array can have
+        longest = int(sizes.argmax())
+        detail = (
+            f"{sizes.size} messages, padded to the {sizes[longest]} of this one, are more than can "
+            "be allocated; parse fewer at a time, or ask for a RaggedFeature, which is not padded"
+        )
+        raise Misfit(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
 
 
 def var_len(column: Column, *, single: bool) -> SparseTensor:

@@ -234,5 +234,7 @@ def decode_examples(serialized: Serialized) -> list[Row]:
     ------
     InvalidArgumentError
         ``MALFORMED``, about the first message that is.
+    TypeError
+        For one message instead of a sequence of them, and for messages that are no bytes.
     """
     return ExampleDecoder()(as_block(serialized))

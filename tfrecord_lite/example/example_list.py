@@ -13,6 +13,7 @@ Format: ``tensorflow_serving/apis/input.proto`` of TensorFlow Serving.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
 from tfrecord_lite.wire.ragged import row_splits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
@@ -86,6 +87,10 @@ class ExampleListParser:
     ------
     InvalidArgumentError, TypeError
         As :class:`ExampleParser`.
+
+    Notes
+    -----
+    Can be pickled.
 
     Examples
     --------
@@ -153,6 +158,8 @@ def decode_example_lists(serialized: Serialized) -> list[ExampleList]:
     ------
     InvalidArgumentError
         ``MALFORMED``, about the first list that is.
+    TypeError
+        For one message instead of a sequence of them, and for messages that are no bytes.
     """
     contexts, examples, splits = _read(as_block(serialized), ExampleDecoder(), ExampleDecoder())
     bounds = splits.tolist()
@@ -192,9 +199,13 @@ def _parser(
     features: Mapping[str, FeatureSpec], strings: Literal["object", "column"]
 ) -> Callable[[Block], Any]:
     """Return a parser; one that gives nothing where nothing is asked for."""
-    if isinstance(features, dict) and not features:
-        return lambda block: {}  # noqa: ARG005
+    if isinstance(features, Mapping) and not features:
+        return _nothing
     return ExampleParser(features, strings=strings)
+
+
+def _nothing(_: Block) -> dict[str, Result]:
+    return {}
 
 
 def _read(

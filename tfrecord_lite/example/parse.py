@@ -98,7 +98,10 @@ class ExampleParser:
         InvalidArgumentError
             About the first message that is wrong: ``MALFORMED``, ``MISSING``,
             ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_INDEX``, ``BAD_PARTITION``; or
-            ``BAD_ARGUMENT`` for `example_names` of another length.
+            ``TENSOR_TOO_LARGE`` about the longest one, if there is no memory to pad all to
+            it; or ``BAD_ARGUMENT`` for `example_names` of another length.
+        TypeError
+            For one message instead of a sequence, and messages that are no bytes.
         """
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))

@@ -13,6 +13,7 @@ block knows of it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -29,7 +30,7 @@ from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -186,10 +187,15 @@ def as_block(serialized: Serialized) -> Block:
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an array of another rank than 1 (rule E1).
     TypeError
-        For messages that are neither bytes nor str.
+        For what is no sequence of messages, a dictionary, or one message, which would be
+        taken for a sequence of numbers; for messages that are neither bytes nor str.
     """
     if isinstance(serialized, Block):
         return serialized
+    is_one = isinstance(serialized, (bytes, str, bytearray, memoryview, Mapping))
+    if is_one or not hasattr(serialized, "__iter__"):
+        found = type(serialized).__name__
+        raise TypeError(f"expected a sequence of messages, got {found}; put one into a list")
     if isinstance(serialized, np.ndarray) and serialized.ndim != 1:
         detail = f"expected a vector of messages, got the shape {list(serialized.shape)}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.example.values import Outgoing
 
-__all__ = ["delimited", "encode_features", "encoded_key", "feature_content"]
+__all__ = ["content_of", "delimited", "encode_features", "encoded_key", "feature_content"]
 
 _BYTES, _FLOAT, _INT64 = (bytes([kind << 3 | 2]) for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LIST_VALUE = b"\x0a"
@@ -207,6 +207,11 @@ def _general(key: str, value: Any) -> bytes | None:
     out = outgoing(key, [value])
     if out.present is not None:
         return None
+    return content_of(out)
+
+
+def content_of(out: Outgoing) -> bytes:
+    """Return the content of the Feature message that a column of one record is."""
     if out.kind is None:
         return b""
     return delimited(bytes([out.kind << 3 | 2]), _content(out))

@@ -15,11 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.row import delimited, encode_features, encoded_key, feature_content
-from tfrecord_lite.example.runs import refuse
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.example.row import (
+    content_of,
+    delimited,
+    encode_features,
+    encoded_key,
+    feature_content,
+)
+from tfrecord_lite.example.runs import refuse, unmasked
+from tfrecord_lite.example.values import outgoing
 
-__all__ = ["encode_sequence_example"]
+__all__ = ["check_lists", "encode_sequence_example", "in_step", "values_of"]
 
 _CONTEXT = b"\x0a"
 _FEATURE_LISTS = b"\x12"
@@ -52,8 +59,8 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     Notes
     -----
     A step without values, also one that is None or masked, is an empty list of the kind of
-    the others. If all steps are, they
-    are features without kind.
+    the others. If all steps are, they are features without kind. Python's ints and floats in
+    one list are all floats, if that changes none of them, as they are in one feature.
 
     Examples
     --------
@@ -71,7 +78,7 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     if "context" in row:
         pieces += encode_features(_CONTEXT, row["context"])
     if "feature_lists" in row:
-        lists = row["feature_lists"]
+        lists = check_lists("feature_lists", row["feature_lists"])
         entries = sorted((encoded_key(key), key) for key in lists)
         content = [
             delimited(
@@ -84,26 +91,49 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     return b"".join(pieces)
 
 
+def check_lists(name: str, given: Any) -> Mapping[str, Any]:
+    """Refuse what is no dictionary."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a dict, one entry a list, not {type(given).__name__}")
+    return given
+
+
 def _feature_list(key: str, steps: Any) -> bytes:
     """Encode the steps of one feature list."""
     is_single = isinstance(steps, np.ndarray) and steps.ndim == 0
     is_single |= isinstance(steps, str | bytes | Mapping) or not hasattr(steps, "__iter__")
     if is_single:
         raise TypeError(f"feature list {key!r} must be a sequence of steps, not {steps!r:.40}")
-    contents: list[bytes] = []
-    for number, step in enumerate(steps):
-        try:
-            contents.append(feature_content(key, [] if step is None else step) or b"")
-        except InvalidArgumentError as error:
-            detail = f"in step {number} of the list: {error.detail}"
-            raise InvalidArgumentError(error.reason, None, None, 0, key, detail) from None
+    steps = list(steps)
+    try:
+        contents = [feature_content(key, () if step is None else step) or b"" for step in steps]
+    except InvalidArgumentError:
+        contents = _of_column(key, steps)
     tags = {content[:1] for content in contents if content}
     if len(tags) > 1:
-        first = next(content[:1] for content in contents if content)
-        wrong = [bool(content) and content[:1] != first for content in contents]
-        detail = (
-            f"in step {wrong.index(True)} of the list: a step of another kind than those before"
-        )
-        refuse(key, detail, 0, Reason.UNREPRESENTABLE)
+        contents = _of_column(key, steps)
+        tags = {content[:1] for content in contents}
     empty = tags.pop() + b"\0" if tags else b""
     return b"".join([delimited(b"\x0a", content or empty) for content in contents])
+
+
+def _of_column(key: str, steps: list[Any]) -> list[bytes]:
+    """Encode steps together, as a column: ints among floats are floats, or the step is named."""
+    try:
+        out = outgoing(key, [values_of(step) for step in unmasked(key, steps)])
+    except InvalidArgumentError as error:
+        raise in_step(error, error.index or 0) from None
+    return [content_of(out.part(number, number + 1)) for number in range(len(steps))]
+
+
+def values_of(step: Any) -> Any:
+    """Return a step as a sequence of its values; one that is not there has none."""
+    if step is None:
+        return ()
+    return step if isinstance(step, list | tuple | np.ndarray) else [step]
+
+
+def in_step(error: InvalidArgumentError, step: int, record: int = 0) -> InvalidArgumentError:
+    """Turn what is said of one step into what is said of a record."""
+    detail = f"in step {step} of the list: {error.detail}"
+    return InvalidArgumentError(error.reason, None, None, record, error.key, detail)

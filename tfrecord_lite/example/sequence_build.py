@@ -92,14 +92,18 @@ def padded(
     shape = (n_messages, longest, *feature.shape)
     if (n_steps == longest).all():
         return flat.reshape(shape), n_steps
-    is_step = np.arange(longest) < n_steps[:, None]
+    out: npt.NDArray[Any]
+    with build.room_for(n_steps, feature):
+        is_step = np.arange(longest) < n_steps[:, None]
+        if flat.dtype == object:
+            out = np.full((n_messages, longest, feature.size), feature.padding, object)
+        else:  # memory that is fresh is 0 already
+            out = np.zeros(n_messages * longest * feature.size, flat.dtype)
     if flat.dtype == object:
-        strings = np.full((n_messages, longest, feature.size), feature.padding, object)
-        strings[is_step] = flat.reshape(-1, feature.size)
-        return strings.reshape(shape), n_steps
-    # Steps are copied as wholes. Memory that is fresh is 0 already.
+        out[is_step] = flat.reshape(-1, feature.size)
+        return out.reshape(shape), n_steps
+    # Steps are copied as wholes.
     step = np.dtype((np.void, feature.size * flat.itemsize))
-    out = np.zeros(n_messages * longest * feature.size, flat.dtype)
     contents = np.ascontiguousarray(flat).reshape(-1).view(step)
     out.view(step).reshape(is_step.shape)[is_step] = contents
     return out.reshape(shape), n_steps

@@ -250,5 +250,7 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     ------
     InvalidArgumentError
         ``MALFORMED``, about the first message that is.
+    TypeError
+        For one message instead of a sequence of them, and for messages that are no bytes.
     """
     return list(SequenceExampleDecoder()(as_block(serialized)))

@@ -26,7 +26,12 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode import FEATURES, entry_levels, feature_parts
 from tfrecord_lite.example.row import encoded_key
 from tfrecord_lite.example.runs import refuse, unmasked
-from tfrecord_lite.example.sequence import encode_sequence_example
+from tfrecord_lite.example.sequence import (
+    check_lists,
+    encode_sequence_example,
+    in_step,
+    values_of,
+)
 from tfrecord_lite.example.sequence_rows import SequenceRows
 from tfrecord_lite.example.values import Outgoing, outgoing
 from tfrecord_lite.wire.emit import emit_fields, emit_run
@@ -83,12 +88,14 @@ def encode_sequence_examples(
         are; ``UNREPRESENTABLE``, ``UNSUPPORTED`` and ``RECORD_TOO_LARGE`` as
         :func:`~tfrecord_lite.encode_examples`.
     TypeError
-        For a key that is no str, and a column that is no sequence.
+        For a key that is no str, a column that is no sequence, and for `feature_lists` or
+        `lengths` that are no dictionary.
 
     Notes
     -----
     A step without values is an empty list of the kind of its column. If there are no values
-    in the column at all, all steps are features without kind.
+    in the column at all, all steps are features without kind. NumPy's values must be of one
+    dtype in a column, as elsewhere; in a dictionary each step may be of its own.
 
     Examples
     --------
@@ -108,7 +115,10 @@ def encode_sequence_examples(
     features = {
         key: outgoing(key, column) for key, column in (context or {}).items() if column is not None
     }
-    lists = _lists(feature_lists or {}, lengths or {})
+    lists = _lists(
+        {} if feature_lists is None else check_lists("feature_lists", feature_lists),
+        {} if lengths is None else check_lists("lengths", lengths),
+    )
     n_records = _n_records([*features.items(), *lists.items()])
     return _encode_columns(
         None if context is None else features, None if feature_lists is None else lists, n_records
@@ -277,16 +287,10 @@ def _of_records(key: str, column: Sequence[Any]) -> _Steps:
         steps = unmasked(key, list(chain.from_iterable(column)))
     except InvalidArgumentError as error:
         raise _in_record(error, counts) from None
-    if any(step is None for step in steps):
-        steps = [_values_of(step) for step in steps]
+    types = set(map(type, steps))
+    if len(types) > 1 or type(None) in types:  # numbers among lists, or steps that are not there
+        steps = [values_of(step) for step in steps]
     return _Steps(steps, counts, present)
-
-
-def _values_of(step: Any) -> Any:
-    """Return a step as a sequence of its values; one that is not there has none."""
-    if step is None:
-        return ()
-    return step if isinstance(step, list | tuple | np.ndarray) else [step]
 
 
 def _are_alike(arrays: list[np.ndarray[Any, Any]]) -> bool:
@@ -330,6 +334,4 @@ def _in_record(error: InvalidArgumentError, counts: npt.NDArray[np.int64]) -> In
     if error.index is None:
         return error
     record = _record_of(error.index, counts)
-    step = error.index - int(counts[:record].sum())
-    detail = f"in step {step} of the list: {error.detail}"
-    return InvalidArgumentError(error.reason, None, None, record, error.key, detail)
+    return in_step(error, error.index - int(counts[:record].sum()), record)

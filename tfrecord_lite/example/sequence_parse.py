@@ -121,7 +121,8 @@ class SequenceExampleParser:
             As :class:`ExampleParser` gives it.
         feature_lists : dict of str to result
             FixedLenSequenceFeature: ndarray (n, most steps, \\*shape), padded with 0 or
-            ``b""`` (rule L1). VarLenFeature: SparseTensor (n, most steps, most values)
+            ``b""`` (rule L1); one long list makes the result of all messages large, see
+            the notes. VarLenFeature: SparseTensor (n, most steps, most values)
             (rule L4). RaggedFeature: RaggedTensor, rows of steps of values (rule L5).
         feature_list_lengths : dict of str to int64, shape (n,)
             Steps in each message, for each FixedLenSequenceFeature (rule Q4).
@@ -130,9 +131,18 @@ class SequenceExampleParser:
         ------
         InvalidArgumentError
             About the first message that is wrong: ``MALFORMED``, ``MISSING``,
-            ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_PARTITION``; or ``BAD_ARGUMENT`` for
-            `example_names` of another length; or ``MISSING`` for no messages at all, if
-            a context feature is required (rule Q9).
+            ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_PARTITION``; or ``TENSOR_TOO_LARGE``
+            about the longest one, if there is no memory to pad all to it; or
+            ``BAD_ARGUMENT`` for `example_names` of another length; or ``MISSING`` for no
+            messages at all, if a context feature is required (rule Q9).
+        TypeError
+            For one message instead of a sequence, and messages that are no bytes.
+
+        Notes
+        -----
+        Padding has no limit but memory, as in TensorFlow: beside one message of ten million
+        steps, each of a thousand short ones takes the room of ten million. A RaggedFeature
+        is never padded; for messages of unknown origin ask for that.
         """
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))
@@ -256,6 +266,11 @@ def parse_sequence_example(
     ------
     InvalidArgumentError, TypeError
         As :class:`SequenceExampleParser`.
+
+    Notes
+    -----
+    Each FixedLenSequenceFeature is padded to the longest list of the batch, however long
+    that is; see :meth:`SequenceExampleParser.__call__`.
     """
     parser = SequenceExampleParser(context_features, sequence_features)
     batch: Any = serialized

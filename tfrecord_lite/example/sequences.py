@@ -288,7 +288,10 @@ class SequenceBatch:
         if not parts:
             return None
         n_steps = np.concatenate([part.counts for _, part in parts])
-        out = np.empty((self.n_messages, int(n_steps.max(initial=0)), n_values), np.float32)
+        try:
+            out = np.empty((self.n_messages, int(n_steps.max(initial=0)), n_values), np.float32)
+        except (MemoryError, ValueError):
+            return None  # the general way says which message is to blame
         for first, part in parts:
             part.pad(self.data, out[first : first + part.counts.size])
         return out, n_steps

@@ -36,13 +36,16 @@ _CHANNELS = {"bmp": (1, 3), "jpeg": (1, 3), "png": (1, 2, 3, 4), "webp": (3, 4)}
 _QUALITY = 95
 
 
-def decode_image(contents: bytes, channels: int = 0) -> npt.NDArray[np.uint8]:
+def decode_image(
+    contents: bytes | npt.NDArray[np.object_], channels: int = 0
+) -> npt.NDArray[np.uint8]:
     """Decode an image, as ``tf.io.decode_image`` with ``expand_animations=False``.
 
     Parameters
     ----------
-    contents : bytes
-        A file's content, in one of :data:`FORMATS`.
+    contents : bytes, or object array of bytes, shape ()
+        A file's content, in one of :data:`FORMATS`; also as :func:`parse_single_example`
+        gives it.
     channels : int, optional
         1 for grey, 3 for RGB, 4 for RGBA; 0 for as many as the image has: palettes become
         RGB, or RGBA if they have transparency.
@@ -70,6 +73,7 @@ def decode_image(contents: bytes, channels: int = 0) -> npt.NDArray[np.uint8]:
     if channels not in _MODES:
         detail = f"channels {channels!r}; possible are {', '.join(map(str, _MODES))}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    contents = _content_of(contents)
     picture = _opened(contents)
     if picture.format == "PNG":
         _check_chunks(contents)
@@ -197,6 +201,8 @@ def image_row(
 'image/class/label': 7}
     """
     number = None if label is None else _integer(label, "label")
+    if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
+        image = _content_of(image)
     is_encoded = isinstance(image, bytes | bytearray)
     is_encoded |= isinstance(image, memoryview) and image.ndim == 1
     encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
@@ -223,10 +229,20 @@ def _pillow() -> Any:
     return Image
 
 
+def _content_of(given: Any) -> bytes:
+    """Take the bytes of one image out of an array that holds nothing else."""
+    if isinstance(given, np.ndarray) and given.dtype == object and given.ndim == 0:
+        given = given[()]
+    if isinstance(given, np.ndarray | list | tuple):
+        found = type(given).__name__
+        raise TypeError(f"an encoded image is bytes, not {found}; decode one after the other")
+    if not isinstance(given, bytes | bytearray | memoryview):
+        raise TypeError(f"an encoded image is bytes, not {type(given).__name__}")
+    return given  # type: ignore[return-value]
+
+
 def _opened(contents: bytes) -> Any:
     """Open an image, which reads its head and no pixels; refuse one that is too large."""
-    if not isinstance(contents, bytes | bytearray | memoryview):
-        raise TypeError(f"an encoded image is bytes, not {type(contents).__name__}")
     pillow = _pillow()
     try:
         picture = pillow.open(io.BytesIO(contents), formats=FORMATS)

@@ -51,12 +51,19 @@ def flatten(value: object) -> tuple[tuple[int, ...], list[Any]]:
     while True:
         nested = [_is_nested(item) for item in level]
         if not any(nested):
-            return tuple(shape), level
+            return tuple(shape), _items(level)
         if not all(nested) or len({len(item) for item in level}) > 1:
             detail = f"sequences of several lengths or depths, {len(shape)} levels down"
             raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
         shape.append(len(level[0]))
         level = list(chain.from_iterable(level))
+
+
+def _items(leaves: list[Any]) -> list[Any]:
+    """Take what is in arrays without a dimension, such as a parsed feature of one record is."""
+    if not any(issubclass(cls, np.ndarray) for cls in set(map(type, leaves))):
+        return leaves
+    return [leaf[()] if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
 
 
 def _check_depth(value: Any) -> None:

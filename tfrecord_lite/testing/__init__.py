@@ -6,6 +6,8 @@ assertions about programs that do so. Needs the extra ``testing``.
 ::
 
     features    feature specifications, Schemas; Examples and columns that fit them
+    sequences   the same for SequenceExamples
+    tables      columns in every form that can be written, with the Examples they stand for
     columns     byte strings, ragged rows, sparse values
     messages    Examples and SequenceExamples of anything; every encoding of any message
     records     records; files, sound and damaged
@@ -29,6 +31,7 @@ from tfrecord_lite.testing.columns import bytes_columns, ragged_tensors, sparse_
 from tfrecord_lite.testing.damage import mutate
 from tfrecord_lite.testing.features import columns, examples_for, feature_specs, schemas
 from tfrecord_lite.testing.messages import (
+    byte_strings,
     chooser,
     damaged_messages,
     encodings,
@@ -46,6 +49,8 @@ from tfrecord_lite.testing.round_trip import (
     assert_same,
 )
 from tfrecord_lite.testing.scribe import Scribe
+from tfrecord_lite.testing.sequences import sequence_examples_for, sequence_feature_specs
+from tfrecord_lite.testing.tables import tables
 
 __all__ = [
     "Scribe",
@@ -53,6 +58,7 @@ __all__ = [
     "assert_damage_is_noticed",
     "assert_round_trip",
     "assert_same",
+    "byte_strings",
     "bytes_columns",
     "chooser",
     "columns",
@@ -73,5 +79,8 @@ __all__ = [
     "records",
     "schemas",
     "sequence_examples",
+    "sequence_examples_for",
+    "sequence_feature_specs",
     "sparse_tensors",
+    "tables",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.messages import Example
+from tfrecord_lite.messages import Example, Feature
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -25,6 +25,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
     kind_of,
+    prepare,
 )
 from tfrecord_lite.testing.messages import float32s, int64s, keys
 
@@ -50,7 +51,7 @@ _PARTITIONS = (
 _LARGEST_ROW = 3
 
 
-def _values(kind: Kind, count: int, *, allow_nan: bool = True) -> SearchStrategy[list[Any]]:
+def values_of(kind: Kind, count: int, *, allow_nan: bool = True) -> SearchStrategy[list[Any]]:
     one: SearchStrategy[Any] = st.binary(max_size=8)
     if kind is not Kind.BYTES:
         one = int64s() if kind is Kind.INT64 else float32s(allow_nan=allow_nan)
@@ -64,7 +65,7 @@ _block_shapes = st.lists(st.integers(1, 2), max_size=2)
 
 def _fixed_len(draw: DrawFn, _names: list[str]) -> FixedLenFeature:
     kind, shape = draw(_kinds), draw(_shapes)
-    default = draw(st.one_of(st.none(), _values(kind, prod(shape), allow_nan=False)))
+    default = draw(st.one_of(st.none(), values_of(kind, prod(shape), allow_nan=False)))
     if default is not None:
         given = np.empty(len(default), kind.dtype)
         given[:] = default
@@ -74,7 +75,7 @@ def _fixed_len(draw: DrawFn, _names: list[str]) -> FixedLenFeature:
 
 def _fixed_len_sequence(draw: DrawFn, _names: list[str]) -> FixedLenSequenceFeature:
     kind = draw(_kinds)
-    default = draw(st.one_of(st.none(), _values(kind, 1, allow_nan=False).map(lambda v: v[0])))
+    default = draw(st.one_of(st.none(), values_of(kind, 1, allow_nan=False).map(lambda v: v[0])))
     shape = draw(_block_shapes)
     return FixedLenSequenceFeature(shape, kind.label, allow_missing=True, default_value=default)
 
@@ -115,6 +116,24 @@ _MOST_KEYS = 5
 """How many keys one specification reads at the most, its own name included."""
 
 
+Maker: TypeAlias = "Callable[[DrawFn, list[str]], FeatureSpec]"
+"""Draws a specification, of keys taken from the list."""
+
+IN_CONTEXT: list[Maker] = [_fixed_len, _var_len, _ragged]
+
+
+def draw_specs(
+    draw: DrawFn, makers: list[Maker], min_size: int, max_size: int
+) -> dict[str, FeatureSpec]:
+    """Draw names, and a specification each by one of the makers."""
+    chosen = draw(st.lists(st.sampled_from(makers), min_size=min_size, max_size=max_size))
+    n_keys = _MOST_KEYS * len(chosen)
+    # The empty key is a name like any other, but no index, value or partition may have it.
+    one = keys().filter(bool)
+    names = draw(st.lists(one, min_size=n_keys, max_size=n_keys, unique=True))
+    return {names.pop(): make(draw, names) for make in chosen}
+
+
 @st.composite
 def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[str, FeatureSpec]:
     """Draw features to ask for: names, and a specification of any class each.
@@ -129,19 +148,7 @@ def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[st
     dict of str to feature specification
         For :class:`ExampleParser`; no key is read by two of them.
     """
-    makers: list[Callable[[DrawFn, list[str]], FeatureSpec]] = [
-        _fixed_len,
-        _var_len,
-        _fixed_len_sequence,
-        _sparse,
-        _ragged,
-    ]
-    chosen = draw(st.lists(st.sampled_from(makers), min_size=min_size, max_size=max_size))
-    n_keys = _MOST_KEYS * len(chosen)
-    # The empty key is a name like any other, but no index, value or partition may have it.
-    one = keys().filter(bool)
-    names = draw(st.lists(one, min_size=n_keys, max_size=n_keys, unique=True))
-    return {names.pop(): make(draw, names) for make in chosen}
+    return draw_specs(draw, [*IN_CONTEXT, _fixed_len_sequence, _sparse], min_size, max_size)
 
 
 def schemas(min_size: int = 1, max_size: int = 4) -> SearchStrategy[Schema]:
@@ -250,18 +257,34 @@ def examples_for(
     Returns
     -------
     Example
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError
+        For features that :class:`ExampleParser` does not take.
     """
-
-    def values(kind: Kind, count: int) -> SearchStrategy[list[Any]]:
-        return _values(kind, count, allow_nan=allow_nan)
-
+    prepare(features)
     example = Example()
     for name, spec in features.items():
-        for key, (kind, found) in _LISTS_OF[type(spec)](draw, name, spec, values).items():
-            feature = getattr(example.features.feature[key], _LISTS[kind])
-            feature.SetInParent()
-            feature.value.extend(found)
+        for key, (kind, found) in draw_lists(draw, name, spec, allow_nan=allow_nan).items():
+            put(example.features.feature[key], kind, found)
     return example
+
+
+def draw_lists(draw: DrawFn, name: str, spec: FeatureSpec, *, allow_nan: bool) -> Lists:
+    """Draw the lists that a specification reads, by key: kind and values; none if it is missing."""
+
+    def values(kind: Kind, count: int) -> SearchStrategy[list[Any]]:
+        return values_of(kind, count, allow_nan=allow_nan)
+
+    return _LISTS_OF[type(spec)](draw, name, spec, values)
+
+
+def put(feature: Feature, kind: Kind, values: list[Any]) -> None:
+    """Give a Feature its values, and its kind if there are none."""
+    found = getattr(feature, _LISTS[kind])
+    found.SetInParent()
+    found.value.extend(values)
 
 
 @st.composite

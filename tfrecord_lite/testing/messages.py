@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.testing.scribe import Below
 
 __all__ = [
+    "byte_strings",
     "chooser",
     "damaged_messages",
     "encodings",
@@ -29,7 +30,9 @@ __all__ = [
 ]
 
 _INTS = (0, 1, -1, 127, 128, 16383, 16384, 2**31, 2**56 - 1, 2**56, 2**63 - 1, -(2**63))
-_KEYS = ("a", "b", "", "label", "image/encoded", "\N{SNOWMAN}", "a\0", "abcdefgh")
+_KEYS = ("a", "b", "", "label", "image/encoded", "\N{SNOWMAN}", "a\0", "abcdefgh", "k" * 127)
+_LENGTHS = (0, 1, 2, 5, 30, 100, 110, 118, 122, 124, 126, 127, 128, 129, 140, 300)
+"""On both sides of where a length takes a byte more, at every level of nesting."""
 
 
 def chooser(draw: DrawFn) -> Below:
@@ -45,7 +48,19 @@ def keys() -> SearchStrategy[str]:
 
 def int64s() -> SearchStrategy[int]:
     """Return a strategy for int64, most of them where a varint takes one byte more."""
-    return st.one_of(st.sampled_from(_INTS), st.integers(-(2**63), 2**63 - 1))
+    return st.one_of(
+        st.sampled_from(_INTS),
+        st.integers(0, 200),
+        st.integers(0, 62).map(lambda n: 1 << n),
+        st.integers(0, 63).map(lambda n: (1 << n) - 1),
+        st.integers(-(2**63), 2**63 - 1),
+    )
+
+
+def byte_strings() -> SearchStrategy[bytes]:
+    """Return a strategy for byte strings, many where a length takes one byte more."""
+    alike = st.sampled_from(_LENGTHS).map(lambda n: b"\xff" * n)
+    return st.one_of(st.binary(max_size=12), alike)
 
 
 def float32s(*, allow_nan: bool = True) -> SearchStrategy[float]:
