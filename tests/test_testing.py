@@ -189,6 +189,33 @@ def test_encodings_come_in_every_way(condition: Callable[[bytes], bool]) -> None
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [b"\x12\x00", b"\x0a\x00", b""],
+    ids=["without its key", "without its value", "without both"],
+)
+def test_map_entries_come_without_defaults(entry: bytes) -> None:
+    default = Example()
+    default.features.feature[""].SetInParent()
+    written = bytes([0x0A, len(entry) + 2, 0x0A, len(entry)]) + entry
+
+    assert some(testing.encodings(default), lambda message: message == written)
+
+
+def test_what_a_oneof_held_before_may_have_had_values() -> None:
+    def was_bytes(message: bytes) -> bool:
+        return any(
+            stored == b"\x0a\x00"
+            for _, contents, _ in reference_example.entries(message)
+            for content in contents
+            for stored in reference_example.submessages(content, 1, reference_example.PACKAGE, 0)
+        )
+
+    just_ints = Example()
+    just_ints.features.feature["a"].int64_list.value.append(7)
+    some(testing.encodings(just_ints), was_bytes)
+
+
 def test_damaged_messages_are_sometimes_refused_and_sometimes_another_message() -> None:
     def is_refused(message: bytes) -> bool:
         return not features_of(message)

@@ -6,6 +6,7 @@ The same message can be written in many ways, and a reader has to take all of th
 - fields in any order, those of one number in theirs;
 - a field twice, of which the last counts; a member of a oneof in front of the one that
   counts; an entry of a map in front of another with its key;
+- an entry of a map without its key or its value, where that is the default;
 - a nested message in several parts, which merge;
 - fields that the reader does not know, groups among them, and known ones with a wire type
   that they cannot have;
@@ -121,6 +122,13 @@ def _known(descriptor: Any) -> dict[int, set[int]]:
         wire_type = _WIRE_TYPES[field.type]
         known[field.number] = {wire_type, LEN} if _is_repeated(field) else {wire_type}
     return known
+
+
+def _is_default(field: _Field, descriptor: Any) -> bool:
+    """Whether a map entry without this field means the same."""
+    if descriptor.fields_by_number[field.number].type == _ENUM:  # whose first number may be any
+        return False
+    return not (field.content if field.wire_type == LEN else any(field.content))
 
 
 class Scribe:
@@ -239,6 +247,8 @@ class Scribe:
         return self._message(_fields(serialized)[0], descriptor)
 
     def _message(self, fields: list[_Field], descriptor: Any) -> bytes:
+        if _is_map_entry(descriptor):
+            fields = [f for f in fields if not (_is_default(f, descriptor) and self.sometimes())]
         strands: dict[int, list[bytes]] = {}
         by_number: dict[int, list[_Field]] = {}
         for field in fields:
@@ -342,7 +352,8 @@ class Scribe:
             others = list(known.containing_oneof.fields)
         other = others[self._below(len(others))]
         if other.type == _MESSAGE:  # merges with its like, and overrules others of its oneof
-            return [self.len_field(other.number, b"")]
+            content = len_field(1, b"") if other is not known and self.sometimes() else b""
+            return [self.len_field(other.number, content)]
         if other.type in {_GROUP, _ENUM}:  # of an enumeration, no number is sure to be known
             return []
         contents = {LEN: b"decoy", I32: b"\1\2\3\4", I64: b"\1\2\3\4\5\6\7\1", VARINT: b"\1"}
