@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.index import TFRecordFile, tf_record_random_reader
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -68,6 +69,7 @@ __all__ = [
     "SparseTensor",
     "TFRecordCompressionType",
     "TFRecordError",
+    "TFRecordFile",
     "TFRecordOptions",
     "TFRecordReader",
     "TFRecordWriter",
@@ -77,6 +79,7 @@ __all__ = [
     "parse_example",
     "parse_single_example",
     "tf_record_iterator",
+    "tf_record_random_reader",
 ]
 
 # What is loaded when it is first asked for, and from where: reading and writing records
@@ -85,6 +88,7 @@ _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "index": ("TFRecordFile", "tf_record_random_reader"),
     "messages": (
         "BytesList",
         "Example",

@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn
 
-from tfrecord_lite.cli import cat, head, info, verify
+from tfrecord_lite.cli import cat, head, index, info, verify
 from tfrecord_lite.cli.console import Console, OutputError, Status
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_VERBS = {"info": info, "head": head, "cat": cat, "verify": verify}
+_VERBS = {"info": info, "head": head, "cat": cat, "verify": verify, "index": index}
 
 _DESCRIPTION = """\
 Look into TFRecord files and check them. Uncompressed, GZIP, ZLIB, ZSTD and BZ2 files are
@@ -26,6 +26,7 @@ examples:
   tfrecord head -n 1 train.tfrecord     what does a record look like?
   tfrecord cat --json train.tfrecord    everything, for other programs
   tfrecord verify 'train-*.tfrecord'    is it all sound?
+  tfrecord index train.tfrecord         where is each record?
 
 'tfrecord VERB --help' says more about each. With pip install 'tfrecord-numpy[cli]', info and
 verify show a progress bar on long work, if standard error is a terminal."""
