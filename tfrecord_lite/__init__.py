@@ -19,6 +19,12 @@ from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+    from tfrecord_lite.dataset import (
+        Dataset,
+        TFRecordDataset,
+        make_batched_features_dataset,
+        read_batches,
+    )
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
     from tfrecord_lite.index import TFRecordFile, tf_record_random_reader
@@ -47,6 +53,7 @@ __all__ = [
     "BytesColumn",
     "BytesList",
     "DataLossError",
+    "Dataset",
     "Example",
     "ExampleParser",
     "FailedPreconditionError",
@@ -68,6 +75,7 @@ __all__ = [
     "SparseFeature",
     "SparseTensor",
     "TFRecordCompressionType",
+    "TFRecordDataset",
     "TFRecordError",
     "TFRecordFile",
     "TFRecordOptions",
@@ -76,8 +84,10 @@ __all__ = [
     "VarLenFeature",
     "decode_example",
     "decode_examples",
+    "make_batched_features_dataset",
     "parse_example",
     "parse_single_example",
+    "read_batches",
     "tf_record_iterator",
     "tf_record_random_reader",
 ]
@@ -86,6 +96,12 @@ __all__ = [
 # needs neither the engine nor the protobuf runtime.
 _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
+    "dataset": (
+        "Dataset",
+        "TFRecordDataset",
+        "make_batched_features_dataset",
+        "read_batches",
+    ),
     "example.decode": ("decode_example", "decode_examples"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "index": ("TFRecordFile", "tf_record_random_reader"),

@@ -14,7 +14,7 @@ import pytest
 
 FAMILIES = {
     "F": 4,
-    "R": 9,
+    "R": 10,
     "C": 8,
     "O": 9,
     "P": 7,
@@ -25,6 +25,7 @@ FAMILIES = {
     "V": 2,
     "Z": 6,
     "G": 8,
+    "B": 5,
 }
 """How many rules each family has."""
 

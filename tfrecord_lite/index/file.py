@@ -218,6 +218,28 @@ class TFRecordFile:
         number, place = self._locate_one(operator.index(index))
         return self._names[number], place, int(self._indexes[number].offsets[place])
 
+    def places(
+        self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]
+    ) -> npt.NDArray[np.int64]:
+        """Return where many records are.
+
+        Returns
+        -------
+        int64, shape (n, 3)
+            Of each record: the number of its file, its number there, the offset of its head.
+
+        Raises
+        ------
+        IndexError, TypeError
+            As :meth:`block`.
+        """
+        numbers, places = self._locate(indices)
+        offsets = np.empty_like(places)
+        for number in np.unique(numbers).tolist():
+            rows = np.flatnonzero(numbers == number)
+            offsets[rows] = self._indexes[number].offsets[places[rows]]
+        return np.stack([numbers, places, offsets], axis=1)
+
     def parse(
         self,
         indices: Sequence[int] | npt.NDArray[np.integer[Any]],

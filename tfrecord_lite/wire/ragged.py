@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["gather", "ranges", "row_splits"]
 
 _WIDEST_ROW_BYTES = 256
+_WIDEST_EVEN_ROW_BYTES = 4096
+"""Longer ranges are copied as rows too, if they are of about the same length."""
 
 
 def row_splits(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -58,7 +60,7 @@ def gather(
     Parameters
     ----------
     data : uint8, shape (n_bytes,)
-        256 bytes past each start may be read, as far as the buffer goes.
+        The longest range's length past each start may be read, as far as the buffer goes.
     starts, lengths : int64, shape (n,)
 
     Returns
@@ -71,7 +73,8 @@ def gather(
     if widest == 0:
         return np.empty(0, np.uint8)
     out = np.empty(int(splits[-1]) + widest, np.uint8)
-    if int(starts.max()) + widest > data.size or widest > _WIDEST_ROW_BYTES:
+    is_even = widest <= _WIDEST_EVEN_ROW_BYTES and widest * lengths.size <= 2 * int(splits[-1])
+    if int(starts.max()) + widest > data.size or (widest > _WIDEST_ROW_BYTES and not is_even):
         view = memoryview(data)  # type: ignore[arg-type]
         parts = [view[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
         return np.frombuffer(bytearray().join(parts), np.uint8)
