@@ -166,7 +166,7 @@ def _ours(name: str, common: Request) -> list[Contender]:
     return contenders
 
 
-def _take_turns(
+def take_turns(
     section: str, case: str, contenders: list[Contender], rounds: int, target: float
 ) -> list[Rate]:
     """Let contenders take turns, and compare each with its rival."""
@@ -211,7 +211,7 @@ def columns(
         contenders = _tensorflow(name, common) if with_tensorflow else []
         contenders += _ours(name, common)
         say(f"columns: {name}: {rounds} rounds")
-        rows += _take_turns("columns", name, contenders, rounds, _TARGET)
+        rows += take_turns("columns", name, contenders, rounds, _TARGET)
     return rows
 
 
@@ -228,7 +228,7 @@ def dicts(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> l
             contenders.append(Contender("TensorFlow, arrays", theirs | {"as_numpy": True}))
         ours = {"what": "dicts_ours"} | common
         contenders.append(Contender("examples()", ours, "", "TensorFlow", name == "tabular"))
-        rows += _take_turns("a dict a record", name, contenders, rounds, _DICTS_TARGET)
+        rows += take_turns("a dict a record", name, contenders, rounds, _DICTS_TARGET)
     return rows
 
 
@@ -262,7 +262,7 @@ def profile(cache: Path, scale: float, rounds: int) -> list[Step]:
     return rows
 
 
-def _rate_cells(row: Rate) -> list[str]:
+def rate_cells(row: Rate) -> list[str]:
     has_rival = row.ratio is not None and row.ratios is not None and row.cpu_ratio is not None
     return [
         row.section,
@@ -281,8 +281,8 @@ def _rate_cells(row: Rate) -> list[str]:
     ]
 
 
-_RATE_HEAD = "| case | contender | setting | records/s >| best >| CPU us >| ratio >|"
-_RATE_HEAD += " of rounds | CPU ratio >| to | target >|"
+RATE_HEAD = "| case | contender | setting | records/s >| best >| CPU us >| ratio >|"
+RATE_HEAD += " of rounds | CPU ratio >| to | target >|"
 _PEAK_HEAD = "case | | batch >| MB of records >| peak MB >| factor above 60 MB >"
 _STEP_HEAD = "case | strings | step | us a record >| share >"
 
@@ -297,7 +297,7 @@ def _step_cells(row: Step) -> list[str]:
     return [row.case, row.strings, row.step, f"{row.us:.3f}", f"{row.share:.0%}"]
 
 
-def _print_table(head: str, rows: list[Any], cells_of: Callable[[Any], list[str]]) -> None:
+def print_table(head: str, rows: list[Any], cells_of: Callable[[Any], list[str]]) -> None:
     """Print rows under a head, in which ``>|`` ends a column that is set to the right.
 
     An empty line goes before each run of rows that begin with the same text.
@@ -362,9 +362,9 @@ def main() -> None:
         print(json.dumps({"setting": conditions, **rows}, indent=2))
         return
     print(", ".join(f"{name} {value}" for name, value in conditions.items()))
-    _print_table(_RATE_HEAD, rates, _rate_cells)
-    _print_table(_PEAK_HEAD, peaks, _peak_cells)
-    _print_table(_STEP_HEAD, steps, _step_cells)
+    print_table(RATE_HEAD, rates, rate_cells)
+    print_table(_PEAK_HEAD, peaks, _peak_cells)
+    print_table(_STEP_HEAD, steps, _step_cells)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 A process of its own keeps one measurement's memory, imports and caches out of
 the next. The request is a JSON object on the command line, ``{"what": ...}`` and
 the arguments of the function of that name; the answer is a JSON object on
-standard output. :mod:`benchmarks.records` and :mod:`benchmarks.columns` ask and
-compare.
+standard output. :mod:`benchmarks.records`, :mod:`benchmarks.columns` and
+:mod:`benchmarks.datasets` ask and compare.
 
 Each side runs the loop a user would write, the same on both sides. Imports are
 inside the functions, so that nothing is loaded that is not measured, and
@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
+import tempfile
 import time
 from itertools import islice
 from pathlib import Path
@@ -185,8 +187,6 @@ def _peak_bytes() -> int:
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
-    import resource
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
@@ -292,10 +292,16 @@ def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
 
 def _timed_sum(count: Callable[[], Iterator[int]]) -> Result:
     """Time a loop that yields how many records it has done, by the clock and by the processor."""
-    start, cpu_start = time.perf_counter(), time.process_time()
+    start, cpu_start = time.perf_counter(), _cpu_seconds()
     n_records = sum(count())
-    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    seconds, cpu_seconds = time.perf_counter() - start, _cpu_seconds() - cpu_start
     return {"seconds": seconds, "cpu_seconds": cpu_seconds, "n_records": n_records}
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process, and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def memory_columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
@@ -361,6 +367,105 @@ class _Clock:
         setattr(owner, name, self.timed(step, getattr(owner, name)))
 
 
+def pipeline_ours(
+    files: list[str], batch: int, buffer: int, strings: str, num_workers: int, prefetch: int
+) -> Result:
+    """Interleave, shuffle, batch and parse the tabular data."""
+    import tfrecord_lite
+
+    features = _features("tabular", tfrecord_lite, ("float32", "int64", "string"))
+    parser = _parser("tabular", strings)  # loads the engine
+    assert parser is not None
+
+    def run() -> Iterator[int]:
+        dataset = tfrecord_lite.read_batches(
+            files,
+            features,
+            batch,
+            interleave=len(files),
+            shuffle=buffer or None,
+            seed=1,
+            strings=strings,  # type: ignore[arg-type]
+            num_workers=num_workers,
+            prefetch=prefetch,
+        )
+        for columns in dataset:
+            yield len(columns["f0"])
+
+    return _timed_sum(run)
+
+
+def pipeline_tensorflow(
+    files: list[str], batch: int, buffer: int, *, autotune: bool, as_numpy: bool
+) -> Result:
+    """Do the same with tf.data."""
+    import tensorflow as tf
+
+    features = _features("tabular", tf.io, (tf.float32, tf.int64, tf.string))
+    threads = tf.data.AUTOTUNE if autotune else None
+
+    def run() -> Iterator[int]:
+        names = tf.data.Dataset.from_tensor_slices(files)
+        records = names.interleave(
+            tf.data.TFRecordDataset, cycle_length=len(files), num_parallel_calls=threads
+        )
+        if buffer:
+            records = records.shuffle(buffer, seed=1)
+        batches = records.batch(batch).map(lambda s: tf.io.parse_example(s, features), threads)
+        for columns in batches.prefetch(tf.data.AUTOTUNE):
+            for column in columns.values() if as_numpy else ():
+                column.numpy()
+            yield columns["f0"].shape[0]
+
+    return _timed_sum(run)
+
+
+def random_ours(path: str, n_reads: int, rounds: int) -> Result:
+    """Make an index, then read records by their numbers, many at a time."""
+    import numpy as np
+
+    from tfrecord_lite import TFRecordFile, TFRecordWriter
+
+    with tempfile.TemporaryDirectory() as folder:  # so that everything is loaded
+        with TFRecordWriter(f"{folder}/a") as writer:
+            writer.write(b"one")
+        assert TFRecordFile(f"{folder}/a").__getitems__([0]) == [b"one"]
+    before = _peak_bytes()
+    start = time.perf_counter()
+    file = TFRecordFile(path, index=None)
+    index_seconds = time.perf_counter() - start
+    index_bytes = _peak_bytes() - before
+    random = np.random.default_rng(0)
+    seconds = []
+    for _ in range(rounds):
+        numbers = random.integers(0, len(file), n_reads).tolist()
+        start = time.perf_counter()
+        records = file.__getitems__(numbers)
+        seconds.append(time.perf_counter() - start)
+        assert len(records) == n_reads
+    start = time.perf_counter()
+    for number in numbers:
+        file[number]
+    singly = time.perf_counter() - start
+    return {
+        "index_seconds": index_seconds,
+        "index_bytes": index_bytes,
+        "seconds": sorted(seconds)[rounds // 2],
+        "singly_seconds": singly,
+    }
+
+
+def random_tensorflow(path: str, n_reads: int) -> Result:
+    """Skip to each of a few records with tf.data, which is all that it can do."""
+    import tensorflow as tf
+
+    start = time.perf_counter()
+    wanted = set(range(0, 1_000_000, 1_000_000 // n_reads))
+    records = tf.compat.v1.io.tf_record_iterator(path)
+    found = [record for number, record in enumerate(records) if number in wanted]
+    return {"seconds": time.perf_counter() - start, "n_records": len(found)}
+
+
 def import_ours() -> Result:
     """Import this package in an interpreter that has loaded nothing else."""
     start = time.perf_counter()
@@ -404,6 +509,10 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "dicts_tensorflow": dicts_tensorflow,
     "memory_columns_ours": memory_columns_ours,
     "steps_ours": steps_ours,
+    "pipeline_ours": pipeline_ours,
+    "pipeline_tensorflow": pipeline_tensorflow,
+    "random_ours": random_ours,
+    "random_tensorflow": random_tensorflow,
     "import_ours": import_ours,
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,
