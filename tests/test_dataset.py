@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+# From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
 
 @pytest.fixture
 def names(tmp_path: Path) -> list[str]:
@@ -525,11 +528,49 @@ def test_ctrl_c_arrives_while_waiting_for_the_thread(names: list[str]) -> None:
     assert own_threads() == []
 
 
-def test_no_process_and_no_shared_memory_is_left(names: list[str]) -> None:
+def test_a_run_that_was_interrupted_does_not_look_like_one_that_ended(names: list[str]) -> None:
+    presses = iter([False, False, True, False])
+
+    def work(record: bytes) -> int:
+        if next(presses, False):
+            raise KeyboardInterrupt
+        return number_of(record)
+
+    dataset = TFRecordDataset(names).map(work)
+    run = iter(dataset)
+    assert [next(run), next(run)] == [0, 1]
+    with pytest.raises(KeyboardInterrupt):
+        next(run)
+
+    with pytest.raises(FailedPreconditionError) as caught:
+        next(run)
+    again = iter(dataset)
+    again.load_state_dict(run.state_dict())
+
+    assert caught.value.reason is Reason.CLOSED
+    assert list(again) == list(range(2, 12))
+
+
+def test_processes_may_be_spawned(names: list[str]) -> None:
+    dataset = TFRecordDataset(names).shuffle(3, 1).batch(2).parse_example(FEATURES)
+
+    found = list(map(plain, dataset.in_processes(2, start_method="spawn").set_epoch(0)))
+
+    assert found == list(map(plain, dataset.in_processes(2).set_epoch(0)))
+    assert sorted(numbers(found)) == list(range(12))
+
+
+def test_no_process_and_no_shared_memory_is_left(tmp_path: Path) -> None:
     import multiprocessing
 
     before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()  # noqa: PTH112, PTH208, S108 - as the system has it
-    run = iter(TFRecordDataset(names).repeat().batch(2).parse_example(FEATURES).in_processes(2))
+    run = iter(
+        TFRecordDataset(write_files(tmp_path, [5, 7]))
+        .repeat()
+        .batch(2)
+        .parse_example(FEATURES)
+        .in_processes(2)
+    )
     next(run)
     assert len(multiprocessing.active_children()) == 2
 

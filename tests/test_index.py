@@ -36,6 +36,9 @@ from tfrecord_lite.messages import Example
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
 
 def write(path: Path, records: Iterable[bytes]) -> Path:
     path.write_bytes(bytes(frame(list(records))))

@@ -221,19 +221,31 @@ class Dataset:
         n = _AUTO if buffer_size in (None, -1) else buffer_size
         return self._then(Prefetch, n=max(_whole("buffer_size", n, 0), 1))
 
-    def in_processes(self, num_workers: int) -> Dataset:
+    def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset:
         """Make the elements in so many processes, each from its part of the records.
 
         They come in turns from each. Arrays come back through shared memory. Batches are
         each worker's own: up to as many as there are workers may be short.
 
+        Parameters
+        ----------
+        num_workers : int
+            With 0 nothing changes.
+        start_method : str, optional
+            ``"fork"``, ``"spawn"`` or ``"forkserver"``, as of :mod:`multiprocessing`; None for
+            that module's default. But for the first, functions must be fit to be pickled.
+
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `num_workers` is negative. With 0 nothing changes.
+            ``BAD_ARGUMENT`` if `num_workers` is negative.
+        RuntimeError
+            On iteration, if a process dies.
         """
         n_workers = _whole("num_workers", num_workers, 0)
-        return self._then(Processes, n_workers=n_workers) if n_workers else self
+        if not n_workers:
+            return self
+        return self._then(Processes, n_workers=n_workers, start_method=start_method)
 
     def set_epoch(self, epoch: int) -> Self:
         """Say which epoch the next iteration is; return the data set itself.

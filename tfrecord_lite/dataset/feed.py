@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from tfrecord_lite.dataset.chunks import Chunk, join
+from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 __all__ = ["Elements", "Feed", "Pair", "Start", "State"]
 
@@ -100,6 +101,10 @@ class Feed:
                 pair = next(self._pairs, None)
             except Exception as error:
                 self._error = error
+                raise
+            except BaseException:
+                detail = "the run was interrupted; start another from its state_dict"
+                self._error = FailedPreconditionError(Reason.CLOSED, detail=detail)
                 raise
             if pair is None:
                 return False

@@ -49,6 +49,7 @@ class Processes(Stage):
     """The same elements, made by so many processes, in turns from each."""
 
     n_workers: int
+    start_method: str | None = None
 
     @property
     def kind(self) -> Kind:
@@ -63,7 +64,7 @@ class Processes(Stage):
         try:
             for i in range(self.n_workers):
                 plan = worker_part(self.input, self.n_workers, i)
-                workers.append(_Worker(plan, context, states[i]))
+                workers.append(_Worker(plan, context, states[i], self.start_method))
             has_more = [True] * self.n_workers
             while any(has_more):
                 now, turn = turn, (turn + 1) % self.n_workers
@@ -79,18 +80,25 @@ class Processes(Stage):
 class _Worker:
     """One process, seen from here."""
 
-    def __init__(self, plan: Source, context: Context, state: dict[str, Any] | None) -> None:
+    def __init__(
+        self,
+        plan: Source,
+        context: Context,
+        state: dict[str, Any] | None,
+        start_method: str | None,
+    ) -> None:
         self._plan = plan
         self._context = context
+        self._processes: Any = multiprocessing.get_context(start_method)
         self._memory = shared_memory.SharedMemory(create=True, size=_SLOTS * _SLOT_BYTES)
         self.feed = Feed(self._start, state)
 
     def _start(self, state: State) -> Iterator[Pair]:
         """Start the process; what it makes comes from the iterator."""
-        self._free = multiprocessing.Semaphore(_SLOTS)
-        self._inlet, outlet = multiprocessing.Pipe(duplex=False)
+        self._free = self._processes.Semaphore(_SLOTS)
+        self._inlet, outlet = self._processes.Pipe(duplex=False)
         job = (self._plan, self._context, state, self._memory, self._free, outlet)
-        self._process = multiprocessing.Process(target=_work, args=job, daemon=True)
+        self._process = self._processes.Process(target=_work, args=job, daemon=True)
         self._process.start()
         outlet.close()  # the process has its own, so its end is noticed here
         return self._receive()
