@@ -141,6 +141,17 @@ def test_stages_do_what_lists_do(
     assert list(mapped) == list(enumerate([i for i in expected if i % 3], 5))
 
 
+@pytest.mark.parametrize("cycle", [1, 2])
+def test_a_shard_counts_through_all_files(tmp_path: Path, cycle: int) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [4, 1, 5, 2])).interleave(cycle)
+    expected = numbers(dataset)
+
+    for n in (2, 3, 5):
+        for i in range(n):
+            assert numbers(dataset.shard(n, i)) == expected[i::n]
+            assert numbers(dataset.shard(2, 1).shard(n, i)) == expected[1::2][i::n]
+
+
 def test_negative_counts_are_all(names: list[str]) -> None:
     dataset = TFRecordDataset(names)
 

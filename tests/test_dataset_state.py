@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import operator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset, TFRecordWriter
+from tfrecord_lite.dataset import batching, interleave, records, shuffle
+from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tfrecord_lite import Block
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -91,7 +96,25 @@ def rest_after(make: Callable[[], Dataset], n_given: int, epoch: int) -> list[An
     return list(map(plain, again))
 
 
-@settings(max_examples=150)
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read a few records at a time, now more and now less, so that states are made often."""
+    sizes = itertools.cycle((1, 3, 2, 4, 1, 1, 5))
+
+    class Stream(RecordStream):
+        def next_block(self, n_records: int | None = None) -> Block | None:
+            return super().next_block(n_records or next(sizes))
+
+    monkeypatch.setattr(records, "RecordStream", Stream)
+    monkeypatch.setattr(records, "_MOST_RECORDS", 3)
+    monkeypatch.setattr(interleave, "_MOST_RECORDS", 6)
+    monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
+    monkeypatch.setattr(shuffle, "_FEW", 2)
+    monkeypatch.setattr(batching, "_MOST_RECORDS", 8)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pipelines(), st.lists(st.integers(0, 7), min_size=1, max_size=4), st.integers(0, 2))
 def test_a_run_resumed_at_any_step_gives_the_rest(
     tmp_path_factory: pytest.TempPathFactory,
@@ -127,10 +150,10 @@ def test_resuming_twice_is_resuming(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_given", [0, 1, 2999, 3000, 7001, 19_000])
 def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> None:
     """Chunks end elsewhere in the second run, so cuts are not where they were."""
-    records = [b"%d" % i * 50 for i in range(10_000)]
+    items = [b"%d" % i * 50 for i in range(10_000)]
     for i in range(2):
         with TFRecordWriter(tmp_path / str(i)) as writer:
-            for record in records[i::2]:
+            for record in items[i::2]:
                 writer.write(record)
 
     def make() -> Dataset:
@@ -144,7 +167,7 @@ def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> No
     again = iter(make())
     again.load_state_dict(run.state_dict())
 
-    assert sorted(whole) == sorted(records * 2)
+    assert sorted(whole) == sorted(items * 2)
     assert list(again) == whole[n_given:]
 
 
