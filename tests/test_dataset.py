@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import os
 import pickle
 import signal
@@ -33,10 +34,14 @@ from tfrecord_lite import (
     make_batched_features_dataset,
     read_batches,
 )
+from tfrecord_lite.dataset import records
+from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tfrecord_lite import Block
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -405,10 +410,18 @@ def test_a_part_checks_its_own_records(tmp_path: Path, number: int) -> None:
     assert (error.reason, error.index, error.source) == (Reason.DATA_CRC, 3, name)
 
 
-def test_a_resumed_run_checks_what_it_gives(tmp_path: Path) -> None:
+def test_a_resumed_run_checks_what_it_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stream(RecordStream):
+        def next_block(self, n_records: int | None = None) -> Block | None:
+            return super().next_block(n_records or 2)
+
+    monkeypatch.setattr(records, "RecordStream", Stream)
     dataset = TFRecordDataset(damaged(tmp_path, 5))
     run = iter(dataset)
-    head = [next(run) for _ in range(2)]
+    head = [next(run) for _ in range(3)]
+    assert '"taken": 2' in json.dumps(run.state_dict())  # a part of the file was read
     again = iter(dataset)
     again.load_state_dict(run.state_dict())
 

@@ -34,8 +34,8 @@ STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
     "shuffle": lambda d, n: d.shuffle(n, seed=n),
     "take": lambda d, n: d.take(3 * n),
     "skip": lambda d, n: d.skip(n),
-    "shard": lambda d, n: d.shard(n, n - 1),
-    "repeat": lambda d, n: d.repeat(n % 3),
+    "shard": lambda d, n: d.shard(n, n // 2),
+    "repeat": lambda d, n: d.repeat((n + 1) % 3 + 1),
     "enumerate": lambda d, n: d.enumerate(n),
     "map": lambda d, n: d.map(lambda *element: (*element, n)),
     "threads": lambda d, n: d.map(lambda *element: (*element, n), num_parallel_calls=n),
@@ -127,6 +127,29 @@ def test_a_run_resumed_at_any_step_gives_the_rest(
 
     for n_given in range(len(whole) + 1):
         assert rest_after(lambda: make(names), n_given, epoch) == whole[n_given:], n_given
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("step", STEPS)
+def test_each_stage_is_resumed_between_any_two_elements(
+    tmp_path: Path, step: str, end: str
+) -> None:
+    names = write_files(tmp_path, [5, 0, 11, 4])
+    for number, source in enumerate(SOURCES):
+        n = 2 + number % 2
+
+        def before(source: str = source, n: int = n) -> Dataset:
+            return ENDS[end](STEPS[step](SOURCES[source](names, n), n), n)
+
+        def behind(source: str = source, n: int = n) -> Dataset:
+            return STEPS[step](ENDS[end](SOURCES[source](names, n), n), n)
+
+        for make in (before, behind) if step in RECORD_STEPS else (behind,):
+            whole = list(map(plain, make().set_epoch(1)))
+            assert whole
+            for n_given in range(len(whole) + 1):
+                assert rest_after(make, n_given, 1) == whole[n_given:], (source, n_given)
 
 
 def test_resuming_twice_is_resuming(tmp_path: Path) -> None:
