@@ -123,7 +123,7 @@ class Step:
     share: float
 
 
-def _fastest(requests: dict[str, Request]) -> tuple[str, Request]:
+def fastest(requests: dict[str, Request]) -> tuple[str, Request]:
     """Measure each a few times, in turns; return the one that was fastest once, and its label."""
     seconds = dict.fromkeys(requests, float("inf"))
     for _ in range(_SWEEPS):
@@ -141,7 +141,7 @@ def _tensorflow(name: str, common: Request) -> list[Contender]:
         for batch in _BATCHES.get(name, _USUAL_BATCHES)
         for autotune in (False, True)
     }
-    label, best = _fastest(requests)
+    label, best = fastest(requests)
     return [
         Contender("TensorFlow", best, label),
         Contender("TensorFlow, .numpy()", best | {"as_numpy": True}, label),
@@ -158,7 +158,7 @@ def _ours(name: str, common: Request) -> list[Contender]:
             | {"what": "columns_ours", "batch": batch, "strings": strings}
             for batch in _BLOCKS.get(name, _USUAL_BLOCKS)
         }
-        label, best = _fastest(requests)
+        label, best = fastest(requests)
         title = f'strings="{strings}"' if _HAS_STRINGS[name] else "ExampleParser"
         rival = "TensorFlow" if strings == "column" else "TensorFlow, .numpy()"
         is_judged = name not in _FOR_COMPARISON

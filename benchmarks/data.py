@@ -9,11 +9,13 @@ tabular     1,000,000           297 bytes on average: 10 float, 5 int64, 2 short
 images      5,000               100 KB of image bytes, height, width, label
 embeddings  100,000             float32[512] and an id, 2 KB
 tokens      50,000              int64[256..1024], each value below 50,000
+sequences   50,000              SequenceExamples: 20..60 steps of an int64 and a
+                                float32[8], and a context of an id, the length and a name
 tabular_gz  1,000,000           tabular, in one GZIP stream
 any_order   100,000             as tabular; the features of each in an order of its own
 ==========  ==================  ============================================================
 
-All are ``tf.train.Example`` messages. The same scale gives the same bytes on
+All others are ``tf.train.Example`` messages. The same scale gives the same bytes on
 every machine, as far as NumPy's random numbers stay the same. Neither
 TensorFlow nor anything it installs is needed.
 """
@@ -122,12 +124,36 @@ def _tokens(n_records: int) -> Iterator[bytes]:
             yield _example({"tokens": _feature(ints=random.integers(0, 50_000, size).tolist())})
 
 
+def _sequences(n_records: int) -> Iterator[bytes]:
+    from tfrecord_lite import FeatureList, FeatureLists, Features, SequenceExample
+
+    first = 0
+    for random, n in _batches(n_records):
+        for i, size in enumerate(random.integers(20, 61, n).tolist(), first):
+            tokens = random.integers(0, 50_000, size).tolist()
+            vectors = random.standard_normal((size, 8), np.float32).tolist()
+            lists = {
+                "tokens": FeatureList(feature=[_feature(ints=[token]) for token in tokens]),
+                "vectors": FeatureList(feature=[_feature(floats=vector) for vector in vectors]),
+            }
+            context = {
+                "id": _feature(ints=[i]),
+                "length": _feature(ints=[size]),
+                "name": _feature(data=b"user%d" % (i % 1_000)),
+            }
+            yield SequenceExample(
+                context=Features(feature=context), feature_lists=FeatureLists(feature_list=lists)
+            ).SerializeToString(deterministic=True)
+        first += n
+
+
 _SOURCES: dict[str, tuple[int, Callable[[int], Iterator[bytes]]]] = {
     "tabular": (1_000_000, _tabular),
     "images": (5_000, _images),
     "embeddings": (100_000, _embeddings),
     "tokens": (50_000, _tokens),
     "any_order": (100_000, _any_order),
+    "sequences": (50_000, _sequences),
 }
 
 DATA_SETS = (*_SOURCES, "tabular_gz")

@@ -19,9 +19,12 @@ import resource
 import sys
 import tempfile
 import time
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from benchmarks import measure_events, measure_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -490,6 +493,26 @@ def import_tensorflow() -> Result:
     return {"seconds": time.perf_counter() - start}
 
 
+ENCODERS = ("encode_columns_ours", "encode_rows_ours", "encode_tensorflow")
+
+
+SEQUENCES = tuple(
+    f"sequence_{what}_{whose}"
+    for what in ("columns", "dicts", "encode")
+    for whose in ("ours", "tensorflow")
+)
+
+
+def _elsewhere(module: str, name: str) -> Callable[..., Result]:
+    """Return a function of another module here, which is loaded when it is called."""
+
+    def measure(**arguments: Any) -> Result:
+        result: Result = getattr(import_module(f"benchmarks.{module}"), name)(**arguments)
+        return result
+
+    return measure
+
+
 MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "read_ours": read_ours,
     "read_ours_unverified": read_ours_unverified,
@@ -516,6 +539,10 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_ours": import_ours,
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,
+    **measure_events.MEASUREMENTS,
+    **measure_tensors.MEASUREMENTS,
+    **{name: _elsewhere("encoders", name) for name in ENCODERS},
+    **{name: _elsewhere("sequencers", name) for name in SEQUENCES},
 }
 
 

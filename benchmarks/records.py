@@ -209,7 +209,7 @@ def importing(*, with_tensorflow: bool) -> list[Row]:
 
 def setting(rounds: int, scale: float) -> dict[str, str | float]:
     """Say what the figures depend on; nothing that names the machine."""
-    packages = ["numpy", "crc32c", "isal", "tensorflow", "tensorflow-cpu"]
+    packages = ["numpy", "crc32c", "isal", "tensorflow", "tensorflow-cpu", "tensorboard"]
     versions: dict[str, str | float] = {}
     for package in packages:
         try:
@@ -251,7 +251,7 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def _print_table(rows: list[Row]) -> None:
+def print_table(rows: list[Row]) -> None:
     head = ["", "case", "contender", "median", "best", "to TF", "of rounds", "target", ""]
     lines = [head, *map(_cells, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -313,7 +313,7 @@ def main() -> None:
         print(json.dumps({"setting": conditions, "rows": [asdict(row) for row in rows]}, indent=2))
         return
     print(", ".join(f"{name} {value}" for name, value in conditions.items()))
-    _print_table(rows)
+    print_table(rows)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,29 @@ FILES = {
         "FeatureLists",
     ),
     "example": ("Example", "SequenceExample"),
+    "tensor": (
+        "TensorShapeProto",
+        "TensorProto",
+        "ResourceHandleProto",
+        "VariantTensorDataProto",
+    ),
+    # Not for users, so not exported: read by foreign/tfx.py alone.
+    "tfmd_schema": (
+        "Schema",
+        "Feature",
+        "FeaturePresence",
+        "IntDomain",
+        "FixedShape",
+        "ValueCount",
+        "ValueCountList",
+        "SparseFeature",
+        "Path",
+        "TensorRepresentation",
+        "TensorRepresentationGroup",
+    ),
+    "summary": ("HistogramProto", "SummaryMetadata", "Summary"),
+    "event": ("Event", "SourceMetadata", "LogMessage", "SessionLog", "TaggedRunMetadata"),
+    "input": ("ExampleListWithContext",),
 }
 
 HEAD = """\
@@ -71,8 +94,8 @@ def bytes_literal(data: bytes) -> str:
     return "\n".join(f'    "{chunk}"' for chunk in chunks)
 
 
-def module_source(stem: str, descriptor: bytes) -> str:
-    """Return the module that builds the classes of one file."""
+def module_source(stem: str, descriptor: bytes, constants: dict[str, int]) -> str:
+    """Return the module that builds the classes of one file, and has its enumerations' values."""
     # Descriptors of imported files have to be in the pool first.
     needed = re.findall(
         r'^import "(\w+)\.proto";', (HERE / f"{stem}.proto").read_text(), re.MULTILINE
@@ -91,6 +114,8 @@ def module_source(stem: str, descriptor: bytes) -> str:
             "",
             *classes,
             "",
+            *(f"{name} = {number}" for name, number in constants.items()),
+            *([""] if constants else []),
         ]
     )
 
@@ -119,7 +144,10 @@ def generate() -> dict[str, str]:
                 message = f"{stem}.proto defines {found}; update FILES in {Path(__file__).name}"
                 raise SystemExit(message)
             descriptor = described.SerializeToString(deterministic=True)
-            texts[f"{stem}_pb2.py"] = module_source(stem, descriptor)
+            constants = {
+                value.name: value.number for enum in described.enum_type for value in enum.value
+            }
+            texts[f"{stem}_pb2.py"] = module_source(stem, descriptor, constants)
             texts[f"{stem}_pb2.pyi"] = stub_source((out / f"{stem}_pb2.pyi").read_text())
     return texts
 

@@ -8,8 +8,6 @@ message that still shows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from unittest import mock
 
@@ -20,24 +18,24 @@ from tests import reference_example as reference
 from tests.reference_example import (
     ABSENT,
     BYTES,
-    END_GROUP,
     FLOAT,
     I32,
-    I64,
     INT64,
     LEN,
     NO_KIND,
-    START_GROUP,
     VARINT,
     Dialect,
     Feature,
     RefusedError,
 )
+from tfrecord_lite import testing
 from tfrecord_lite.example import batch as engine_batch
 from tfrecord_lite.example.batch import Batch, Memory
 from tfrecord_lite.example.layout import Match
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.testing.damage import mutate
+from tfrecord_lite.testing.scribe import UNKNOWN_NUMBERS, Below, len_field, varint
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import Extents
 
@@ -46,28 +44,18 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tfrecord_lite.example.batch import Lists
+    from tfrecord_lite import InvalidArgumentError
+    from tfrecord_lite.example.cells import Lists
+    from tfrecord_lite.example.sequences import SequenceBatch
 
-Below: TypeAlias = Callable[[int], int]
+# What the tests take from here, and the package has for its users too.
+__all__ = ["UNKNOWN_NUMBERS", "Below", "len_field", "mutate", "varint"]
+
 Features: TypeAlias = dict[bytes, Feature]
 
 SPARE = 512
 
 # --- plain encoding
-
-
-def varint(number: int, size: int = 1) -> bytes:
-    """Encode a number, in `size` bytes or as many as it needs."""
-    number %= 2**64
-    out = bytearray()
-    while number >= 0x80 or len(out) + 1 < size:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def len_field(number: int, content: bytes) -> bytes:
-    return varint(number << 3 | LEN) + varint(len(content)) + content
 
 
 def plain_list(kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
@@ -101,79 +89,11 @@ def plain(features: Features) -> bytes:
 
 # --- every legal encoding
 
-UNKNOWN_NUMBERS = (4, 15, 16, 2047, 2048, 2**28, 2**29 - 1)
 _KNOWN_TYPES = {BYTES: {LEN}, FLOAT: {LEN, I32}, INT64: {LEN, VARINT}}
 
 
-class Scribe:
-    """Writes Examples in unusual ways that mean the same.
-
-    Parameters
-    ----------
-    below : callable
-        Takes the decisions.
-    oddity : int, optional
-        One decision in so many is the unusual one.
-    length_bytes : int, optional
-        Longest varint for a length.
-    """
-
-    def __init__(self, below: Below, oddity: int = 6, length_bytes: int = 5) -> None:
-        self._below = below
-        self._oddity = oddity
-        self._length_bytes = length_bytes
-
-    def sometimes(self) -> bool:
-        return self._below(self._oddity) == self._oddity - 1
-
-    def varint(self, number: int, most: int = 10) -> bytes:
-        if not self.sometimes():
-            return varint(number)
-        return varint(number, 1 + self._below(most))
-
-    def tag(self, number: int, wire_type: int) -> bytes:
-        return self.varint(number << 3 | wire_type, 5)
-
-    def len_field(self, number: int, content: bytes) -> bytes:
-        return self.tag(number, LEN) + self.varint(len(content), self._length_bytes) + content
-
-    def unknown(self, known: dict[int, set[int]], deepest: int = 3) -> bytes:
-        """Write a field the reader does not know, for its number or for its wire type."""
-        types = [VARINT, LEN, I32, I64] + [START_GROUP] * (deepest > 0)
-        wire_type = types[self._below(len(types))]
-        numbers = [n for n, types in known.items() if wire_type not in types]
-        numbers = [*UNKNOWN_NUMBERS, *numbers]
-        number = numbers[self._below(len(numbers))]
-        tag = self.tag(number, wire_type)
-        match wire_type:
-            case reference.VARINT:
-                return tag + self.varint(self._below(2 ** (1 + self._below(64))))
-            case reference.LEN:
-                length = self._below(20)
-                return self.len_field(number, bytes(self._below(256) for _ in range(length)))
-            case reference.START_GROUP:
-                inner = [self.unknown({}, deepest - 1) for _ in range(self._below(3))]
-                return tag + b"".join(inner) + self.tag(number, END_GROUP)
-            case _:
-                length = 4 if wire_type == I32 else 8
-                return tag + bytes(self._below(256) for _ in range(length))
-
-    def with_unknown(self, parts: Iterable[bytes], known: dict[int, set[int]]) -> bytes:
-        """Join fields, unknown ones between them."""
-        out = bytearray()
-        for part in [*parts, b""]:
-            while self.sometimes():
-                out += self.unknown(known)
-            out += part
-        return bytes(out)
-
-    def pieces(self, n: int) -> list[slice]:
-        """Cut n items into runs, some of them maybe empty."""
-        cuts = [0]
-        while self.sometimes():
-            cuts.append(min(n, cuts[-1] + self._below(n + 1)))
-        cuts.append(n)
-        return [slice(a, b) for a, b in pairwise(cuts)]
+class Scribe(testing.Scribe):
+    """Writes Examples in unusual ways that mean the same, with all that Features allow."""
 
     def list_message(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
         """Write a list: packed, unpacked, or any mixture."""
@@ -220,14 +140,17 @@ class Scribe:
         return parts
 
     def entry(self, key: bytes, feature: Feature) -> bytes:
-        """Write a map entry: key and value in any order, each maybe several times, or missing."""
-        lists = self.lists(feature)
+        """Write the map entry of a Feature."""
         known = {number: {LEN} for number in (BYTES, FLOAT, INT64)}
+        return self.entry_of(key, self.lists(feature), known)
+
+    def entry_of(self, key: bytes, fields: list[bytes], known: dict[int, set[int]]) -> bytes:
+        """Write a map entry: key and value in any order, each maybe several times, or missing."""
         values = [
-            self.len_field(2, self.with_unknown(lists[piece], known))
-            for piece in self.pieces(len(lists))
+            self.len_field(2, self.with_unknown(fields[piece], known))
+            for piece in self.pieces(len(fields))
         ]
-        if not lists and self.sometimes():
+        if not fields and self.sometimes():
             values = []
         keys = [self.len_field(1, key)]
         if key == b"" and self.sometimes():
@@ -247,6 +170,10 @@ class Scribe:
 
     def example(self, features: Features) -> bytes:
         """Write an Example that means these features."""
+        return self.with_unknown(self.features(features), {1: {LEN}})
+
+    def features(self, features: Features) -> list[bytes]:
+        """Write the ``features`` of an Example, or the context of a SequenceExample."""
         parts = []
         for key, feature in features.items():
             while self.sometimes():
@@ -254,11 +181,14 @@ class Scribe:
             parts.append(self.entry(key, feature))
             while self.sometimes():
                 parts.append(self.aside(key))
-        fields = [
-            self.len_field(1, self.with_unknown(parts[piece], {1: {LEN}}))
-            for piece in self.pieces(len(parts))
+        return self.maps(1, parts)
+
+    def maps(self, number: int, entries: list[bytes]) -> list[bytes]:
+        """Write messages that hold map entries, maybe several."""
+        return [
+            self.len_field(number, self.with_unknown(entries[piece], {1: {LEN}}))
+            for piece in self.pieces(len(entries))
         ]
-        return self.with_unknown(fields, {1: {LEN}})
 
 
 # --- random features and mutations
@@ -292,29 +222,6 @@ def some_feature(below: Below, kind: int | None = None, n_values: int | None = N
 
 def some_features(below: Below, keys: Sequence[bytes] = KEYS, most: int = 5) -> Features:
     return {keys[below(len(keys))]: some_feature(below) for _ in range(below(most + 1))}
-
-
-def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
-    """Damage a message: flip, set, cut, insert, delete, or splice with another."""
-    out = bytearray(message)
-    at = below(len(out) + 1)
-    match below(7):
-        case 0 if at < len(out):
-            out[at] ^= 1 << below(8)
-        case 1 if at < len(out):
-            out[at] = (0, 0x7F, 0x80, 0xFF, 0x0A, 0x0B, 0x0C, 0x12, 0x1A, 0x08, 0x0D)[below(11)]
-        case 2:
-            del out[at:]
-        case 3:
-            out[at:at] = bytes(below(256) for _ in range(1 + below(3)))
-        case 4:
-            del out[at : at + 1 + below(3)]
-        case 5:
-            out[at:] = other[below(len(other) + 1) :]
-        case _:
-            if at < len(out):
-                out[at] = (out[at] + (1, 255)[below(2)]) % 256
-    return bytes(out)
 
 
 # --- look-alikes: as one program writes them
@@ -369,6 +276,11 @@ RUNTIME = Dialect(
     zero_in_groups=runtime_accepts(b"\x1b\x00\x00\x1c"),
 )
 """How the protobuf runtime at hand answers the questions that releases disagree on."""
+
+
+def is_settled(error: InvalidArgumentError) -> bool:
+    """Say whether all runtimes refuse a message for what this package refused it for."""
+    return not (RUNTIME.zero_in_groups and "number 0" in (error.detail or ""))
 
 
 def runtime(message: bytes) -> Features:
@@ -441,14 +353,14 @@ def read(
 ) -> Reading:
     """Read a batch with the engine; with `general`, without layouts."""
     table = KeyTable(list(keys))
-    most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch._FEW)
-    with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, _FEW=few):
+    most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch.FEW)
+    with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, FEW=few):
         batch = Batch(*buffer_of(messages, between, fill), table, memory or Memory())
     by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, Match))
     return Reading(batch, table, by_layout)
 
 
-def flat_values(batch: Batch, lists: Lists) -> list[int] | list[bytes]:
+def flat_values(batch: Batch | SequenceBatch, lists: Lists) -> list[int] | list[bytes]:
     """Return the values of one feature of all messages, end to end; floats as their bits."""
     flat = lists.flat
     if isinstance(flat, Extents):

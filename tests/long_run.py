@@ -253,7 +253,7 @@ def runtimes_differ(message: bytes) -> bool:
 def is_refused(message: bytes) -> bool:
     """Whether the engine refuses a message."""
     try:
-        with mock.patch.object(engine_batch, "_FEW", 0):  # else it is the runtime that is asked
+        with mock.patch.object(engine_batch, "FEW", 0):  # else it is the runtime that is asked
             by_engine([message], Memory())
     except WireError:
         return True

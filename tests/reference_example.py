@@ -161,14 +161,14 @@ def list_values(
     return tuple(strings) if kind == BYTES else tuple(numbers)
 
 
-def feature(contents: list[bytes], dialect: Dialect = PACKAGE) -> Feature:
+def feature(contents: list[bytes], dialect: Dialect = PACKAGE, depth: int = 3) -> Feature:
     """Return what several Feature messages make, merged."""
     kind: int = NO_KIND
     values: tuple[int, ...] | tuple[bytes, ...] = ()
     for content in contents:
-        for number, wire_type, start, stop in fields(content, dialect, depth=3):
+        for number, wire_type, start, stop in fields(content, dialect, depth):
             if wire_type == LEN and number in {BYTES, FLOAT, INT64}:
-                more = list_values(content[start:stop], number, dialect)
+                more = list_values(content[start:stop], number, dialect, depth + 1)
                 values = (*values, *more) if number == kind else more
                 kind = number
     return Feature(kind, values)
@@ -178,22 +178,23 @@ class Entry(NamedTuple):
     """A map entry."""
 
     key: bytes
-    features: list[bytes]
+    values: list[bytes]
+    """Features, or FeatureLists."""
     counts: bool
     """Whether the entry counts: the runtime puts one with an unknown field aside, whole."""
 
 
-def entries(data: bytes, dialect: Dialect = PACKAGE) -> list[Entry]:
-    """Return the map entries of an Example, as they are stored."""
+def entries(data: bytes, dialect: Dialect = PACKAGE, number: int = 1) -> list[Entry]:
+    """Return the map entries of an Example, or in a field of another, as they are stored."""
     found = []
-    for features in submessages(data, 1, dialect, depth=0):
+    for features in submessages(data, number, dialect, depth=0):
         for content in submessages(features, 1, dialect, depth=1):
             key, values, counts = b"", [], True
-            for number, wire_type, start, stop in fields(content, dialect, depth=2):
-                if number == 1 and wire_type == LEN:
+            for part, wire_type, start, stop in fields(content, dialect, depth=2):
+                if part == 1 and wire_type == LEN:
                     key = content[start:stop]
                     check_utf8(key)
-                elif number == 2 and wire_type == LEN:
+                elif part == 2 and wire_type == LEN:
                     values.append(content[start:stop])
                 else:
                     counts = False
@@ -222,3 +223,34 @@ def parse(
             if counts:
                 found[key] = parsed
     return found
+
+
+class Sequence(NamedTuple):
+    """What a SequenceExample means."""
+
+    context: dict[bytes, Feature]
+    lists: dict[bytes, list[Feature]]
+
+
+def parse_sequence(
+    data: bytes,
+    context: set[bytes] | None = None,
+    lists: set[bytes] | None = None,
+    dialect: Dialect = PACKAGE,
+) -> Sequence:
+    """Return the context and the feature lists of a SequenceExample, the last of each key.
+
+    With `context` and `lists`, only those; the others are not looked into.
+    """
+    found = {}
+    for key, contents, counts in entries(data, dialect, number=2):
+        if lists is None or key in lists:
+            steps = [
+                feature([step], dialect, depth=4)
+                for content in contents
+                for step in submessages(content, 1, dialect, depth=3)
+            ]
+            if counts:
+                found[key] = steps
+    # Both messages have their Features in field 1.
+    return Sequence(parse(data, context, dialect), found)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import array
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +14,7 @@ from tests import reference
 from tests.strategies import records, some_records
 from tfrecord_lite import Block, InvalidArgumentError, Reason
 from tfrecord_lite.block import SPARE_BYTES, Place
-from tfrecord_lite.framing import FrameDecoder
+from tfrecord_lite.framing import FrameDecoder, frame
 
 
 def from_stream(items: list[bytes], source: str) -> Block:
@@ -47,6 +50,98 @@ def test_any_buffer_may_be_a_record() -> None:
     block = Block.from_records([b"ab", bytearray(b"cd"), memoryview(b"ef")])
 
     assert list(block) == [b"ab", b"cd", b"ef"]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        np.arange(3, dtype=np.int32),
+        np.arange(6).reshape(2, 3),
+        np.array(7, np.int16),
+        memoryview(array.array("d", [0.5, 2.0])),
+        array.array("d", [1.5, 2.5]),
+        np.zeros((0, 3)),
+    ],
+)
+def test_a_record_is_all_bytes_of_its_buffer(item: Any) -> None:
+    content = memoryview(item).tobytes()
+    for block in (Block.from_records([b"ab", item, b"c"]), Block.from_records([item])):
+        assert content in list(block)
+        assert block.n_bytes in (len(content), len(content) + 3)
+    assert frame([b"ab", item]) == reference.encode([b"ab", content])
+
+
+@pytest.mark.parametrize("item", [np.arange(6)[::2], np.zeros((2, 3)).T, memoryview(b"abc")[::-1]])
+def test_a_buffer_with_gaps_is_no_record(item: Any) -> None:
+    for make in (Block.from_records, frame):
+        with pytest.raises(InvalidArgumentError) as caught:
+            make([b"one", item])
+        assert (caught.value.reason, caught.value.index) == (Reason.BAD_ARGUMENT, 1)
+
+
+@pytest.mark.parametrize("item", ["text", 7, None, [b"one"]])
+def test_what_has_no_bytes_is_no_record(item: Any) -> None:
+    for make in (Block.from_records, frame):
+        with pytest.raises(TypeError, match=type(item).__name__):
+            make([b"one", item])
+
+
+SOME = np.zeros(SPARE_BYTES + 8, np.uint8)
+NUMBERS = np.zeros(3, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("data", "offsets", "lengths"),
+    [
+        (bytes(SPARE_BYTES), NUMBERS, NUMBERS),
+        (SOME.tolist(), NUMBERS, NUMBERS),
+        (SOME[::2], NUMBERS[:0], NUMBERS[:0]),
+        (SOME.reshape(2, -1), NUMBERS, NUMBERS),
+        (SOME.astype(np.int8), NUMBERS, NUMBERS),
+        (SOME, [0, 0, 0], NUMBERS),
+        (SOME, NUMBERS, [0, 0, 0]),
+        (SOME, NUMBERS.astype(np.int32), NUMBERS),
+        (SOME, NUMBERS, NUMBERS.astype(float)),
+        (SOME, NUMBERS.astype(np.uint64), NUMBERS),
+        (SOME, NUMBERS.astype(">i8"), NUMBERS),
+        (SOME, NUMBERS, NUMBERS.reshape(3, 1)),
+        (SOME, None, NUMBERS),
+    ],
+)
+def test_what_are_not_the_arrays_of_a_block_is_refused(
+    data: Any, offsets: Any, lengths: Any
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        Block(data, offsets, lengths)
+
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+@given(some_records, st.slices(8))
+def test_records_of_any_slice_know_their_place(items: list[bytes], part: slice) -> None:
+    blocks = [from_stream(items, "a"), Block.from_records(items), from_stream(items, "b")]
+    block = Block.concat(blocks)
+    places = [block.place(i) for i in range(len(block))]
+
+    found = block[part]
+
+    for i, number in enumerate(range(len(block))[part]):
+        expected = places[number]
+        if expected.source is None:
+            expected = Place(None, found.place(i).index, None)
+        assert found.place(i) == expected
+
+
+@given(some_records)
+def test_places_count_from_the_end_too(items: list[bytes]) -> None:
+    for block in (from_stream(items, "a"), Block.from_records(items)):
+        for i in range(len(items)):
+            assert block.place(i - len(items)) == block.place(i)
+        for wrong in (len(items), -len(items) - 1):
+            with pytest.raises(IndexError, match=f"{len(items)} records"):
+                block.place(wrong)
+            with pytest.raises(IndexError, match=f"{len(items)} records"):
+                block[wrong]
 
 
 def test_an_object_array_of_bytes_may_be_the_records() -> None:

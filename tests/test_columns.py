@@ -667,3 +667,14 @@ def test_offsets_of_slices_begin_at_zero() -> None:
 
     assert part.offsets.tolist() == [0, 1, 3]
     assert all(a <= b for a, b in pairwise(part.offsets.tolist()))
+
+
+def test_masked_values_are_refused() -> None:
+    hidden: Any = np.ma.MaskedArray([1, 2, 3], [False, True, False])
+    with pytest.raises(InvalidArgumentError) as caught:
+        RaggedTensor(hidden, [0, 3])
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+    with pytest.raises(InvalidArgumentError):
+        RaggedTensor.from_row_lengths(hidden, [3])
+    plain: Any = np.ma.MaskedArray([1, 2, 3])
+    assert RaggedTensor(plain, [0, 3]).to_list() == [[1, 2, 3]]

@@ -64,7 +64,7 @@ def test_every_value_is_what_tensorflow_reads(
 ) -> None:
     if general:
         monkeypatch.setattr(engine_batch, "_MAX_LAYOUTS", 0)
-        monkeypatch.setattr(engine_batch, "_FEW", 0)
+        monkeypatch.setattr(engine_batch, "FEW", 0)
     block = Block.concat(list(TFRecordReader(file.path).blocks()))
 
     rows = decode(block)

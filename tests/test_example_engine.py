@@ -48,13 +48,15 @@ from tests.example_strategies import (
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
 from tfrecord_lite.example import batch as engine_batch
 from tfrecord_lite.example import layout
-from tfrecord_lite.example.batch import Batch, Lists, Memory
+from tfrecord_lite.example.batch import Batch, Memory
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from tfrecord_lite.example.cells import Lists
 
 
 in_c = pytest.mark.skipif(

@@ -17,8 +17,16 @@ import pytest
 
 from tests import reference
 from tests.fakes import Bare, Pipe
-from tfrecord_lite import FailedPreconditionError, Reason, TFRecordReader, tf_record_iterator
-from tfrecord_lite.files import expand, local_size, name_of, open_input, shard_names
+from tfrecord_lite import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    ShardedTFRecordWriter,
+    TFRecordReader,
+    tf_record_iterator,
+)
+from tfrecord_lite.infile import open_input
+from tfrecord_lite.sources import expand, local_size, name_of, shard_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -184,7 +192,7 @@ class TestPatterns:
             ("a@2", None, ["a-00000-of-00002", "a-00001-of-00002"]),
             ("a@b@1.gz", None, ["a@b-00000-of-00001.gz"]),
             ("a@1/b@1", None, ["a@1/b-00000-of-00001"]),
-            ("a@100001", None, None),
+            ("a@00003", None, [f"a-{i:05d}-of-00003" for i in range(3)]),
             ("a{shard}", 2, ["a0", "a1"]),
             ("{shard:02d}/{num_shards}", 2, ["00/2", "01/2"]),
             ("a", None, None),
@@ -198,12 +206,24 @@ class TestPatterns:
     ) -> None:
         found = shard_names(pattern, num_shards)
 
-        if pattern == "a@100001":
-            assert found is not None
-            assert found[0] == "a-00000-of-100001"
-            assert found[-1] == "a-100000-of-100001"
-        else:
-            assert found == names
+        assert found == names
+
+    def test_as_many_shards_as_five_digits_can_number(self, tmp_path: Path) -> None:
+        found = shard_names("a@99999")
+
+        assert found is not None
+        assert (len(found), found[-1]) == (99_999, "a-99998-of-99999")
+        for pattern in ("a@100000", "a@20240131", "a@20240131.tfrecord", f"a@{10**30}"):
+            with pytest.raises(InvalidArgumentError, match="99,999") as caught:
+                TFRecordReader(tmp_path / pattern)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+            with pytest.raises(InvalidArgumentError):
+                ShardedTFRecordWriter(tmp_path / pattern)
+
+    def test_a_file_may_have_a_name_that_looks_like_many_shards(self, tmp_path: Path) -> None:
+        write_each(tmp_path, "backup@20240131")
+
+        assert list(TFRecordReader(tmp_path / "backup@20240131")) == [b"backup@20240131"]
 
 
 class TestFileObjects:
@@ -263,13 +283,50 @@ class TestFileObjects:
         with pytest.raises(TypeError, match="binary"):
             list(TFRecordReader(io.StringIO("text")))
 
-    def test_an_object_that_has_nothing_yet_is_a_type_error(self) -> None:
+    def test_an_object_that_has_nothing_yet_is_an_error_and_not_at_its_end(self) -> None:
         class NonBlocking(io.RawIOBase):
-            def read(self, n_bytes: int = -1) -> None:
+            name = "slow"
+
+            def readable(self) -> bool:
+                return True
+
+            def readinto(self, buffer: Any) -> None:
                 return None
 
-        with pytest.raises(TypeError, match="non-blocking"):
-            list(TFRecordReader(NonBlocking()))
+        for file in (NonBlocking(), io.BufferedReader(NonBlocking())):
+            with pytest.raises(BlockingIOError, match="non-blocking") as caught:
+                list(TFRecordReader(file))
+            assert caught.value.filename == "slow"
+
+    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
+    @pytest.mark.parametrize("buffering", [0, -1])
+    def test_a_pipe_that_does_not_wait_gives_what_it_has_then_an_error(
+        self, buffering: int
+    ) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        with open(read_end, "rb", buffering=buffering) as file:  # noqa: PTH123
+            os.write(write_end, STREAM[:-1])
+            records = iter(TFRecordReader(file, ""))
+
+            assert [next(records) for _ in ITEMS[1:]] == ITEMS[:-1]
+            with pytest.raises(BlockingIOError):
+                next(records)
+        os.close(write_end)
+
+    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
+    def test_peeking_where_nothing_more_has_come_loses_nothing(self) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        with open(read_end, "rb", buffering=0) as raw:  # noqa: PTH123
+            file = open_input(raw)
+            os.write(write_end, STREAM[:5])
+            with pytest.raises(BlockingIOError):
+                file.peek(12)
+            os.write(write_end, STREAM[5:])
+
+            assert file.peek(12) == STREAM[:12]
+        os.close(write_end)
 
     def test_errors_of_a_file_object_pass_through(self) -> None:
         class Broken(Pipe):
@@ -330,6 +387,26 @@ class TestFileObjects:
         assert file.peek(5) == b""
         file.close()
 
+    @pytest.mark.parametrize("kind", ["path", "object", "pipe"])
+    @pytest.mark.parametrize("n_peeked", [0, 5, 1000])
+    @pytest.mark.parametrize("n_bytes", [0, 3, 20, len(STREAM), 10_000_000])
+    def test_bytes_are_skipped(self, path: Path, kind: str, n_peeked: int, n_bytes: int) -> None:
+        sources: dict[str, Any] = {
+            "path": path,
+            "object": io.BytesIO(STREAM),
+            "pipe": Pipe(STREAM, 2),
+        }
+        file = open_input(sources[kind])
+        file.peek(n_peeked)
+
+        file.skip(n_bytes)
+
+        out = b""
+        while data := file.read(7):
+            out += data
+        assert out == STREAM[n_bytes:]
+        file.close()
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
@@ -370,6 +447,13 @@ class TestURLs:
         assert list(TFRecordReader("memory://folder/*.tfrecord")) == [b"a", b"b", b"c"]
         with pytest.raises(FileNotFoundError):
             TFRecordReader("memory://folder/*.none")
+
+    def test_a_url_may_have_the_name_of_shards(self, memory: Any) -> None:
+        memory.pipe("/backup@20240131", STREAM)
+        memory.pipe("/a@2", STREAM)
+
+        assert list(TFRecordReader("memory://backup@20240131")) == ITEMS
+        assert list(TFRecordReader("memory://a@2")) == ITEMS
 
     def test_shards_of_urls_come_in_their_order(self, memory: Any) -> None:
         for i in 1, 0:

@@ -24,7 +24,7 @@ PLUMBING = {"annotations", "TYPE_CHECKING", "Any"}
 HEAVY = {
     "absl", "aiohttp", "asyncio", "backports.zstd", "concurrent.futures.process", "fsspec",
     "google", "google.protobuf", "isal", "multiprocessing", "pandas", "PIL", "polars", "pyarrow",
-    "ray", "requests", "tensorflow", "torch", "tqdm", "urllib.request",
+    "ray", "requests", "tensorflow", "torch", "tqdm", "urllib.request", "yaml",
 }  # fmt: skip
 
 

@@ -26,14 +26,19 @@ from hypothesis import strategies as st
 from tfrecord_lite import messages
 from tfrecord_lite.messages import (
     BytesList,
+    Event,
     Example,
+    ExampleListWithContext,
     Feature,
     FeatureList,
     FeatureLists,
     Features,
     FloatList,
+    HistogramProto,
     Int64List,
     SequenceExample,
+    Summary,
+    SummaryMetadata,
     example_pb2,
     feature_pb2,
 )
@@ -76,6 +81,11 @@ SAMPLES: list[Message] = [
     BytesList(value=[b"a"]),
     FloatList(value=[1.5]),
     Int64List(value=[3]),
+    Event(wall_time=1.5, step=-1, summary=Summary(value=[Summary.Value(tag="a")])),
+    Summary(value=[Summary.Value(tag="a", simple_value=0.5), Summary.Value()]),
+    SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="scalars")),
+    HistogramProto(min=-1, max=1, bucket_limit=[0.5, 1], bucket=[2, 3]),
+    ExampleListWithContext(examples=[EXAMPLE, Example()], context=EXAMPLE),
 ]
 CLASSES = [type(sample) for sample in SAMPLES]
 by_class = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)
@@ -129,7 +139,7 @@ def bits(value: float) -> int:
 
 
 class TestShape:
-    def test_all_nine_messages_are_exported_and_nothing_else(self) -> None:
+    def test_all_messages_are_exported_and_nothing_else(self) -> None:
         assert sorted(messages.__all__) == sorted(cls.__name__ for cls in CLASSES)
         for cls in CLASSES:
             assert getattr(messages, cls.__name__) is cls
@@ -167,6 +177,36 @@ class TestShape:
                     "feature_lists": (2, "single", "FeatureLists"),
                 },
             ),
+            (
+                "serving.ExampleListWithContext",
+                {"examples": (1, "repeated", "Example"), "context": (2, "single", "Example")},
+            ),
+            (
+                "Summary.Value",
+                {
+                    "tag": (1, "single", "string"),
+                    "simple_value": (2, "value", "float"),
+                    "obsolete_old_style_histogram": (3, "value", "bytes"),
+                    "image": (4, "value", "Summary.Image"),
+                    "histo": (5, "value", "HistogramProto"),
+                    "audio": (6, "value", "Summary.Audio"),
+                    "node_name": (7, "single", "string"),
+                    "tensor": (8, "value", "TensorProto"),
+                    "metadata": (9, "single", "SummaryMetadata"),
+                },
+            ),
+            (
+                "HistogramProto",
+                {
+                    "min": (1, "single", "double"),
+                    "max": (2, "single", "double"),
+                    "num": (3, "single", "double"),
+                    "sum": (4, "single", "double"),
+                    "sum_squares": (5, "single", "double"),
+                    "bucket_limit": (6, "repeated", "double"),
+                    "bucket": (7, "repeated", "double"),
+                },
+            ),
         ],
     )
     def test_names_numbers_and_types_are_tensorflows(
@@ -200,6 +240,7 @@ def described(field: Any) -> tuple[int, str, str]:
     names = {
         FieldDescriptor.TYPE_BYTES: "bytes",
         FieldDescriptor.TYPE_STRING: "string",
+        FieldDescriptor.TYPE_DOUBLE: "double",
         FieldDescriptor.TYPE_FLOAT: "float",
         FieldDescriptor.TYPE_INT64: "int64",
     }

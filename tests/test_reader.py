@@ -16,6 +16,7 @@ from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +38,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.block import Place
 from tfrecord_lite.framing import frame
+from tfrecord_lite.messages import Example, Feature, Features, Int64List
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -134,6 +136,43 @@ class TestRecords:
 
             assert [block.to_list() for block in blocks] == copies
             assert list(chain(*copies)) == ITEMS
+
+    @pytest.mark.parametrize("compression", ["", "GZIP"])
+    def test_nothing_yields_a_view_into_memory_that_is_written_again(
+        self, tmp_path: Path, compression: str
+    ) -> None:
+        # Many times what a buffer holds, and every record another.
+        features = Features(feature={"key": Feature(int64_list=Int64List(value=range(300)))})
+        example = Example(features=features)
+        values = example.features.feature["key"].int64_list.value
+        items = []
+        for i in range(6000):
+            values[0] = i
+            items.append(example.SerializeToString())
+        path = tmp_path / "numbered"
+        with TFRecordWriter(path, compression) as writer:
+            for item in items:
+                writer.write(item)
+
+        reader = TFRecordReader(path, compression)
+        records = list(reader)
+        blocks = list(reader.blocks())
+        views = [view for block in blocks for view in block.views()]
+        few = list(reader.blocks(7))
+        arrays = [row["key"] for row in reader.examples()]
+        stream = RecordStream(path, compression)
+        mixed: list[bytes | memoryview] = []
+        while (block := stream.next_block(5)) is not None:
+            mixed += block.to_list()  # what recycles may write into what only copies were made of
+            mixed += stream.next_records() or []
+        stream.close()
+
+        assert records == mixed == items
+        assert [record for block in blocks for record in block] == items
+        assert [bytes(view) for view in views] == items
+        assert [record for block in few for record in block] == items
+        assert [int(array[0]) for array in arrays] == list(range(6000))
+        assert all(array[1:].tolist() == list(range(1, 300)) for array in arrays)
 
     @pytest.mark.parametrize("read", [by_iteration, by_blocks, by_blocks_of_three])
     def test_memory_does_not_grow_with_the_file(self, read: Read, tmp_path: Path) -> None:
@@ -360,6 +399,36 @@ class TestBlocks:
         assert min(block.n_bytes for block in blocks[:5]) >= 2**19
         assert all(len({block.place(0).source, block.place(len(block) - 1).source}) == 1
                    for block in blocks)  # fmt: skip
+
+    def test_blocks_of_a_number_take_time_in_proportion_to_the_files(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        copied = []
+        concat = Block.concat
+
+        def count(blocks: list[Block]) -> Block:
+            copied.append(sum(map(len, blocks)))
+            return concat(blocks)
+
+        monkeypatch.setattr(Block, "concat", count)
+        sources = [io.BytesIO(reference.encode([b"%d" % i])) for i in range(500)]
+
+        blocks = list(TFRecordReader(sources, "").blocks(200))
+
+        assert [len(block) for block in blocks] == [200, 200, 100]
+        assert sum(copied) <= 500
+
+    @pytest.mark.parametrize("wrong", ["2", 2.5, 2.0, b"2", [2]])
+    def test_a_number_of_records_is_a_whole_number(self, wrong: Any) -> None:
+        with pytest.raises(TypeError, match="n_records"):
+            TFRecordReader(io.BytesIO()).blocks(wrong)
+
+    def test_a_number_of_records_may_be_numpys(self) -> None:
+        blocks = TFRecordReader(io.BytesIO(reference.encode([b"1", b"2"]))).blocks(
+            np.int64(1)  # type: ignore[arg-type]
+        )
+
+        assert [list(block) for block in blocks] == [[b"1"], [b"2"]]
 
     @pytest.mark.parametrize("n_records", [0, -1])
     def test_no_records_are_no_block(self, n_records: int) -> None:
@@ -634,6 +703,62 @@ class TestIterator:
         iterator.reopen()
 
         assert out + list(iterator) == ITEMS
+
+    @pytest.mark.parametrize("compression", ["", "GZIP"])
+    def test_r8_reopening_takes_constant_memory(self, tmp_path: Path, compression: str) -> None:
+        path = tmp_path / "long"
+        with TFRecordWriter(path, compression) as writer:
+            for i in range(20_000):
+                writer.write(b"%01000d" % i)
+        iterator = tf_record_iterator(str(path), compression)
+        for _ in range(19_000):
+            next(iterator)
+        iterator.close()
+
+        tracemalloc.start()
+        try:
+            iterator.reopen()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert [int(record) for record in iterator] == list(range(19_000, 20_000))
+        assert peak < 8 * 2**20
+        iterator.close()
+
+    @pytest.mark.parametrize("n_taken", [1, 30])
+    def test_r8_reopened_it_goes_on_behind_the_byte_where_it_was(
+        self, tmp_path: Path, n_taken: int
+    ) -> None:
+        path = tmp_path / "rewritten"
+        items = [bytes([i]) * 1000 for i in range(50)]
+        iterator = tf_record_iterator(written(path, items))
+        taken = [next(iterator) for _ in range(n_taken)]
+        iterator.close()
+        # One record takes the place of those that were read: as TensorFlow, it is not seen.
+        one = bytes(len(frame(taken)) - 16)
+        stream = bytearray(frame([one, *items[n_taken:]]))
+        stream[-1] ^= 1
+        path.write_bytes(stream)
+
+        iterator.reopen()
+
+        rest, loss = outcome_of(iterator)
+        assert rest == items[n_taken:-1]
+        assert loss == (Reason.DATA_CRC, len(frame(items[:-1])), 49)
+        iterator.close()
+
+    def test_r8_a_file_that_became_shorter_has_no_more_records(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "shorter", [b"one", b"two", b"three"])
+        iterator = tf_record_iterator(path)
+        assert [next(iterator), next(iterator)] == [b"one", b"two"]
+        iterator.close()
+        written(tmp_path / "shorter", [b"one"])
+
+        iterator.reopen()
+
+        assert list(iterator) == []
+        iterator.close()
 
     def test_r8_only_a_closed_one_can_be_reopened(self, path: str) -> None:
         iterator = tf_record_iterator(path)

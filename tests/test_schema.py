@@ -682,6 +682,21 @@ def test_a_schema_prints_as_a_table() -> None:
     assert "values 'w', RowLengths('n'), UniformRowLength(2)" in lines[7]
 
 
+def test_texts_and_missing_values_are_kept_and_shown() -> None:
+    originals = {
+        "tags": Original("string", [None], "U7"),
+        "when": Original("timedelta64[25s]", [2], missing=True),
+    }
+    schema = Schema({"tags": VarLenFeature(bytes), "when": RaggedFeature(int)}, originals)
+
+    again = Schema.from_json(schema.to_json())
+    assert again == schema
+    assert again.originals == originals
+    assert str(schema).split("\n")[3].endswith(" string [?] U7")
+    assert str(schema).split("\n")[4].endswith(" timedelta64[25s] [2] or missing")
+    assert eval(repr(originals)) == originals  # noqa: S307
+
+
 def test_a_long_schema_is_cut_by_repr_and_not_by_str() -> None:
     schema = Schema({f"feature {i}": VarLenFeature(int) for i in range(1000)})
 
@@ -751,7 +766,11 @@ def test_a_schema_is_checked_when_it_is_made() -> None:
     [
         ((None,), TypeError),
         (("junk",), TypeError),
-        (("datetime64[s]",), InvalidArgumentError),
+        (("void",), InvalidArgumentError),
+        (("uint8", [], "S5"), InvalidArgumentError),
+        (("string", [], "V5"), InvalidArgumentError),
+        (("string", [], 5), TypeError),
+        (("string", [], None, 1), TypeError),
         (("uint8", [-1]), InvalidArgumentError),
         (("uint8", [1.5]), TypeError),
         (("uint8", 3), TypeError),
@@ -766,6 +785,7 @@ def test_originals_take_dtypes_of_other_libraries_by_name() -> None:
     assert Original(TensorFlowDType("bfloat16")).dtype == "bfloat16"
     assert Original(bytes).dtype == Original(np.str_).dtype == "string"
     assert Original(">f8").dtype == "float64"
+    assert Original("datetime64[s]").dtype == "datetime64[s]"
 
 
 # ------------------------------------------------------------------------------------- JSON

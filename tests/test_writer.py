@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gc
 import gzip
 import io
 import os
 import random
+import signal
 import stat
+import sys
 import tempfile
+import warnings
 import zlib
 from functools import partial
 from pathlib import Path
@@ -38,8 +42,8 @@ from tfrecord_lite import (
     tf_record_iterator,
 )
 from tfrecord_lite.compression import MEM_LEVEL
-from tfrecord_lite.files import OutputFile
 from tfrecord_lite.framing import frame
+from tfrecord_lite.outfile import OutputFile
 from tfrecord_lite.stream import RecordSink
 
 if TYPE_CHECKING:
@@ -50,6 +54,8 @@ FRAMES = reference.encode(ITEMS)
 RANDOM = random.Random(5)
 # More than a writer collects before it writes.
 LARGE_ITEMS = [RANDOM.randbytes(RANDOM.randrange(2000)) for _ in range(2000)]
+
+MEGABYTES = [RANDOM.randbytes(2**18)] * 4
 
 every_compression = pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
 appendable = pytest.mark.parametrize("compression", ["", "GZIP", "ZSTD", "BZ2"])
@@ -443,6 +449,22 @@ class TestClosing:
         assert zlib.decompress((tmp_path / "a").read_bytes()) == FRAMES
 
     @pytest.mark.parametrize("atomic", [True, False])
+    def test_a_forgotten_writer_does_its_work_when_warnings_are_errors(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool
+    ) -> None:
+        raised: list[Any] = []
+        monkeypatch.setattr(sys, "unraisablehook", lambda event: raised.append(event.exc_type))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            forget(partial(TFRecordWriter, tmp_path / "forgotten", atomic=atomic))
+            forget(partial(ShardedTFRecordWriter, tmp_path / "shards@2"))
+
+        assert raised == [ResourceWarning] * 2
+        assert names_in(tmp_path) == ([] if atomic else ["forgotten"])
+        assert atomic or list(TFRecordReader(tmp_path / "forgotten")) == [b"one"]
+
+    @pytest.mark.parametrize("atomic", [True, False])
     def test_a_forgotten_writer_warns(self, tmp_path: Path, atomic: bool) -> None:
         with pytest.warns(ResourceWarning, match="forgotten"):
             forget(partial(TFRecordWriter, tmp_path / "forgotten", atomic=atomic))
@@ -473,22 +495,25 @@ if not child:
     for writer in writers:
         try:
             writer.write(b"child")
-            writer.close()
         except FailedPreconditionError:
             refused += 1
+        try:
+            writer.close()
+        except FailedPreconditionError:
+            refused += 10
         try:
             with writer:
                 raise KeyError
         except (KeyError, FailedPreconditionError):
             pass
     del plain, atomic, sharded, writer, writers
-    sys.exit(10 + refused)
+    sys.exit(100 + refused)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 for writer in writers:
     writer.write(b"parent again")
     writer.close()
 """
-        assert run_fresh(code, tmp_path) == "13\n"
+        assert run_fresh(code, tmp_path) == "133\n"
 
         assert names_in(tmp_path) == [
             "atomic", "plain", "sharded-00000-of-00002", "sharded-00001-of-00002",
@@ -596,6 +621,105 @@ class TestFailures:
         sink.finish()
 
         assert (tmp_path / "a").read_bytes() == FRAMES
+
+    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such timers here")
+    @every_compression
+    def test_an_interrupt_at_any_time_loses_nothing(self, tmp_path: Path, compression: str) -> None:
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        n_interrupted = 0
+        before = signal.signal(signal.SIGVTALRM, interrupt)
+        try:
+            # The time is that of the processor, and a flush takes some 50 ms of it.
+            for delay in (0.001, 0.004, 0.008, 0.012, 0.02, 0.03, 0.06):
+                file = cast("IO[bytes]", io.FileIO(tmp_path / "a", "wb"))
+                sink = RecordSink(OutputFile("a", file), compression, 2**30)
+                for step in (sink.flush, sink.finish):
+                    for item in MEGABYTES:
+                        sink.add(item)
+                    try:
+                        signal.setitimer(signal.ITIMER_VIRTUAL, delay)
+                        step()
+                    except KeyboardInterrupt:
+                        n_interrupted += 1
+                    finally:
+                        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+                sink.finish()
+
+                assert list(TFRecordReader(tmp_path / "a", compression)) == MEGABYTES * 2
+        finally:
+            signal.signal(signal.SIGVTALRM, before)
+
+        assert n_interrupted > 0 or compression in ("", "ZSTD")  # these are fast
+
+    @every_compression
+    def test_nothing_follows_the_end_of_a_file_that_could_not_be_closed(
+        self, compression: str
+    ) -> None:
+        file = Device()
+        writer = TFRecordWriter(file, compression)  # type: ignore[arg-type]
+        writer.write(b"one")
+        writer.flush()
+        file.flush = partial(next, iter(()))  # type: ignore[method-assign]
+        with pytest.raises(StopIteration):
+            writer.close()
+        del file.flush
+
+        with pytest.raises(FailedPreconditionError) as caught:
+            writer.write(b"two")
+        writer.close()
+
+        assert caught.value.reason is Reason.CLOSED
+        assert list(TFRecordReader(io.BytesIO(file.written), compression)) == [b"one"]
+
+    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
+    @pytest.mark.parametrize("buffering", [0, 1000, -1])
+    @every_compression
+    def test_a_pipe_that_does_not_wait_takes_all_or_is_an_error(
+        self, compression: str, buffering: int
+    ) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        os.set_blocking(read_end, False)
+        items = [RANDOM.randbytes(1000) for _ in range(300)]
+        content, n_refused = bytearray(), 0
+
+        def read_all() -> None:
+            with contextlib.suppress(BlockingIOError):
+                while data := os.read(read_end, 2**20):
+                    content.extend(data)
+
+        with open(write_end, "wb", buffering=buffering) as file:  # noqa: PTH123
+            writer = TFRecordWriter(file, compression)
+            for item in items:
+                writer.write(item)
+            for end in (writer.flush, writer.close):
+                while True:
+                    try:
+                        end()
+                        break
+                    except BlockingIOError as error:
+                        assert error.filename  # noqa: PT017
+                        n_refused += 1
+                        read_all()
+        read_all()
+        os.close(read_end)
+
+        assert n_refused > 0
+        assert list(TFRecordReader(io.BytesIO(content), compression)) == items
+
+    def test_a_file_object_that_does_not_say_how_much_it_took_took_all(self) -> None:
+        class Silent:
+            content = b""
+
+            def write(self, data: Any) -> None:
+                self.content += bytes(data)
+
+        file = Silent()
+        write(file, ITEMS)
+
+        assert file.content == FRAMES
 
     def test_leaving_the_block_is_the_last_try(self) -> None:
         file = Device(room=5)
@@ -913,6 +1037,37 @@ class TestShards:
             writer.write(b"late")
         assert caught.value.reason is Reason.CLOSED
 
+    @pytest.mark.parametrize("end", ["close", "block"])
+    def test_a_shard_that_cannot_be_placed_takes_the_others_back(
+        self, tmp_path: Path, end: str
+    ) -> None:
+        writer = ShardedTFRecordWriter(tmp_path / "a{shard}", 4)
+        for item in ITEMS:
+            writer.write(item)
+        (tmp_path / "a1").write_bytes(b"old")
+        (tmp_path / "a3" / "in the way").mkdir(parents=True)
+
+        with pytest.raises(OSError, match="directory"):
+            writer.close() if end == "close" else writer.__exit__(None, None, None)
+
+        # What was replaced stays replaced: nothing is left of what was there.
+        visible = [name for name in names_in(tmp_path) if not name.startswith(".")]
+        assert visible == ["a1", "a3"]
+        assert list(TFRecordReader(tmp_path / "a1")) == [ITEMS[1]]
+        assert writer.paths == []
+        with pytest.raises(FailedPreconditionError):
+            writer.write(b"late")
+        if end == "block":
+            assert names_in(tmp_path) == ["a1", "a3"]
+            return
+
+        (tmp_path / "a3" / "in the way").rmdir()
+        (tmp_path / "a3").rmdir()
+        writer.close()
+
+        assert names_in(tmp_path) == ["a0", "a1", "a2", "a3"]
+        assert list(TFRecordReader(writer.paths)) == ITEMS
+
     def test_nothing_is_left_when_a_shard_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / "a1").mkdir()
 
@@ -972,12 +1127,34 @@ class TestShards:
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
+    @pytest.mark.parametrize("wrong", ["2", 2.5, b"2", [2]])
+    @pytest.mark.parametrize("argument", ["num_shards", "bytes_per_shard"])
+    def test_numbers_are_whole_numbers(self, tmp_path: Path, argument: str, wrong: Any) -> None:
+        with pytest.raises(TypeError, match=argument):
+            ShardedTFRecordWriter(tmp_path / "a{shard}", **{argument: wrong})
+
+        assert names_in(tmp_path) == []
+
     @pytest.fixture
     def memory(self) -> Iterator[Any]:
         fsspec = pytest.importorskip("fsspec")
         filesystem = fsspec.filesystem("memory")
         yield filesystem
         filesystem.store.clear()
+
+    def test_urls_are_taken_back_too(self, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        move = type(memory).mv
+
+        def fail_at_the_last(self: Any, source: str, target: str, **options: Any) -> None:
+            if target.endswith("2"):
+                raise OSError
+            move(self, source, target, **options)
+
+        monkeypatch.setattr(type(memory), "mv", fail_at_the_last)
+        with pytest.raises(OSError):  # noqa: PT011
+            ShardedTFRecordWriter("memory://folder/a{shard}", 3).__exit__(None, None, None)
+
+        assert memory.find("/folder") == []
 
     def test_shards_may_be_urls(self, memory: Any) -> None:
         with ShardedTFRecordWriter("memory://folder/a@2") as writer:

@@ -15,7 +15,8 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.options import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import TFRecordReader, tf_record_iterator
-from tfrecord_lite.writer import ShardedTFRecordWriter, TFRecordWriter
+from tfrecord_lite.sharded import ShardedTFRecordWriter
+from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
@@ -25,9 +26,30 @@ if TYPE_CHECKING:
         make_batched_features_dataset,
         read_batches,
     )
+    from tfrecord_lite.events import find_runs, follow_events, read_events
     from tfrecord_lite.example.decode import decode_example, decode_examples
+    from tfrecord_lite.example.encode import encode_example, encode_examples
+    from tfrecord_lite.example.example_list import (
+        ExampleListParser,
+        decode_example_list,
+        decode_example_lists,
+    )
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.example.sequence import encode_sequence_example
+    from tfrecord_lite.example.sequence_decode import (
+        decode_sequence_example,
+        decode_sequence_examples,
+    )
+    from tfrecord_lite.example.sequence_encode import encode_sequence_examples
+    from tfrecord_lite.example.sequence_parse import (
+        SequenceExampleParser,
+        parse_sequence_example,
+        parse_single_sequence_example,
+    )
+    from tfrecord_lite.example.storing import restore, schema_of
     from tfrecord_lite.index import TFRecordFile, tf_record_random_reader
+    from tfrecord_lite.inference import infer_schema, summarize
+    from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
         BytesList,
         Example,
@@ -45,8 +67,13 @@ if TYPE_CHECKING:
         RaggedFeature,
         Schema,
         SparseFeature,
+        Summary,
         VarLenFeature,
     )
+    from tfrecord_lite.storage import load, load_schema, save
+    from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
+    from tfrecord_lite.tensors.raw import decode_raw
+    from tfrecord_lite.tensors.serialize import serialize_tensor
 
 __all__ = [
     "Block",
@@ -55,6 +82,7 @@ __all__ = [
     "DataLossError",
     "Dataset",
     "Example",
+    "ExampleListParser",
     "ExampleParser",
     "FailedPreconditionError",
     "Feature",
@@ -71,9 +99,11 @@ __all__ = [
     "Reason",
     "Schema",
     "SequenceExample",
+    "SequenceExampleParser",
     "ShardedTFRecordWriter",
     "SparseFeature",
     "SparseTensor",
+    "Summary",
     "TFRecordCompressionType",
     "TFRecordDataset",
     "TFRecordError",
@@ -83,11 +113,38 @@ __all__ = [
     "TFRecordWriter",
     "VarLenFeature",
     "decode_example",
+    "decode_example_list",
+    "decode_example_lists",
     "decode_examples",
+    "decode_image",
+    "decode_raw",
+    "decode_sequence_example",
+    "decode_sequence_examples",
+    "encode_example",
+    "encode_examples",
+    "encode_image",
+    "encode_sequence_example",
+    "encode_sequence_examples",
+    "find_runs",
+    "follow_events",
+    "image_row",
+    "infer_schema",
+    "load",
+    "load_schema",
     "make_batched_features_dataset",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "parse_tensors",
     "read_batches",
+    "read_events",
+    "restore",
+    "save",
+    "schema_of",
+    "serialize_tensor",
+    "summarize",
     "tf_record_iterator",
     "tf_record_random_reader",
 ]
@@ -102,9 +159,23 @@ _LAZY = {
         "make_batched_features_dataset",
         "read_batches",
     ),
+    "events": ("find_runs", "follow_events", "read_events"),
     "example.decode": ("decode_example", "decode_examples"),
+    "example.encode": ("encode_example", "encode_examples"),
+    "example.example_list": ("ExampleListParser", "decode_example_list", "decode_example_lists"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "index": ("TFRecordFile", "tf_record_random_reader"),
+    "example.sequence": ("encode_sequence_example",),
+    "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),
+    "example.sequence_encode": ("encode_sequence_examples",),
+    "example.sequence_parse": (
+        "SequenceExampleParser",
+        "parse_sequence_example",
+        "parse_single_sequence_example",
+    ),
+    "integrations.image": ("decode_image", "encode_image", "image_row"),
+    "example.storing": ("restore", "schema_of"),
+    "inference": ("infer_schema", "summarize"),
     "messages": (
         "BytesList",
         "Example",
@@ -122,8 +193,13 @@ _LAZY = {
         "RaggedFeature",
         "Schema",
         "SparseFeature",
+        "Summary",
         "VarLenFeature",
     ),
+    "tensors.parse": ("parse_tensor", "parse_tensors"),
+    "tensors.raw": ("decode_raw",),
+    "tensors.serialize": ("serialize_tensor",),
+    "storage": ("load", "load_schema", "save"),
 }
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-__all__ = ["SPARE_BYTES", "Block", "Place", "Span"]
+__all__ = ["SPARE_BYTES", "Block", "Place", "Span", "as_bytes_like"]
 
 SPARE_BYTES = 512
 """Bytes that follow the last record of every block; their content means nothing."""
@@ -53,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of a block's records that stood in this order in one source."""
+    """A run of a block's records that came from one source, in even steps."""
 
     first: int
     """Number, in the block, of the run's first record."""
@@ -64,6 +64,9 @@ class Span:
     base: int | None
     """What to add to a record's `offsets` entry to get its header's offset in the stream;
     None for records from memory, which have no stream."""
+    step: int = 1
+    """How much the number in `source` grows from one record to the next; negative in a block
+    that was turned around."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +88,9 @@ class Block:
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the arrays differ in length or an extent leaves the
-        buffer, its spare bytes included.
+        ``BAD_ARGUMENT`` if the arrays are not of these types, or not contiguous (the
+        buffer), or differ in length, or an extent leaves the buffer, its spare
+        bytes included.
 
     Examples
     --------
@@ -101,8 +105,13 @@ class Block:
     spans: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the extents."""
-        if self.offsets.shape != self.lengths.shape or self.offsets.ndim != 1:
+        """Check the arrays, then the extents."""
+        _check_array("data", self.data, np.uint8)
+        _check_array("offsets", self.offsets, np.int64)
+        _check_array("lengths", self.lengths, np.int64)
+        if not self.data.flags.c_contiguous:
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="data is not contiguous")
+        if self.offsets.shape != self.lengths.shape:
             detail = f"{self.offsets.shape} offsets for {self.lengths.shape} lengths"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if self.offsets.size == 0:
@@ -122,13 +131,22 @@ class Block:
         Parameters
         ----------
         records : sequence of bytes-like
-            A list of ``bytes``, an object array of them, and so on.
+            A list of ``bytes``, an object array of them, and so on. Of an array or
+            another buffer of larger items, all bytes are the record.
 
         Returns
         -------
         Block
             Owns its memory.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for a buffer that is not contiguous.
+        TypeError
+            For what is no buffer.
         """
+        records = as_bytes_like(records)
         lengths = np.fromiter(map(len, records), np.int64, len(records))  # type: ignore[arg-type]
         offsets = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(records) else lengths
         data = np.frombuffer(b"".join([*records, bytes(SPARE_BYTES)]), np.uint8)
@@ -153,6 +171,21 @@ class Block:
             return blocks[0]
         if not blocks:
             return cls.from_records([])
+        return cls._joined(blocks)
+
+    def copy(self) -> Block:
+        """Return the same records in as much memory as they take.
+
+        Returns
+        -------
+        Block
+            Owns its memory, where this one may keep alive a buffer that it shares.
+        """
+        return self._joined([self]) if len(self) else self.from_records([])
+
+    @classmethod
+    def _joined(cls, blocks: Sequence[Block]) -> Block:
+        """Copy blocks that are not empty into one."""
         starts = [int(block.offsets.min()) for block in blocks]
         stops = [int((block.offsets + block.lengths).max()) for block in blocks]
         parts = [b.data[lo:hi] for b, lo, hi in zip(blocks, starts, stops, strict=True)]
@@ -204,24 +237,34 @@ class Block:
     def __getitem__(self, key: int | slice) -> bytes | Block:
         """Return one record as ``bytes``, or a range of them as a block on the same buffer."""
         if not isinstance(key, slice):
+            key = self._number(key)
             start, length = int(self.offsets[key]), int(self.lengths[key])
             return self.data[start : start + length].tobytes()
-        start, stop, step = key.indices(len(self))
-        offsets, lengths = self.offsets[key], self.lengths[key]
-        if step != 1:
-            return Block(self.data, offsets, lengths)
-        return Block(self.data, offsets, lengths, self._spans_between(start, stop))
+        numbers = range(len(self))[key]
+        return Block(self.data, self.offsets[key], self.lengths[key], self._spans_of(numbers))
 
-    def _spans_between(self, start: int, stop: int) -> tuple[Span, ...]:
-        """Return the spans of records `start` to `stop`, renumbered from `start`."""
+    def _number(self, i: int) -> int:
+        """Return the number of a record, which may be counted from the end, from 0."""
+        number = i + len(self) if i < 0 else i
+        if not 0 <= number < len(self):
+            detail = f"record {i} of a block of {len(self)} records"
+            raise IndexError(detail)
+        return number
+
+    def _spans_of(self, numbers: range) -> tuple[Span, ...]:
+        """Return the spans of some records, renumbered from 0."""
+        step = numbers.step
         kept = []
         lasts = [span.first for span in self.spans[1:]] + [len(self)]
         for span, last in zip(self.spans, lasts, strict=False):
-            if last > start and span.first < stop:
-                skipped = max(start - span.first, 0)
-                first = span.first + skipped - start
-                kept.append(replace(span, first=first, index=span.index + skipped))
-        return tuple(kept)
+            # Of `numbers`, which are the first and the last of this span? Rounded up, both.
+            edges = (span.first, last) if step > 0 else (last - 1, span.first - 1)
+            low, high = (-((numbers.start - edge) // step) for edge in edges)
+            low, high = max(low, 0), min(high, len(numbers))
+            if low < high:
+                index = span.index + (numbers[low] - span.first) * span.step
+                kept.append(replace(span, first=low, index=index, step=span.step * step))
+        return tuple(kept if step > 0 else reversed(kept))
 
     def place(self, i: int) -> Place:
         """Say where record `i` came from.
@@ -229,17 +272,75 @@ class Block:
         Parameters
         ----------
         i : int
-            Number of the record in this block, from 0.
+            Number of the record in this block, from 0, or from -1 for the last one
+            backwards.
 
         Returns
         -------
         Place
             With `source` and `offset` None when the block does not know.
+
+        Raises
+        ------
+        IndexError
+            If the block has no such record.
         """
+        i = self._number(i)
         for span in reversed(self.spans):
             if span.first <= i and span.base is not None:
-                index = span.index + i - span.first
+                index = span.index + (i - span.first) * span.step
                 return Place(span.source, index, span.base + int(self.offsets[i]))
             if span.first <= i:
                 break
         return Place(None, i, None)
+
+
+def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
+    """Refuse what is no vector of this type."""
+    if not isinstance(value, np.ndarray):
+        found = type(value).__name__
+    elif value.dtype != dtype or value.ndim != 1:
+        found = f"{value.dtype} of shape {value.shape}"
+    else:
+        return
+    detail = f"{name} is {found}, expected a vector of {dtype.__name__}"
+    raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+
+def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:
+    """Return records whose ``len`` is their number of bytes.
+
+    Parameters
+    ----------
+    records : sequence of bytes-like
+        As :meth:`Block.from_records` takes them.
+
+    Returns
+    -------
+    sequence of bytes-like
+        `records` itself if all of them are ``bytes`` or ``bytearray``.
+    """
+    if all(issubclass(kind, (bytes, bytearray)) for kind in set(map(type, records))):
+        return records
+    return [
+        record if isinstance(record, (bytes, bytearray)) else _bytes_of(record, index)
+        for index, record in enumerate(records)
+    ]
+
+
+def _bytes_of(record: Buffer, index: int) -> Buffer:
+    """View a buffer of any items as bytes."""
+    try:
+        view = memoryview(record)
+    except (TypeError, ValueError):  # ValueError: a NumPy type that no buffer can have
+        view = None
+    if view is None or "O" in view.format:
+        detail = f"record {index} must be bytes or a buffer of them, not {type(record).__name__}"
+        raise TypeError(detail)
+    if not view.c_contiguous:
+        detail = "the buffer is not contiguous; copy it, as with numpy.ascontiguousarray"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, detail=detail)
+    try:
+        return view.cast("B")
+    except TypeError:  # an empty one, or items of several parts
+        return view.tobytes()

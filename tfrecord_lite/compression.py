@@ -7,15 +7,7 @@ package: **TensorFlow cannot read these**.
 
 :data:`CODECS` has a row for each: how its streams begin, whether one stream may
 follow another in a file, and what makes a compressor and a decompressor.
-:class:`Inflated` turns a compressed stream into its content piece by piece in
-constant memory, and is strict about how it ends:
-
-- a stream that stops before its trailer is an error, where TensorFlow takes the
-  end of the file for the end of the stream (rule C3);
-- what follows the last stream and is no further one is an error, where
-  TensorFlow ignores anything behind a zlib stream (rule C5).
-
-Both come after everything that could be inflated was handed over.
+:class:`tfrecord_lite.inflate.Inflated` reads a file with it.
 
 ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib.
 Writing always uses zlib, so that a file's bytes never depend on what happens to
@@ -29,9 +21,10 @@ import contextlib
 import sys
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,33 +32,21 @@ if TYPE_CHECKING:
 __all__ = [
     "CODECS",
     "MEM_LEVEL",
+    "Call",
     "Codec",
     "Compressor",
     "Decompressor",
-    "Inflated",
-    "RawInput",
     "Settings",
     "codec_named",
     "detect",
 ]
 
-_PIECE_BYTES = 64 * 1024
-_MAGIC_BYTES = 4
-
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
 
 
-class RawInput(Protocol):
-    """What :class:`Inflated` reads from."""
-
-    rewindable: bool
-
-    def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`, none at the end."""
-
-    def rewind(self) -> None:
-        """Go back to the first byte."""
+Call: TypeAlias = "Callable[[], bytes]"
+"""One step of a compressor, still to be made."""
 
 
 class Decompressor(Protocol):
@@ -88,16 +69,22 @@ class Decompressor(Protocol):
 
 
 class Compressor(Protocol):
-    """A running compression of one stream."""
+    """A running compression of one stream.
 
-    def compress(self, data: bytes | bytearray) -> bytes:
-        """Take in data; return what is ready of the stream, often nothing."""
+    Each method returns a call that has to be made next: a function that is not
+    written in Python, without arguments. Python raises KeyboardInterrupt when such a
+    function returns, at which point what it returned is lost, unless whatever called it
+    is no Python either: see :class:`tfrecord_lite.stream.RecordSink`.
+    """
 
-    def flush(self) -> bytes:
-        """Return what makes everything taken in so far readable (rule O6)."""
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+        """Return what takes in data, and returns what is ready of the stream, often nothing."""
 
-    def finish(self) -> bytes:
-        """Return the end of the stream."""
+    def flush(self) -> Call:
+        """Return what returns what makes everything taken in so far readable (rule O6)."""
+
+    def finish(self) -> Call:
+        """Return what returns the end of the stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +183,14 @@ class _ZlibCompressor:
                 settings.strategy,
             )
 
-    def compress(self, data: bytes | bytearray) -> bytes:
-        return self._inner.compress(data)
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+        return partial(self._inner.compress, data)
 
-    def flush(self) -> bytes:
-        return self._inner.flush(self._flush_mode)
+    def flush(self) -> Call:
+        return partial(self._inner.flush, self._flush_mode)
 
-    def finish(self) -> bytes:
-        return self._inner.flush(zlib.Z_FINISH)
+    def finish(self) -> Call:
+        return partial(self._inner.flush, zlib.Z_FINISH)
 
 
 class _Bz2Compressor:
@@ -215,18 +202,19 @@ class _Bz2Compressor:
             self._inner = bz2.BZ2Compressor(self._level)
         self._is_fresh = True
 
-    def compress(self, data: bytes | bytearray) -> bytes:
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
         self._is_fresh = self._is_fresh and not data
-        return self._inner.compress(data)
+        return partial(self._inner.compress, data)
 
-    def flush(self) -> bytes:
-        end = b"" if self._is_fresh else self._inner.flush()
-        if end:
-            self._inner, self._is_fresh = bz2.BZ2Compressor(self._level), True
+    def flush(self) -> Call:
+        if self._is_fresh:
+            return bytes
+        inner = bz2.BZ2Compressor(self._level)
+        end, self._inner, self._is_fresh = self._inner.flush, inner, True
         return end
 
-    def finish(self) -> bytes:
-        return self._inner.flush()
+    def finish(self) -> Call:
+        return self._inner.flush
 
 
 def _zstd_module() -> Any:
@@ -246,14 +234,14 @@ class _ZstdCompressor:
         with _checking(settings):
             self._inner: Any = _zstd_module().ZstdCompressor(level=settings.level)
 
-    def compress(self, data: bytes | bytearray) -> bytes:
-        return bytes(self._inner.compress(data))
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+        return partial(self._inner.compress, data)
 
-    def flush(self) -> bytes:
-        return bytes(self._inner.flush(self._inner.FLUSH_BLOCK))
+    def flush(self) -> Call:
+        return partial(self._inner.flush, self._inner.FLUSH_BLOCK)
 
-    def finish(self) -> bytes:
-        return bytes(self._inner.flush(self._inner.FLUSH_FRAME))
+    def finish(self) -> Call:
+        return partial(self._inner.flush, self._inner.FLUSH_FRAME)
 
 
 def _is_zlib_start(head: bytes) -> bool:
@@ -353,131 +341,3 @@ def detect(head: bytes) -> str:
             if codec.is_start(head):
                 return codec.name
     return ""
-
-
-class Inflated:
-    """The content of a compressed stream, read piece by piece.
-
-    Parameters
-    ----------
-    raw : RawInput
-        The compressed bytes, at their first one. Not closed here.
-    codec : Codec
-        Their compression.
-    source : str, optional
-        Path or URL, for errors.
-
-    Notes
-    -----
-    Memory is constant whatever the ratio: no call inflates more than it was
-    asked for. A decompressor that meets corrupt data drops what it had inflated
-    in that call; if `raw` can be rewound, that stretch is done again a byte at
-    a time, so that all there is before the damage comes out.
-    """
-
-    def __init__(self, raw: RawInput, codec: Codec, source: str | None = None) -> None:
-        self._raw = raw
-        self._codec = codec
-        self._source = source
-        self._offset = 0  # bytes given out
-        self._error: DataLossError | None = None
-        self._careful_from: int | None = None  # raw offset from which to go byte by byte
-        self._begin()
-
-    def _begin(self) -> None:
-        self._decompressor = self._codec.decompressor()
-        self._piece = b""  # raw bytes not handed to the decompressor
-        self._is_fresh = True  # nothing was handed to this decompressor
-        self._raw_offset = 0  # behind _piece
-        self._skip = 0  # bytes to inflate and drop, given out before
-
-    def readinto(self, view: memoryview) -> int:
-        """Inflate the next bytes.
-
-        Parameters
-        ----------
-        view : memoryview
-            Where to put them; one byte at least.
-
-        Returns
-        -------
-        int
-            How many; 0 at the end of the stream. A stream that grows later can be
-            read on.
-
-        Raises
-        ------
-        DataLossError
-            ``COMPRESSION`` if the stream does not start as its codec says,
-            ``COMPRESSED_CORRUPT``, ``COMPRESSED_TRUNCATED``, ``TRAILING_DATA``.
-            `offset` is the number of inflated bytes before the damage.
-        """
-        while True:
-            if self._error is not None:
-                raise self._error
-            if not self._has_work():
-                return 0
-            try:
-                data = self._decompressor.decompress(self._piece, len(view))
-            except self._codec.errors() as error:
-                self._redo_or_fail(error)
-                continue
-            self._is_fresh = self._is_fresh and not self._piece
-            self._piece = b""
-            dropped = min(self._skip, len(data))
-            self._skip -= dropped
-            if len(data) > dropped:
-                n_bytes = len(data) - dropped
-                view[:n_bytes] = data[dropped:]
-                self._offset += n_bytes
-                return n_bytes
-
-    def _has_work(self) -> bool:
-        """Get the next piece if one is needed; say whether the stream goes on."""
-        decompressor = self._decompressor
-        if decompressor.eof:
-            self._piece = decompressor.unused_data
-            self._read_piece(_MAGIC_BYTES)
-            if not self._piece:
-                return False
-            if not (self._codec.joinable and self._codec.is_start(self._piece)):
-                detail = f"{len(self._piece)} bytes or more follow, and are no further stream"
-                self._error = self._loss(Reason.TRAILING_DATA, detail)
-                raise self._error
-            self._decompressor, self._is_fresh = self._codec.decompressor(), True
-            return True
-        if not decompressor.needs_input:
-            return True
-        self._read_piece(1 if self._offset or not self._is_fresh else _MAGIC_BYTES)
-        if not self._piece and not self._is_fresh:
-            detail = "the file ends before the stream does; what is before it was read"
-            raise self._loss(Reason.COMPRESSED_TRUNCATED, detail)
-        if self._is_fresh and self._piece and not self._codec.is_start(self._piece):
-            found = detect(self._piece) or "none, or no TFRecord file"
-            detail = f"not a {self._codec.name} stream; by its first bytes: {found}"
-            raise self._loss(Reason.COMPRESSION, detail)
-        return bool(self._piece)
-
-    def _read_piece(self, n_bytes: int) -> None:
-        """Add raw bytes to the piece until it has `n_bytes` or the raw stream ends."""
-        while len(self._piece) < n_bytes:
-            careful = self._careful_from is not None and self._raw_offset >= self._careful_from
-            more = self._raw.read(1 if careful else _PIECE_BYTES)
-            if not more:
-                return
-            self._piece += more
-            self._raw_offset += len(more)
-
-    def _redo_or_fail(self, error: Exception) -> None:
-        """Start again, to go byte by byte where the error was; the second time, fail."""
-        if self._careful_from is None and self._raw.rewindable:
-            careful_from = max(self._raw_offset - len(self._piece) - _PIECE_BYTES, 0)
-            given = self._offset
-            self._raw.rewind()
-            self._begin()
-            self._careful_from, self._skip = careful_from, given
-            return
-        self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))
-
-    def _loss(self, reason: Reason, detail: str) -> DataLossError:
-        return DataLossError(reason, self._offset, self._source, None, None, detail)

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite import crc32c
-from tfrecord_lite.block import SPARE_BYTES, Block, Span
+from tfrecord_lite.block import SPARE_BYTES, Block, Span, as_bytes_like
 from tfrecord_lite.crc_join import MAX_RUN_BYTES, run_matches
 from tfrecord_lite.errors import DataLossError, Reason
 
@@ -54,6 +54,8 @@ __all__ = [
     "OVERHEAD_BYTES",
     "FrameDecoder",
     "frame",
+    "frame_in_place",
+    "frame_pieces",
     "is_head",
 ]
 
@@ -178,6 +180,10 @@ class FrameDecoder:
     def next_length(self) -> int:
         """Bytes of data of the record that has come in in part; 0 if not known."""
         return self._next_length or 0
+
+    def begin_at(self, offset: int, n_records: int) -> None:
+        """Say that the first bytes of the stream, and the records in them, do not come in."""
+        self._base, self._n_given = offset, n_records
 
     def writable(self, n_records: int | None = None) -> memoryview:
         """Return room for the next bytes of the stream.
@@ -536,26 +542,92 @@ class FrameDecoder:
         return DataLossError(reason, self._base + self._next, self.source, index, None, detail)
 
 
+def frame_in_place(block: Block) -> memoryview | None:
+    """Put a block's records into frames where they are, if there is just the room for them.
+
+    Parameters
+    ----------
+    block : Block
+        In memory of its own, which is written to: between, before and behind the records.
+
+    Returns
+    -------
+    memoryview or None
+        The frames, as :func:`frame` gives them, in the block's memory. None if the records
+        are not as far apart as frames need it; the block is as it was.
+    """
+    if not len(block) or block.offsets[0] < HEAD_BYTES:
+        return None
+    stops = block.offsets + block.lengths
+    if (block.offsets[1:] != stops[:-1] + OVERHEAD_BYTES).any():
+        return None
+    heads = np.empty(len(block), _HEAD)
+    heads["length"] = block.lengths
+    heads["crc"] = crc32c.length_crcs(heads["length"])
+    _rows(block.data, _HEAD)[block.offsets - HEAD_BYTES] = heads
+    _rows(block.data, _FOOT)[stops] = crc32c.crcs_of(block.views(), len(block))
+    first, last = int(block.offsets[0]) - HEAD_BYTES, int(stops[-1]) + FOOT_BYTES
+    return memoryview(block.data)[first:last]  # type: ignore[arg-type]
+
+
+def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
+    r"""Put one record, given in pieces, into a frame.
+
+    Parameters
+    ----------
+    pieces : sequence of bytes-like
+    buffer : bytearray
+        Where to; as long as the frame, or longer.
+
+    Returns
+    -------
+    memoryview
+        The frame, in `buffer`.
+
+    Examples
+    --------
+    >>> bytes(frame_pieces([b"one", b"two"], bytearray(100))) == frame([b"onetwo"])
+    True
+    """
+    view = memoryview(buffer)
+    stop = HEAD_BYTES
+    for piece in pieces:
+        start, stop = stop, stop + len(piece)  # type: ignore[arg-type]
+        view[start:stop] = piece
+    length = (stop - HEAD_BYTES).to_bytes(8, "little")
+    view[:8] = length
+    for place, data in ((8, length), (stop, view[HEAD_BYTES:stop])):
+        crc = crc32c.masked_crc32c(data)
+        view[place : place + FOOT_BYTES] = crc.to_bytes(FOOT_BYTES, "little")
+    return view[: stop + FOOT_BYTES]
+
+
 def frame(records: Sequence[Buffer] | Block) -> bytearray:
     r"""Put many records into frames, end to end, as a file holds them.
 
     Parameters
     ----------
     records : sequence of bytes-like, or Block
-        Neither copied more than once nor changed.
+        Neither copied more than once nor changed; see :meth:`Block.from_records`.
 
     Returns
     -------
     bytearray
         The frames; nothing before, between or behind them.
 
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a buffer that is not contiguous.
+    TypeError
+        For what is no buffer.
+
     Examples
     --------
     >>> bytes(frame([b""])).hex()
     '000000000000000029039807d8ea82a2'
     """
-    if isinstance(records, Block):
-        records = records.views()
+    records = records.views() if isinstance(records, Block) else as_bytes_like(records)
     n_records = len(records)
     lengths = np.fromiter(map(len, records), np.int64, n_records)  # type: ignore[arg-type]
     # One join copies all records and leaves room between them for a foot and the next head.

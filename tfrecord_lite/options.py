@@ -6,6 +6,7 @@ No I/O. What the options mean for a compressor is said in :mod:`tfrecord_lite.co
 from __future__ import annotations
 
 import contextlib
+import operator
 import zlib
 from enum import IntEnum
 from typing import TypeAlias, cast
@@ -13,7 +14,22 @@ from typing import TypeAlias, cast
 from tfrecord_lite.compression import CODECS, MEM_LEVEL, Settings
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
-__all__ = ["CompressionType", "TFRecordCompressionType", "TFRecordOptions"]
+__all__ = ["CompressionType", "TFRecordCompressionType", "TFRecordOptions", "whole_number"]
+
+
+def whole_number(name: str, value: object) -> int:
+    """Return an argument as int.
+
+    Raises
+    ------
+    TypeError
+        If it is no whole number, or only a float or text that looks like one.
+    """
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        detail = f"{name} must be a whole number, not {type(value).__name__}"
+        raise TypeError(detail) from None
 
 
 class TFRecordCompressionType(IntEnum):

@@ -13,7 +13,7 @@ A damaged or cut file gives every record before the damage, then the error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -21,21 +21,27 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files import expand, is_file_object, name_of, position_of, seek_to
-from tfrecord_lite.framing import MAX_RECORD_BYTES
-from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.sources import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Any, Self
 
     import numpy.typing as npt
+    from google.protobuf.message import Message
 
-    from tfrecord_lite.files import Source, Sources
+    from tfrecord_lite.example.sequence_decode import SequenceRow
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.sources import Source, Sources
+
+    AnyMessage = TypeVar("AnyMessage", bound=Message)
+
+_Row = TypeVar("_Row")
 
 __all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
 
@@ -147,9 +153,13 @@ class TFRecordReader:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `n_records` is not positive.
+        TypeError
+            If it is no whole number.
         DataLossError
             As for iteration, after a block of all records before the damage.
         """
+        if n_records is not None:
+            n_records = whole_number("n_records", n_records)
         if n_records is not None and n_records < 1:
             detail = f"n_records is {n_records}, expected 1 or more"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
@@ -172,7 +182,31 @@ class TFRecordReader:
         """
         from tfrecord_lite.example.decode import ExampleDecoder  # noqa: PLC0415 - loads the engine
 
-        decode = ExampleDecoder()
+        return self._decoded(ExampleDecoder())
+
+    def sequence_examples(self) -> Iterator[SequenceRow]:
+        """Yield the SequenceExamples of all files as dictionaries, without a schema.
+
+        Yields
+        ------
+        dict
+            As :func:`decode_sequence_example` gives it; decoded many records at a time.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` for a record that is no SequenceExample, after all before it.
+        DataLossError
+            As for iteration.
+        """
+        from tfrecord_lite.example.sequence_decode import (  # noqa: PLC0415 - loads the engine
+            SequenceExampleDecoder,
+        )
+
+        return self._decoded(SequenceExampleDecoder())
+
+    def _decoded(self, decode: Callable[[Block], list[_Row]]) -> Iterator[_Row]:
+        """Decode the records of all files many at a time."""
         for block in self.blocks():
             try:
                 rows = decode(block)
@@ -183,26 +217,79 @@ class TFRecordReader:
                 raise
             yield from rows
 
+    def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+        r"""Yield the records of all files as messages of a protobuf class.
+
+        Parameters
+        ----------
+        message_class : type of Message
+            Any generated class: one of :mod:`tfrecord_lite.messages`, TensorFlow's, or
+            your own.
+
+        Yields
+        ------
+        Message
+            One a record; it owns its memory.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` for a record that is no such message, after all before it.
+        TypeError
+            If it is no protobuf class.
+        DataLossError
+            As for iteration.
+
+        Examples
+        --------
+        >>> import io
+        >>> from tfrecord_lite.framing import frame
+        >>> from tfrecord_lite.messages import Int64List
+        >>> file = io.BytesIO(frame([b"\x0a\x02\x07\x08"]))
+        >>> [list(message.value) for message in TFRecordReader(file).messages(Int64List)]
+        [[7, 8]]
+        """
+        if not callable(getattr(message_class, "FromString", None)):
+            raise TypeError(f"expected a protobuf message class, got {message_class!r}")
+        return self._messages(message_class)
+
+    def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+        from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+        for block in self.blocks():
+            for i, record in enumerate(block):
+                try:
+                    message = message_class.FromString(record)
+                except (DecodeError, UnicodeDecodeError):
+                    place = block.place(i)
+                    detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
+                    fields = (place.offset, place.source, place.index, None, detail)
+                    raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
+                yield message
+
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
-        empty = Block.from_records([])
-        started = empty  # too few records to be a block yet
+        parts: list[Block] = []  # too few records to be a block yet
+        n_started = 0
         try:
             for stream in self._streams():
                 while True:
-                    wanted = None if n_records is None else n_records - len(started)
+                    wanted = None if n_records is None else n_records - n_started
                     block = stream.next_block(wanted)
                     if block is None:
                         break
-                    started = Block.concat([started, block])
-                    if n_records is None or len(started) == n_records:
-                        whole, started = started, empty
+                    if len(block) == wanted or wanted is None:
+                        whole, parts, n_started = Block.concat([*parts, block]), [], 0
                         yield whole
+                    else:
+                        # The end of a file keeps no buffer of a megabyte alive.
+                        parts.append(block.copy())
+                        n_started += len(block)
         except Exception:
-            if len(started):
-                yield started
+            if parts:
+                yield Block.concat(parts)
             raise
-        if len(started):
-            yield started
+        if parts:
+            yield Block.concat(parts)
 
     def _streams(self) -> Iterator[RecordStream]:
         """Open one file after the other, and close each."""
@@ -271,7 +358,7 @@ class RecordIterator:
         self._compression = compression
         self._stream = RecordStream(path, compression)
         self._ready: Iterator[bytes] = iter(())
-        self._n_taken = 0
+        self._place = 0, 0  # when closed: the offset of the next record, and its number
 
     def __iter__(self) -> Self:
         """Return the iterator itself."""
@@ -289,7 +376,6 @@ class RecordIterator:
             it was only cut and has been completed since.
         """
         for record in self._ready:
-            self._n_taken += 1
             return record
         if self._stream is None:
             raise StopIteration
@@ -303,6 +389,8 @@ class RecordIterator:
         """Close the file; the next record is then StopIteration. Twice is fine."""
         if self._stream is not None:
             self._stream.close()
+            left = [len(record) + OVERHEAD_BYTES for record in self._ready]
+            self._place = self._stream.offset - sum(left), self._stream.n_records - len(left)
         self._stream = None
         self._ready = iter(())
 
@@ -314,23 +402,27 @@ class RecordIterator:
     def reopen(self) -> None:
         """Open the path again, after close, and go on behind the record returned last (R8).
 
+        That is, at the same offset in bytes, whatever is before it now.
+
         Raises
         ------
         FailedPreconditionError
             If the iterator is not closed.
+        DataLossError
+            If a compressed file is damaged before that place.
         """
         if self._stream is not None:
             detail = "the iterator is open; close it first"
             raise FailedPreconditionError(
                 Reason.UNSUPPORTED, source=self._stream.name, detail=detail
             )
-        self._stream = RecordStream(self._path, self._compression)
-        left = self._n_taken
-        while left:
-            block = self._stream.next_block(left)
-            if block is None:
-                break
-            left -= len(block)
+        stream = RecordStream(self._path, self._compression)
+        try:
+            stream.begin_at(*self._place)
+        except BaseException:
+            stream.close()
+            raise
+        self._stream = stream
 
 
 def tf_record_iterator(

@@ -12,35 +12,56 @@ time, since framing one costs nearly as much as framing a thousand.
 
 from __future__ import annotations
 
+import operator
 import os
+import weakref
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.compression import Inflated, codec_named, detect
+from tfrecord_lite.compression import codec_named, detect
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
-from tfrecord_lite.files import name_of, open_input
 from tfrecord_lite.framing import (
     HEAD_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     FrameDecoder,
     frame,
+    frame_in_place,
+    frame_pieces,
     is_head,
 )
+from tfrecord_lite.infile import open_input
+from tfrecord_lite.inflate import Inflated
 from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.sources import name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from typing_extensions import Buffer
+
     from tfrecord_lite.block import Block
-    from tfrecord_lite.files import InputFile, OutputFile, Source
+    from tfrecord_lite.compression import Call
+    from tfrecord_lite.infile import InputFile
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.sources import Source
 
 __all__ = ["BUFFER_BYTES", "RecordSink", "RecordStream"]
 
 BUFFER_BYTES = 1024 * 1024
 """How many bytes of records a sink collects before it frames and writes them."""
 
+_LARGE_BLOCK_BYTES = 128 * 1024
+"""From this size on a block is written by itself."""
+
+_LARGEST_KEPT_BYTES = 8 * 1024 * 1024
+"""Memory for a larger record is given back."""
+
 _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
 
+_SKIP_BYTES = 64 * 1024
 
 _BLOCK_RECORDS = 64
 """A block has room for so many records, unless a number is asked for."""
@@ -137,6 +158,35 @@ class RecordStream:
                 return None
         return records
 
+    @property
+    def n_records(self) -> int:
+        """How many records were given out so far."""
+        return self._decoder.n_records
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the decompressed stream to the next record."""
+        return self._decoder.offset
+
+    def begin_at(self, offset: int, n_records: int) -> None:
+        """Go on at this offset of the stream, behind so many records; before anything is read.
+
+        What is passed over is not looked at: of an uncompressed file that can seek it
+        is not even read, and in any case it takes constant memory.
+
+        Raises
+        ------
+        DataLossError
+            If a compressed file is damaged before that place.
+        """
+        self._decoder.begin_at(offset, n_records)
+        if self._content is self._file:
+            self._file.skip(offset)
+            return
+        room = memoryview(bytearray(min(offset, _SKIP_BYTES)))
+        while offset and (n_bytes := self._content.readinto(room[:offset])):
+            offset -= n_bytes
+
     def skip_damage(self) -> int:
         """Go on behind the damage that was raised last, where a record can start again.
 
@@ -203,6 +253,14 @@ class RecordSink:
     A write that fails (a full disk) raises :class:`OSError` and loses nothing:
     the records stay pending, the file is as it was before, and the next call
     tries again. Not thread-safe.
+
+    An interrupt (Ctrl-C) loses nothing either, and repeats nothing. What is on
+    its way to the file is at any time in one of three places: records, a call of
+    the compressor, what is unwritten of the file. It moves on in steps that
+    Python does not interrupt: assignments with no call between them, and
+    functions in C that call each other. What remains is a pipe or a file object, whose
+    own ``write`` may be interrupted after it took something: that is
+    written a second time.
     """
 
     def __init__(
@@ -214,55 +272,149 @@ class RecordSink:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         self._compressor = None if codec is None else codec.compressor(options.settings())
-        self._records: list[bytes] = []
+        self._records: list[Buffer] = []
         self._n_bytes = 0  # of the pending records, framed
-        self._unwritten: bytes | bytearray = b""  # of the file, behind what is written
+        self._large = bytearray()
+        self._calls: list[Call] = []  # of the compressor; one at the most
+        # Of the file, behind what is written.
+        self._unwritten: list[bytes | bytearray | memoryview] = []
+        self._is_ended = False  # nothing can follow what was taken in
         self._process = os.getpid()
+        _SINKS.add(self)
 
-    def add(self, record: bytes) -> None:
+    def add(self, record: Buffer) -> None:
         """Take one record in; write if there are enough."""
         self._records.append(record)
-        self._n_bytes += len(record) + OVERHEAD_BYTES
+        self._n_bytes += len(record) + OVERHEAD_BYTES  # type: ignore[arg-type]
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
+    def add_all(self, records: Sequence[Buffer]) -> None:
+        """Take many records in, bytes-like and in order; write if there are enough.
+
+        They are held until they are written, and must not change before.
+        """
+        self._hold(records)
+        if self._n_bytes >= self._buffer_bytes:
+            self._drain()
+
+    def _hold(self, records: Sequence[Buffer]) -> None:
+        self._records += records
+        self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
+
+    def _drain_before(self, records: Callable[[], Sequence[Buffer]]) -> None:
+        """Write what is pending; if that fails, hold the records that come next as well."""
+        try:
+            self._drain()
+        except BaseException:
+            self._hold(records())
+            raise
+
+    def add_block(self, block: Block) -> None:
+        """Take a block's records in; one made for this, whose memory is the sink's from now on.
+
+        A large block is framed in its own memory and written at once; the records of a
+        small one wait with others.
+        """
+        if block.data.size < _LARGE_BLOCK_BYTES:
+            self.add_all(block.views())
+            return
+        self._drain_before(block.views)
+        frames = frame_in_place(block)
+        if frames is None:
+            self.add_all(block.views())
+        else:
+            self._take_frames(frames)
+
+    def add_pieces(self, pieces: Sequence[Buffer]) -> None:
+        """Take one large record in, in pieces, and write it.
+
+        They are copied once, to memory that is used again for the next.
+        """
+        self._drain_before(lambda: [b"".join(pieces)])
+        n_bytes = sum(map(len, pieces)) + OVERHEAD_BYTES  # type: ignore[arg-type]
+        if n_bytes > len(self._large):
+            self._large = bytearray(n_bytes)
+        frames = frame_pieces(pieces, self._large)
+        if n_bytes > _LARGEST_KEPT_BYTES:
+            self._large = bytearray()
+        self._take_frames(frames)
+
     def _drain(self) -> None:
         """Frame, compress and write what is pending."""
-        if os.getpid() != self._process:
+        self._check_open()
+        self._work_off()
+        if self._records:
+            self._take_frames(frame(self._records))
+
+    def refuse(self) -> None:
+        """Have every later record refused, since the process that the file belongs to is another."""
+        self._records, self._buffer_bytes = [], 0
+
+    def _check_open(self) -> None:
+        """Refuse records that the file cannot take."""
+        self.check_process()
+        if self._is_ended and self._records:
+            self._records = []
+            raise FailedPreconditionError(Reason.CLOSED, source=self._file.name)
+
+    def _take_frames(self, frames: bytearray | memoryview) -> None:
+        """Compress and write frames, which no records are pending before or besides."""
+        if self._is_ended:
+            raise FailedPreconditionError(Reason.CLOSED, source=self._file.name)
+        if self._compressor is None:
+            self._unwritten, self._records, self._n_bytes = [frames], [], 0
+        else:
+            call = self._compressor.compress(frames)
+            self._calls, self._records, self._n_bytes = [call], [], 0
+        self._work_off()
+
+    def check_process(self) -> None:
+        """Refuse to go on in a process forked from the one that opened the file."""
+        if not self.belongs_here:
+            self.refuse()
             detail = "the writer was opened in another process, which has its pending records"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
-        self._write_out()
-        frames = frame(self._records)
-        data = frames if self._compressor is None else self._compressor.compress(frames)
-        # In one statement, so that an interrupt finds the records here or there.
-        self._unwritten, self._records, self._n_bytes = data, [], 0
-        self._write_out()
 
-    def _write_out(self) -> None:
-        while self._unwritten:
-            n_bytes = self._file.write(self._unwritten)
-            self._unwritten = self._unwritten[n_bytes:]
+    def _work_off(self) -> None:
+        """Make the compressor's call, and write all of the file that there is."""
+        # From the taking of the call to the keeping of its result this is one call into C.
+        calls = islice(iter(self._calls.pop, None), len(self._calls))
+        self._unwritten.extend(map(operator.call, calls))
+        self._file.write(self._unwritten)
 
     def flush(self) -> None:
         """Make every record readable that was added so far (rule O6)."""
         self._drain()
         if self._compressor is not None:
-            self._unwritten = self._compressor.flush()
-            self._write_out()
+            self._calls = [self._compressor.flush()]
+            self._work_off()
         self._file.flush()
 
     def finish(self) -> None:
-        """Write what is pending and the end of the compressed stream, and close the file."""
+        """Write what is pending and the end of the compressed stream, and close the file.
+
+        After a failure it can be called again, but no more records can be added if
+        only the end was left to write.
+        """
         self._drain()
         if self._compressor is not None:
-            self._unwritten = self._compressor.finish()
-            self._compressor = None
-            self._write_out()
+            self._calls, self._compressor = [self._compressor.finish()], None
+        self._is_ended, self._buffer_bytes = True, 0
+        self._work_off()
         self._file.finish()
 
     def commit(self, name: str | None = None) -> None:
         """Put the finished file in its place, if it was written beside it."""
         self._file.commit(name)
+
+    def replaces(self, name: str) -> bool:
+        """Whether :meth:`commit` would put the file in the place of another."""
+        return self._file.replaces(name)
+
+    def take_back(self) -> None:
+        """Undo :meth:`commit`."""
+        self._file.take_back()
 
     def abandon(self) -> None:
         """Close the file without the pending records; remove it if it was beside its place.
@@ -276,3 +428,19 @@ class RecordSink:
     def belongs_here(self) -> bool:
         """Whether this process opened it, and not one it was forked from."""
         return os.getpid() == self._process
+
+
+_SINKS: weakref.WeakSet[RecordSink] = weakref.WeakSet()
+
+
+def _refuse_all() -> None:
+    """Have the sinks of a process that was just forked refuse records: its parent writes them.
+
+    To ask at each record which process this is would take half as long as writing it.
+    """
+    for sink in list(_SINKS):
+        sink.refuse()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_refuse_all)

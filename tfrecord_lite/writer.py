@@ -1,22 +1,17 @@
-"""Write TFRecord files: one, one to be added to, or many shards.
+"""Write a TFRecord file, or add to one.
 
 :class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8), and adds
-appending, and replacing a file only when the new one is complete.
-:class:`ShardedTFRecordWriter` writes the shards of a data set, which appear
-complete or not at all.
-
-How large shards should be: for N hosts that read in parallel, 10 x N files,
-each of 100 MB or more (10 MB at the least), so that every host has several
-files to interleave and no file is too small to be read at full speed.
+appending, and replacing a file only when the new one is complete. Many files at
+once are for :mod:`tfrecord_lite.sharded`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import warnings
 from typing import TYPE_CHECKING, Literal
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.compression import CODECS
 from tfrecord_lite.errors import (
     DataLossError,
@@ -24,25 +19,26 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files import local_size, name_of, open_output, shard_names
-from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.example.writing import ExampleWriter
 from tfrecord_lite.options import TFRecordOptions
-from tfrecord_lite.stream import BUFFER_BYTES, RecordSink, RecordStream
+from tfrecord_lite.outfile import open_output
+from tfrecord_lite.sources import local_size, name_of
+from tfrecord_lite.stream import RecordSink, RecordStream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
-    from tfrecord_lite.files import Source
+    from typing_extensions import Buffer
+
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.sources import Source
 
-__all__ = ["ShardedTFRecordWriter", "TFRecordWriter"]
-
-_SHARD_BUFFERS_BYTES = 32 * 1024 * 1024
-_SMALLEST_BUFFER_BYTES = 64 * 1024
+__all__ = ["TFRecordWriter", "as_record"]
 
 
-def _as_bytes(record: object) -> bytes:
+def as_record(record: object) -> bytes:
     """Turn what `write` accepts into bytes that nobody can change meanwhile (rule O4)."""
     if isinstance(record, str):
         return record.encode()
@@ -52,7 +48,7 @@ def _as_bytes(record: object) -> bytes:
     raise TypeError(detail)
 
 
-class TFRecordWriter:
+class TFRecordWriter(ExampleWriter):
     """Write records to one file.
 
     Parameters
@@ -93,8 +89,9 @@ class TFRecordWriter:
     together; :meth:`flush` does it now. If a write fails (a full disk) the
     :class:`OSError` names the file, what was not written stays pending and
     can be tried again by :meth:`flush` or :meth:`close`, and the file ends where
-    the last whole write ended. The end of a ``with`` block tries once. Not
-    thread-safe.
+    the last whole write ended. A file object that is non-blocking and takes no
+    more at the moment is such a failure, a :class:`BlockingIOError`. The end of a
+    ``with`` block tries once. Not thread-safe.
 
     Examples
     --------
@@ -149,18 +146,42 @@ class TFRecordWriter:
         """
         if self._sink is None:
             raise self._closed()
-        self._add(record if type(record) is bytes else _as_bytes(record))
+        data = record if type(record) is bytes else as_record(record)
+        if self._rows:
+            self._sink.check_process()
+            self._rows.add_record(data)
+            if self._rows.is_full:
+                self._put_rows()
+        else:
+            self._add(data)
+
+    def _check_open(self) -> None:
+        if self._sink is None:
+            raise self._closed()
+        self._sink.check_process()
+
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        if self._sink is None:
+            raise self._closed()
+        _put_into(self._sink, records)
+
+    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        if self._sink is None:
+            raise self._closed()
+        self._sink.add_pieces(pieces)
 
     def flush(self) -> None:
         """Make everything written so far readable by others (rule O6)."""
         if self._sink is None:
             raise self._closed()
+        self._put_rows()
         self._sink.flush()
 
     def close(self) -> None:
         """Write what is pending and close the file. Twice is fine (rule O5)."""
         if self._sink is None:
             return
+        self._put_rows()
         self._sink.finish()
         self._sink.commit()
         self._sink = None
@@ -198,11 +219,23 @@ class TFRecordWriter:
         sink, self._sink = self._sink, None
         if sink is None or not sink.belongs_here:
             return
-        warnings.warn(f"the writer of {self._name} was not closed", ResourceWarning, 2, source=self)
-        if self._atomic:
-            sink.abandon()
-        else:
-            sink.finish()
+        text = f"the writer of {self._name} was not closed"
+        try:
+            warnings.warn(text, ResourceWarning, 2, source=self)
+        finally:  # a warning may be an error
+            if self._atomic:
+                sink.abandon()
+            else:
+                if self._rows:
+                    _put_into(sink, self._rows.take())
+                sink.finish()
+
+
+def _put_into(sink: RecordSink, records: Sequence[Buffer] | Block) -> None:
+    if isinstance(records, Block):
+        sink.add_block(records)
+    else:
+        sink.add_all(records)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -268,173 +301,3 @@ def _rewrite_whole_records(path: Source, options: CompressionType) -> int:
         stream.close()
     sink.commit()
     return local_size(path) or 0
-
-
-class ShardedTFRecordWriter:
-    """Write records to many files, which appear complete or not at all.
-
-    Parameters
-    ----------
-    pattern : str or PathLike
-        ``"train@10"`` or ``"train@10.tfrecord"`` for ``train-00000-of-00010`` and
-        so on; or any name with ``{shard}`` and, if wanted, ``{num_shards}``, as in
-        ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``. A path or a URL.
-    num_shards : int, optional
-        How many files; records go to them in turn (round robin). Not with ``@``.
-    options : TFRecordOptions, str, int or None, optional
-        As :class:`TFRecordWriter`.
-    bytes_per_shard : int, optional
-        Instead of `num_shards`: fill one file after the other, and begin the next
-        when one holds so many bytes, frames included, before compression. At
-        least one file is written.
-
-    Attributes
-    ----------
-    paths : list of str
-        The files; known after :meth:`close`.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if the pattern does not say where the shard's number goes,
-        or not exactly one of `num_shards`, ``@`` and `bytes_per_shard` is given.
-
-    Notes
-    -----
-    All files are written beside their places, with hidden names, and renamed by
-    :meth:`close` when every one is on the disk. Leaving the ``with`` block by an
-    error removes them. How large shards should be: see the head of this module.
-
-    Examples
-    --------
-    >>> import tempfile, os
-    >>> directory = tempfile.mkdtemp()
-    >>> with ShardedTFRecordWriter(os.path.join(directory, "train@2.tfrecord")) as writer:
-    ...     for i in range(5):
-    ...         writer.write(b"record %d" % i)
-    >>> sorted(os.listdir(directory))
-    ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
-    """
-
-    def __init__(
-        self,
-        pattern: str | os.PathLike[str],
-        num_shards: int | None = None,
-        options: CompressionType = None,
-        *,
-        bytes_per_shard: int | None = None,
-    ) -> None:
-        self.paths: list[str] = []
-        self._is_open = False
-        self._pattern = os.fspath(pattern)
-        self._options = options
-        self._bytes_per_shard = bytes_per_shard
-        self._sinks: list[RecordSink] = []
-        self._n_bytes = 0  # in the last shard
-        self._next = 0
-        TFRecordOptions.get_compression_type_string(options)
-        names = self._check_pattern(num_shards)
-        self._buffer_bytes = _SHARD_BUFFERS_BYTES // max(len(names), 1)
-        self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
-        self._is_open = True
-        try:
-            for name in names:
-                self._open_shard(name)
-        except BaseException:
-            self.abandon()
-            raise
-
-    def _check_pattern(self, num_shards: int | None) -> list[str]:
-        """Return the names of the shards to open now: all of them, or the first."""
-        by_bytes = self._bytes_per_shard is not None
-        has_field = "{shard" in self._pattern
-        if by_bytes == (num_shards is not None or not has_field) or (
-            num_shards is not None and not has_field
-        ):
-            detail = (
-                f"the pattern {self._pattern!r} with num_shards={num_shards} and "
-                f"bytes_per_shard={self._bytes_per_shard} does not say how many shards there are; "
-                "expected 'name@10', or '{shard}' in the name with one of the two arguments"
-            )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        for argument, value in (
-            ("num_shards", num_shards),
-            ("bytes_per_shard", self._bytes_per_shard),
-        ):
-            if value is not None and value < 1:
-                detail = f"{argument} is {value}, expected 1 or more"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        try:
-            names = shard_names(self._pattern, 1 if by_bytes else num_shards)
-        except (AttributeError, LookupError, ValueError):  # of str.format
-            names = None
-        if not names or len(set(names)) < len(names):
-            detail = (
-                f"the pattern {self._pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
-            )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        return names
-
-    def _open_shard(self, name: str) -> None:
-        file = open_output(name, atomic=True)
-        self._sinks.append(RecordSink(file, self._options, self._buffer_bytes))
-
-    def write(self, record: bytes | bytearray | str) -> None:
-        """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
-        if not self._is_open:
-            raise FailedPreconditionError(Reason.CLOSED, source=self._pattern)
-        data = record if type(record) is bytes else _as_bytes(record)
-        if self._bytes_per_shard is None:
-            self._sinks[self._next].add(data)
-            self._next = (self._next + 1) % len(self._sinks)
-            return
-        if self._n_bytes >= self._bytes_per_shard:
-            self._sinks[-1].finish()
-            self._open_shard((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
-            self._n_bytes = 0
-        self._sinks[-1].add(data)
-        self._n_bytes += len(data) + OVERHEAD_BYTES
-
-    def close(self) -> None:
-        """Finish all files, then put each in its place. Twice is fine."""
-        if not self._is_open:
-            return
-        for sink in self._sinks:
-            sink.finish()
-        self.paths = shard_names(self._pattern, len(self._sinks)) or []
-        for sink, name in zip(self._sinks, self.paths, strict=True):
-            sink.commit(name)
-        self._is_open = False
-
-    def abandon(self) -> None:
-        """Remove what was written; nothing appears."""
-        self._is_open = False
-        for sink in self._sinks:
-            sink.abandon()
-
-    def __enter__(self) -> Self:
-        """Return the writer itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close; after an error, remove what was written."""
-        if kind is not None and self._is_open:
-            self.abandon()
-        try:
-            self.close()
-        except BaseException:
-            self.abandon()
-            raise
-
-    def __del__(self) -> None:
-        """Remove the files of a writer that was forgotten."""
-        if self._is_open and all(sink.belongs_here for sink in self._sinks):
-            warnings.warn(
-                f"the shards of {self._pattern} were not closed", ResourceWarning, 2, source=self
-            )
-            self.abandon()

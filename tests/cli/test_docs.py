@@ -50,4 +50,4 @@ def test_what_the_page_shows_is_what_is_printed(
 def test_the_page_has_an_example_of_every_verb() -> None:
     verbs = {command.split()[1] for command, _ in examples()}
 
-    assert verbs >= {"info", "head", "cat", "verify"}
+    assert verbs >= {"info", "head", "cat", "verify", "schema"}

@@ -159,3 +159,23 @@ def test_json_has_a_line_for_each_file(run: Run, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in run("info", "--json", tmp_path / "?").out]
 
     assert [line["file"] for line in lines] == [str(tmp_path / name) for name in "abc"]
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_of_a_file_without_a_sound_record_only_what_is_known_is_shown(
+    run: Run, tmp_path: Path, others: int
+) -> None:
+    junk = tmp_path / "junk"
+    junk.write_bytes(b"this is no file of records at all")
+
+    done = run("info", junk, *[junk] * others)
+
+    assert done.status == 1
+    assert len(done.err) == 1 + others
+    assert not any("no records" in line for line in done.out)
+    if not others:
+        assert done.out == [
+            str(junk),
+            "  records    0, before the damage",
+            "  file size  33 bytes",
+        ]

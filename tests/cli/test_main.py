@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
@@ -125,6 +126,24 @@ class TestInputs:
         assert len(done.err) == 1
         assert "a\\nb" in done.err[0]
 
+    @each_verb
+    def test_an_empty_name_can_be_seen(self, run: Run, verb: str) -> None:
+        assert run(verb, "").err == ["tfrecord: '': No such file or directory"]
+
+    @pytest.mark.parametrize("verb", ["info", "cat"])
+    def test_the_limit_on_records_is_said_in_words_of_the_command_line(
+        self, run: Run, tmp_path: Path, verb: str
+    ) -> None:
+        path = write(tmp_path / "a", [b"one"])
+
+        (line,) = run(verb, "--max-record-bytes", 2, path).err
+
+        assert "--max-record-bytes" in line
+        assert "max_record_bytes" not in line
+        (line, _) = run("verify", "--max-record-bytes", 2, path).out
+        assert "--max-record-bytes" in line
+        assert "max_record_bytes" not in line
+
 
 class TestArguments:
     @pytest.mark.parametrize("arguments", [[], ["info"], ["nonsense"], ["cat", "--nonsense", "a"]])
@@ -164,6 +183,20 @@ class TestProcess:
 
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.count(b"\n") == 30_000
+
+    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
+    def test_a_pipe_that_does_not_wait_is_not_taken_for_complete(self) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        os.write(write_end, bytes(frame([b"one"])))
+
+        done = tfrecord("verify", "-", stdin=read_end)
+
+        os.close(read_end)
+        os.close(write_end)
+        assert done.returncode == 2
+        assert done.stderr.startswith(b"tfrecord: <stdin>: non-blocking")
+        assert done.stderr.count(b"\n") == 1
 
     def test_statuses_reach_the_shell(self, tmp_path: Path) -> None:
         data = bytes(frame([b"one", b"two"]))
@@ -213,10 +246,51 @@ class TestProcess:
         assert done.returncode == 2
         assert done.stderr == b"tfrecord: standard output: No space left on device\n"
 
+    @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("info - <&-", b"tfrecord: standard input is closed\n"),
+            ("cat - <&-", b"tfrecord: standard input is closed\n"),
+            ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
+            ("info --json {path} >&-", b"tfrecord: standard output is closed\n"),
+            ("verify {path} >&-", b"tfrecord: standard output is closed\n"),
+            ("--help >&-", b"tfrecord: standard output is closed\n"),
+            ("info {path}.missing 2>&-", b""),
+            ("nonsense 2>&-", b""),
+            ("--help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+            ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+            ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+        ],
+    )
+    def test_a_standard_stream_that_is_closed_or_full_is_one_line(
+        self, tmp_path: Path, command: str, said: bytes
+    ) -> None:
+        if "/dev/full" in command and not Path("/dev/full").exists():
+            pytest.skip("needs /dev/full")
+        path = write(tmp_path / "a", [b"one"])
+
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{sys.executable} -m tfrecord_lite {command.format(path=path)}"],
+            check=False,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+        assert (done.returncode, done.stderr) == (2, said)
+
     @pytest.mark.skipif(os.name == "nt", reason="signals differ")
     def test_an_interrupt_ends_it_without_a_traceback(self) -> None:
         with subprocess.Popen(
-            [sys.executable, "-m", "tfrecord_lite", "cat", "-"],
+            # A shell that runs the tests behind a terminal has its children ignore the signal.
+            [
+                sys.executable,
+                "-c",
+                (
+                    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+                    "from tfrecord_lite.cli import main; sys.exit(main(['cat', '-']))"
+                ),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -228,8 +302,13 @@ class TestProcess:
             process.stdin.write(bytes(frame([b"one"])))
             process.stdin.flush()
             assert process.stdout.readline() == b"record 0: text, 3 bytes\n"
-            process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
+            for _ in range(10):
+                # Once more, if it came just before a read that then waits.
+                process.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(5)
+                    break
+            assert process.returncode == 130
             assert process.stderr.read() == b""
 
     def test_a_terminal_that_knows_ascii_only_gets_escapes(self, tmp_path: Path) -> None:

@@ -255,3 +255,30 @@ def test_records_come_in_the_order_of_the_file(run: Run, tmp_path: Path) -> None
     lines = run("cat", "--json", path).out
 
     assert [json.loads(line)["text"].encode() for line in lines] == list(TFRecordReader(path))
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("\x1b[31m", "'\\x1b[31m'"),
+        ("a\x00b", "'a\\x00b'"),
+        (" ", "' '"),
+        (" a", "' a'"),
+        ("a ", "'a '"),
+        ("a b", "a b"),
+        ("", "''"),
+        ("\u3000", "'\\u3000'"),
+    ],
+)
+def test_keys_that_could_not_be_seen_are_quoted(
+    run: Run, tmp_path: Path, key: str, shown: str
+) -> None:
+    example = Example(features=features(**{key: feature(7), "other": feature(8)}))
+    path = write(tmp_path / "a", [example.SerializeToString()])
+
+    out = run("cat", path).out
+
+    assert out[0].startswith("record 0: tf.train.Example, ")
+    assert any(line.startswith(f"  {shown} ") and line.endswith("  7") for line in out[1:])
+    assert json.loads(run("cat", "--json", path).out[0]) == {key: [7], "other": [8]}
+    assert any(line.startswith(f"  {shown} ") for line in run("info", path).out)

@@ -1,4 +1,4 @@
-"""Examples byte by byte, for the forms that no protobuf runtime writes.
+"""Examples and SequenceExamples byte by byte, for forms that no protobuf runtime writes.
 
 ::
 
@@ -22,8 +22,10 @@ __all__ = [
     "ints",
     "ints_one_by_one",
     "key_of",
+    "list_of",
     "packed_floats",
     "packed_ints",
+    "sequence",
     "strings",
     "value_of",
     "varint",
@@ -102,3 +104,13 @@ def entry(key: str | bytes, feature: bytes) -> bytes:
 def example(*entries: bytes) -> bytes:
     """Return an Example of these entries."""
     return chunk(1, b"".join(entries))
+
+
+def list_of(key: str | bytes, *features: bytes) -> bytes:
+    """Return the map entry of a feature list with these steps."""
+    return chunk(1, key_of(key) + value_of(b"".join(chunk(1, feature) for feature in features)))
+
+
+def sequence(context: bytes = b"", lists: bytes = b"") -> bytes:
+    """Return a SequenceExample of these map entries."""
+    return chunk(1, context) * bool(context) + chunk(2, lists) * bool(lists)

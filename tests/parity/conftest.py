@@ -22,6 +22,7 @@ import pytest
 from tests.parity.asking import Both
 from tests.parity.parsing import Parsing
 from tests.parity.rules import names_of, outcomes, summary
+from tests.parity.tensors import Tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -98,6 +99,12 @@ def both(tf: Any, tmp_path_factory: pytest.TempPathFactory) -> Both:
 def parsing(tf: Any) -> Parsing:
     """Return what asks both to parse the same Examples."""
     return Parsing(tf)
+
+
+@pytest.fixture(scope="session")
+def tensors(tf: Any) -> Tensors:
+    """Return what asks both for the same tensors."""
+    return Tensors(tf)
 
 
 _FORKING = """

@@ -25,6 +25,10 @@ FAMILIES = {
     "V": 2,
     "Z": 6,
     "G": 8,
+    "Q": 16,
+    "L": 6,
+    "D": 6,
+    "T": 8,
     "B": 5,
 }
 """How many rules each family has."""

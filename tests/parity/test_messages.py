@@ -16,7 +16,7 @@ from tests.parity.asking import ask, assert_same
 from tests.parity.rules import rule
 from tests.test_messages import EXAMPLE, IN_C, SEQUENCE, examples, sequences
 from tfrecord_lite import messages
-from tfrecord_lite.messages import Example, SequenceExample
+from tfrecord_lite.messages import Event, Example, SequenceExample
 
 OURS = "from tfrecord_lite.messages import Example as Ours"
 THEIRS = "from tensorflow.train import Example as Theirs"
@@ -107,6 +107,27 @@ def test_descriptors_agree_field_by_field(tf: Any, ours: Any) -> None:
 
     theirs = getattr(tf.train, ours.__name__)
     assert walk(ours.DESCRIPTOR, {}) == walk(theirs.DESCRIPTOR, {})
+
+
+def test_events_agree_field_by_field(tf: Any) -> None:
+    # Enumerations are plain numbers here, and some floats of tensors their bits.
+    same_wire = {14: 5, 2: 7, 1: 6}
+
+    def walk(descriptor: Any, seen: dict[str, Any]) -> dict[str, Any]:
+        if descriptor.full_name not in seen:
+            is_tensor = descriptor.full_name == "tensorflow.TensorProto"
+            seen[descriptor.full_name] = {
+                (f.number, same_wire.get(f.type, f.type) if is_tensor or f.type == 14 else f.type)
+                for f in descriptor.fields
+            }
+            for field in descriptor.fields:
+                if field.message_type and not is_tensor:
+                    walk(field.message_type, seen)
+        return seen
+
+    theirs = walk(tf.compat.v1.Event.DESCRIPTOR, {})
+    assert walk(Event.DESCRIPTOR, {}) == theirs
+    assert "tensorflow.Summary.Value" in theirs
 
 
 def wire_of(module: Any, kind: str, values: Any) -> bytes:

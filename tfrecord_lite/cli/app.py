@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn
 
-from tfrecord_lite.cli import cat, head, index, info, verify
+from tfrecord_lite.cli import cat, head, index, info, schema, verify
 from tfrecord_lite.cli.console import Console, OutputError, Status
 
 if TYPE_CHECKING:
@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_VERBS = {"info": info, "head": head, "cat": cat, "verify": verify, "index": index}
+_VERBS = {
+    "info": info,
+    "head": head,
+    "cat": cat,
+    "verify": verify,
+    "schema": schema,
+    "index": index,
+}
 
 _DESCRIPTION = """\
 Look into TFRecord files and check them. Uncompressed, GZIP, ZLIB, ZSTD and BZ2 files are
@@ -26,10 +33,11 @@ examples:
   tfrecord head -n 1 train.tfrecord     what does a record look like?
   tfrecord cat --json train.tfrecord    everything, for other programs
   tfrecord verify 'train-*.tfrecord'    is it all sound?
+  tfrecord schema train.tfrecord        how can it be parsed?
   tfrecord index train.tfrecord         where is each record?
 
-'tfrecord VERB --help' says more about each. With pip install 'tfrecord-numpy[cli]', info and
-verify show a progress bar on long work, if standard error is a terminal."""
+'tfrecord VERB --help' says more about each. With pip install 'tfrecord-numpy[cli]', info,
+verify and schema show a progress bar on long work, if standard error is a terminal."""
 
 _STATUSES = """\
 exit status: 0 if all is sound, 1 if a file is damaged, 2 if one could not be read or the
@@ -42,6 +50,10 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **settings: object) -> None:
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**settings, allow_abbrev=False)  # type: ignore[arg-type]
+
+    def print_help(self, file: object = None) -> None:
+        """Write the help to standard output, or fail if that cannot be done."""
+        _print(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """End the run with one line."""
@@ -57,8 +69,14 @@ class _Version(argparse.Action):
             number = version("tfrecord-numpy")
         except PackageNotFoundError:
             number = "(not installed)"
-        print(f"tfrecord-numpy {number}")
+        _print(f"tfrecord-numpy {number}")
         parser.exit()
+
+
+def _print(text: str) -> None:
+    console = Console()
+    console.say(text)
+    console.flush()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,9 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit
         With status 2 for wrong arguments, and 0 after the help or the version.
     """
-    args = _parser().parse_args(arguments)
     console = Console()
     try:
+        args = _parser().parse_args(arguments)
         args.run(args, console)
         console.flush()
     except OutputError as error:

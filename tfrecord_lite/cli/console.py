@@ -48,7 +48,7 @@ class Console:
     @property
     def is_ascii(self) -> bool:
         """Whether standard output may be unable to take some characters as they are."""
-        return (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+        return (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
 
     def say(self, line: str = "") -> None:
         """Write a line, or several, to standard output.
@@ -58,6 +58,8 @@ class Console:
         OutputError
             If it cannot be written.
         """
+        if sys.stdout is None:
+            raise OutputError
         try:
             sys.stdout.write(line + "\n")
         except OSError as error:
@@ -71,6 +73,8 @@ class Console:
         OutputError
             If it cannot be written.
         """
+        if sys.stdout is None:  # closed from the start; nothing can have been written
+            return
         try:
             sys.stdout.flush()
         except OSError as error:
@@ -80,7 +84,7 @@ class Console:
         """Write one line to standard error and remember the status."""
         self.flush()  # both may go to one place: keep the order
         shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-        sys.stderr.write(f"tfrecord: {shown}\n")
+        _say_error(shown)
         self.worsen(status)
 
     def worsen(self, status: Status) -> None:
@@ -89,6 +93,9 @@ class Console:
 
     def give_up(self, error: OutputError) -> Status:
         """End the run after standard output has failed; quietly if its reader has gone."""
+        if sys.stdout is None:
+            _say_error("standard output is closed")
+            return Status.FAILED
         # The interpreter flushes once more when it exits, and would fail again.
         with contextlib.suppress(OSError):  # standard output need not be a file
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -98,5 +105,10 @@ class Console:
         if isinstance(cause, BrokenPipeError):
             return Status.PIPE_CLOSED
         reason = getattr(cause, "strerror", None) or cause
-        sys.stderr.write(f"tfrecord: standard output: {reason}\n")
+        _say_error(f"standard output: {reason}")
         return Status.FAILED
+
+
+def _say_error(text: str) -> None:
+    if sys.stderr is not None:  # a shell can close that too
+        sys.stderr.write(f"tfrecord: {text}\n")

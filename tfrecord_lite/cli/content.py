@@ -10,9 +10,8 @@ and several that matter here share their first field::
     Event (TensorBoard)      1: double wall_time          2: int64 step      3: string file_version, ...
 
 So a message is taken for one of the first two only if nothing in it is unknown,
-a feature has a kind, and the names are text. The last tells an
-ExampleListWithContext apart: read as one of the others, its names begin with the
-byte ``\n``, the tag of a field. A SequenceExample without feature lists has the
+a feature has a kind, and no name begins with the byte ``\n``, the tag of a field. The
+last tells an ExampleListWithContext apart: read as one of the others, its names do. A SequenceExample without feature lists has the
 same bytes as an Example, and is called one.
 
 Whether a record is text, or any protobuf message at all, is a guess.
@@ -191,7 +190,7 @@ def _has_kind(feature: Feature) -> bool:
 
 
 def _is_name(name: str) -> bool:
-    return _CONTROL.search(name) is None and not name.startswith("\n")
+    return not name.startswith("\n")
 
 
 def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:

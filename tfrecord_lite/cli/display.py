@@ -99,7 +99,8 @@ def _text_lines(text: str, width: int | None) -> Iterator[str]:
 
 
 def _name(name: str) -> str:
-    return name if name and name.isprintable() else repr(name)
+    can_be_seen = name.isprintable() and name == name.strip() != ""
+    return name if can_be_seen else repr(name)
 
 
 def _row_values(row: Row, room: int | None) -> str:

@@ -16,8 +16,8 @@ from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.table import aligned, human_bytes, plural, sized
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.files import local_size
 from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.sources import local_size
 
 if TYPE_CHECKING:
     import argparse
@@ -72,6 +72,11 @@ class _Info:
     damage: DataLossError | None
 
     @property
+    def is_known(self) -> bool:
+        """Whether it was seen what the file holds, if only that it holds nothing."""
+        return self.n_records > 0 or self.damage is None
+
+    @property
     def content(self) -> str:
         """Name what the records hold."""
         return ", ".join(self.kinds) or "no records"
@@ -110,7 +115,7 @@ def _read(stream: RecordStream) -> _Info:
             except DataLossError as error:
                 if error.reason is Reason.COMPRESSION:
                     raise
-                damage = error
+                damage = inputs.worded(error)
                 break
             if block is None:
                 break
@@ -172,13 +177,17 @@ def _page(info: _Info) -> list[str]:
     rows = [
         ("records", f"{info.n_records:,}{before}"),
         ("file size", "unknown" if info.file_bytes is None else sized(info.file_bytes)),
-        ("record bytes", sized(info.record_bytes)),
     ]
+    if info.is_known:
+        rows.append(("record bytes", sized(info.record_bytes)))
     if info.sizes:
         low, median, high = info.sizes
         text = f"min {low:,}, median {median:,}, max {plural(high, 'byte')}"
         rows.append(("record size", plural(low, "byte") if low == high else text))
-    rows += [("compression", info.compression or "none"), ("content", info.content)]
+    if info.is_known or info.compression:
+        rows.append(("compression", info.compression or "none"))
+    if info.is_known:
+        rows.append(("content", info.content))
     lines = [info.name, *("  " + line for line in aligned(rows, "<<"))]
     if info.first is not None and info.first.message is not None:
         lines += ["", "features of the first record"]
@@ -224,7 +233,7 @@ def _row(info: _Info) -> list[str]:
         "-" if info.file_bytes is None else human_bytes(info.file_bytes),
         human_bytes(info.record_bytes),
         *(map(human_bytes, info.sizes) if info.sizes else "---"),
-        info.compression or "none",
-        info.content,
+        info.compression or ("none" if info.is_known else "-"),
+        info.content if info.is_known else "-",
         info.name + (" (DAMAGED)" if info.damage else ""),
     ]

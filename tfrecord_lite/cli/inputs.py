@@ -11,17 +11,17 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.compression import CODECS
 from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
-from tfrecord_lite.files import expand, name_of
 from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.sources import expand, name_of
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.files import Source
+    from tfrecord_lite.sources import Source
 
-__all__ = ["add_arguments", "find", "for_each"]
+__all__ = ["add_arguments", "find", "for_each", "worded"]
 
 _COMPRESSIONS = {"auto": None, "none": "", **{name.lower(): name for name in CODECS}}
 _SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
@@ -32,9 +32,11 @@ class StandardInput:
 
     name = "<stdin>"
 
-    def read(self, n_bytes: int) -> bytes:
-        """Return the next bytes, at most `n_bytes`; none at the end."""
-        data: bytes = sys.stdin.buffer.read1(n_bytes)  # type: ignore[union-attr]
+    def read(self, n_bytes: int) -> bytes | None:
+        """Return the next bytes, at most `n_bytes`; none at the end, None if it would wait."""
+        # Not from the buffer, which takes a pipe that does not wait for one that has ended.
+        buffer: Any = sys.stdin.buffer
+        data: bytes | None = getattr(buffer, "raw", buffer).read(n_bytes)
         return data
 
 
@@ -80,6 +82,9 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
     sources: list[Source] = []
     for file in args.files:
         try:
+            if file == "-" and sys.stdin is None:
+                console.complain("standard input is closed")
+                continue
             sources += [cast("IO[bytes]", StandardInput())] if file == "-" else expand(file)
         # ValueError is what file systems behind URLs say of a URL they do not like.
         except (OSError, ImportError, ValueError) as error:
@@ -121,13 +126,22 @@ def for_each(
                 work(stream)
         except DataLossError as error:
             is_damage = error.reason is not Reason.COMPRESSION
-            console.complain(str(error), Status.DAMAGED if is_damage else Status.FAILED)
+            console.complain(str(worded(error)), Status.DAMAGED if is_damage else Status.FAILED)
         except (OSError, TFRecordError) as error:
             console.complain(_text_of(error, name_of(source)))
 
 
+def worded(error: DataLossError) -> DataLossError:
+    """Return an error that says what can be done in words of the command line."""
+    if error.reason is not Reason.RECORD_TOO_LARGE or error.detail is None:
+        return error
+    detail = error.detail.partition(";")[0] + "; a larger --max-record-bytes takes it"
+    return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
+
+
 def _text_of(error: Any, name: str) -> str:
     """Return an error's text in one line, with the file's name in front."""
+    name = name if name.strip() else repr(name)
     reason = getattr(error, "strerror", None)
     if reason:
         return f"{name}: {reason}"

@@ -34,7 +34,7 @@ class Progress:
 
     def __init__(self, name: str, n_bytes: int | None) -> None:
         self._bar: tqdm[Never] | None = None
-        if not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty():
             return
         try:
             from tqdm import tqdm  # noqa: PLC0415 - optional

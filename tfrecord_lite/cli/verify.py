@@ -11,8 +11,8 @@ from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.table import plural, sized
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.files import local_size
 from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.sources import local_size
 
 if TYPE_CHECKING:
     import argparse
@@ -82,6 +82,7 @@ class _Findings:
 
     def add_damage(self, error: DataLossError, n_passed_over: int | None) -> None:
         """Count and print a damaged place; None if nothing readable follows it."""
+        error = inputs.worded(error)
         self.n_places += 1
         self.n_passed_over += n_passed_over or 0
         self.console.worsen(Status.DAMAGED)

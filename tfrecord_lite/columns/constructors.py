@@ -165,6 +165,8 @@ def as_values(given: Any) -> Any:
     """Return values as an array; strings as objects."""
     if isinstance(given, RowConstructors | BytesColumn):
         return given
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        raise refuse("values must not be masked; leave out what is missing, or fill it")
     array = np.asarray(given)
     if array.dtype.kind in "SUT":
         # From what was given, for a list: NumPy's own bytes lose their last zeros.

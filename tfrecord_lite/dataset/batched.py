@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tfrecord_lite.dataset.dataset import Dataset, TFRecordDataset
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files import expand, name_of
+from tfrecord_lite.sources import expand, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

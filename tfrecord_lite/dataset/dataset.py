@@ -19,8 +19,8 @@ from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
 from tfrecord_lite.dataset.workers import Processes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files import expand, is_file_object, name_of
 from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.sources import expand, is_file_object, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

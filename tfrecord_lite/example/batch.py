@@ -10,17 +10,14 @@ there were is remembered, so the next batch learns nothing anew.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.example.cells import Lists, Values, merge
 from tfrecord_lite.example.layout import learn
-from tfrecord_lite.example.lists import AnyEncoding, Values
-from tfrecord_lite.schema import Kind
+from tfrecord_lite.example.lists import AnyEncoding
 from tfrecord_lite.wire.fields import WireError
-from tfrecord_lite.wire.ragged import ranges, row_splits
-from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,10 +26,10 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.example.few import FewMessages
     from tfrecord_lite.example.layout import Layout, Match
-    from tfrecord_lite.example.lists import Flat
+    from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
 
-__all__ = ["Batch", "Lists", "Memory"]
+__all__ = ["FEW", "Batch", "Lists", "Memory"]
 
 _MAX_LAYOUTS = 4
 _MAX_FAILED = 2
@@ -40,7 +37,7 @@ _MAX_FAILED = 2
 _LONGEST_PAUSE = 31
 """So many batches are read without learning, at the most, once it was in vain often enough."""
 _SAMPLES = 4
-_FEW = 4
+FEW = 4
 """So many messages are read by the protobuf runtime, which has no start-up to pay for."""
 _WORTH_A_LAYOUT = 5
 """Fewer messages than these are read the general way at once."""
@@ -76,40 +73,6 @@ class Memory:
             self._pause = self._left = min(2 * self._pause + 1, _LONGEST_PAUSE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lists:
-    """One feature of N messages.
-
-    Nearly always all messages have it alike; then its kind and count are plain
-    numbers, and nothing need be looked at message by message.
-    """
-
-    n_messages: int
-    kinds: npt.NDArray[np.uint8] | int
-    """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
-    values: Values
-    """Of each message, none where it is of another kind than was asked for."""
-
-    @property
-    def kind(self) -> npt.NDArray[np.uint8]:
-        """The kind in each message, 0 for none; shape (n,)."""
-        if isinstance(self.kinds, int):
-            return np.full(self.n_messages, self.kinds, np.uint8)
-        return self.kinds
-
-    @property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """Values in each message; shape (n,)."""
-        if isinstance(self.values.counts, int):
-            return np.full(self.n_messages, self.values.counts)
-        return self.values.counts
-
-    @property
-    def flat(self) -> Flat:
-        """All values, end to end; for bytes, where they are in the buffer."""
-        return self.values.flat
-
-
 class Batch:
     """The features of a batch of messages.
 
@@ -142,7 +105,7 @@ class Batch:
         self.data = data
         self._parts: list[tuple[npt.NDArray[np.int64], Match | AnyEncoding | FewMessages]] = []
         left = np.arange(starts.size)
-        if 0 < left.size <= _FEW and (few := _read_few(data, starts, stops, table)):
+        if 0 < left.size <= FEW and (few := _read_few(data, starts, stops, table)):
             self._parts.append((left, few))
             return
         left = self._read_by_layouts(starts, stops, table, memory, left)
@@ -198,6 +161,13 @@ class Batch:
         found = (key for _, part in self._parts for key in part.unknown_keys(limit))
         return list(dict.fromkeys(found))
 
+    def present(self, feature: int) -> npt.NDArray[np.bool_]:
+        """Return whether each message has a feature, be it without a kind; shape (n,)."""
+        present = np.zeros(self.n_messages, np.bool_)
+        for chosen, part in self._parts:
+            present[chosen] = part.present(feature)
+        return present
+
     def kinds(self, feature: int) -> npt.NDArray[np.uint8] | int:
         """Return the kind of a feature in each message, 0 for none."""
         if len(self._parts) == 1:
@@ -222,13 +192,8 @@ class Batch:
         kinds = self.kinds(feature)
         if len(found) == 1:
             return Lists(self.n_messages, kinds, found[0])
-        counts = np.zeros(self.n_messages, np.int64)
-        for (chosen, _), values in zip(self._parts, found, strict=True):
-            counts[chosen] = values.counts
-        splits = row_splits(counts)
-        places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in self._parts]
-        flat = _merge(kind, int(splits[-1]), places, found)
-        return Lists(self.n_messages, kinds, Values(counts, flat))
+        parts = [(chosen, values) for (chosen, _), values in zip(self._parts, found, strict=True)]
+        return Lists(self.n_messages, kinds, merge(kind, self.n_messages, parts))
 
 
 def _read_few(
@@ -252,29 +217,3 @@ def _numbers_in(chosen: npt.NDArray[np.int64]) -> Iterator[None]:
         yield
     except WireError as error:
         raise WireError(int(chosen[error.message]), error.offset, error.detail) from None
-
-
-def _merge(
-    kind: Kind, n_values: int, places: list[npt.NDArray[np.int64]], found: list[Values]
-) -> Flat:
-    """Put the values of all parts in their places among those of the batch."""
-    flats = [values.flat for values in found]
-    if kind is Kind.BYTES:
-        extents = [flat for flat in flats if isinstance(flat, Extents)]
-        starts = _scatter(np.dtype(np.int64), n_values, places, [e.start for e in extents])
-        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.length for e in extents])
-        return Extents(starts, lengths)
-    arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
-    return _scatter(kind.dtype, n_values, places, arrays)
-
-
-def _scatter(
-    dtype: np.dtype[Any],
-    n_values: int,
-    places: list[npt.NDArray[np.int64]],
-    arrays: list[npt.NDArray[Any]],
-) -> npt.NDArray[Any]:
-    out = np.empty(n_values, dtype)
-    for place, array in zip(places, arrays, strict=True):
-        out[place] = array
-    return out

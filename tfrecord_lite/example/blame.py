@@ -8,16 +8,20 @@ many of them are wrong.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.wire.fields import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from tfrecord_lite.block import Block
 
-__all__ = ["Misfit", "first_misfit"]
+__all__ = ["Misfit", "first_misfit", "first_wrong", "numbered_from"]
+
+Found = TypeVar("Found")
 
 
 class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makings of one
@@ -51,29 +55,67 @@ class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makin
         return InvalidArgumentError(self.reason, *fields, self.key, detail)
 
 
-def first_misfit(found: Misfit, attempt: Callable[[int, int], Misfit | None]) -> Misfit:
-    """Find the first message that is wrong, given one that is.
+@contextmanager
+def numbered_from(number: int) -> Iterator[None]:
+    """Count the message of a :class:`WireError` from a number on."""
+    try:
+        yield
+    except WireError as error:
+        raise WireError(number + error.message, error.offset, error.detail) from None
+
+
+def first_wrong(
+    block: Block, names: Sequence[str] | None, parse: Callable[[Block], Found]
+) -> Found:
+    """Parse a batch; when a message is wrong, tell of the first that is.
 
     Parameters
     ----------
-    found : Misfit
-    attempt : callable
-        Reads the messages from one number up to another; returns what is wrong with one
-        of them, counted from the first of these, or None.
+    block : Block
+    names : sequence of str, optional
+        Of the messages, for errors.
+    parse : callable
+        Parses a block; raises WireError or Misfit about one of the messages that are
+        wrong, maybe not the first.
 
-    Returns
-    -------
-    Misfit
-        Counted in the batch.
+    Raises
+    ------
+    InvalidArgumentError
+    """
+    result = _attempt(block, parse)
+    if not isinstance(result, Misfit):
+        return result
+    found = first_misfit(block, parse, result)
+    raise found.as_error(block, names[found.message] if names else None)
+
+
+def first_misfit(block: Block, parse: Callable[[Block], object], found: Misfit) -> Misfit:
+    """Return what is wrong with the first message that is, given one that is wrong.
+
+    Parameters
+    ----------
+    block, parse
+        As :func:`first_wrong`.
+    found : Misfit
     """
     sound = 0  # so many messages are
     while sound < found.message:
         stop = (sound + found.message + 1) // 2
-        earlier = attempt(sound, stop)
-        if earlier is None:
-            sound = stop
-        else:
+        earlier = _attempt(block[sound:stop], parse)
+        if isinstance(earlier, Misfit):
             found = earlier.moved(sound)
+        else:
+            sound = stop
     # Of several things wrong with it, the batch may have told another than it does by itself.
-    alone = attempt(found.message, found.message + 1)
-    return found if alone is None else alone.moved(found.message)
+    alone = _attempt(block[found.message : found.message + 1], parse)
+    return alone.moved(found.message) if isinstance(alone, Misfit) else found
+
+
+def _attempt(block: Block, parse: Callable[[Block], Found]) -> Found | Misfit:
+    """Parse, or say what is wrong with one of the messages, maybe not the first."""
+    try:
+        return parse(block)
+    except Misfit as misfit:
+        return misfit
+    except WireError as error:
+        return Misfit(error.message, Reason.MALFORMED, None, error.detail)

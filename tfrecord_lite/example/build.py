@@ -26,7 +26,7 @@ from tfrecord_lite.wire.ragged import gather, ranges, row_splits
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfrecord_lite.example.batch import Lists
+    from tfrecord_lite.example.cells import Lists
     from tfrecord_lite.schema import Partition, Ragged, Sparse
     from tfrecord_lite.wire.repeated import Extents
 
@@ -50,13 +50,22 @@ class Column:
         What was read, of the right kind or none.
     flat : ndarray or BytesColumn
         All values, end to end.
+    is_missing : bool, shape (n,), optional
+        Whether a message lacks the feature; if not given, one without a kind does (X3).
     """
 
-    def __init__(self, key: str, lists: Lists, flat: Flat) -> None:
+    def __init__(
+        self,
+        key: str,
+        lists: Lists,
+        flat: Flat,
+        is_missing: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         self.key = key
         self.n_messages = lists.n_messages
         self.flat = flat
         self._lists = lists
+        self._is_missing = is_missing
 
     def copy(self) -> Column:
         """Return a column of values of its own."""
@@ -65,7 +74,7 @@ class Column:
             copied: Flat = BytesColumn(flat.offsets.copy(), flat.data.copy())
         else:
             copied = flat.copy()
-        return Column(self.key, self._lists, copied)
+        return Column(self.key, self._lists, copied, self._is_missing)
 
     @property
     def count(self) -> int | None:
@@ -75,8 +84,8 @@ class Column:
 
     @cached_property
     def is_missing(self) -> npt.NDArray[np.bool_]:
-        """Whether a message lacks the feature, or has it without a kind (X3); shape (n,)."""
-        return np.equal(self._lists.kind, 0)
+        """Whether a message lacks the feature; shape (n,)."""
+        return np.equal(self._lists.kind, 0) if self._is_missing is None else self._is_missing
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:

@@ -11,37 +11,44 @@ of one.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.errors import Reason
 from tfrecord_lite.example import build
-from tfrecord_lite.example.batch import Batch, Memory
-from tfrecord_lite.example.blame import Misfit, first_misfit
-from tfrecord_lite.example.parse import as_block, as_bytes
+from tfrecord_lite.example.batch import FEW, Batch
+from tfrecord_lite.example.blame import first_wrong, numbered_from
+from tfrecord_lite.example.discover import Keys
+from tfrecord_lite.example.reading import as_block, as_bytes
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import WireError
-from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.ragged import row_splits
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     import numpy.typing as npt
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.batch import Lists
-    from tfrecord_lite.example.parse import Serialized
+    from tfrecord_lite.example.batch import Memory
+    from tfrecord_lite.example.cells import Lists
+    from tfrecord_lite.example.reading import Serialized
+    from tfrecord_lite.wire.keys import KeyTable
 
     Row = dict[str, npt.NDArray[Any]]
 
-__all__ = ["ExampleDecoder", "decode_example", "decode_examples"]
 
-_FEW = 4
-"""So few messages are read one by one."""
-_MOST_KEYS = 20_000
-_MOST_CELLS = 4_000_000
-"""Limits on the table of a batch: keys, and keys times messages."""
+AnyRow = TypeVar("AnyRow")
+
+__all__ = [
+    "ExampleDecoder",
+    "by_halves",
+    "by_runtime",
+    "decode_example",
+    "decode_examples",
+    "split",
+]
+
 _WIDE_BYTES = 256
 """Rows from this size on are copied out of their batch, which else would live as long as one."""
 
@@ -55,8 +62,7 @@ class ExampleDecoder:
     """
 
     def __init__(self) -> None:
-        self._table = KeyTable([])
-        self._memory = Memory()
+        self._keys = Keys()
 
     def __call__(self, block: Block) -> list[Row]:
         """Decode the messages of a block.
@@ -71,50 +77,38 @@ class ExampleDecoder:
         InvalidArgumentError
             ``MALFORMED``, about the first message that is.
         """
-        rows = self._attempt(block)
-        if not isinstance(rows, Misfit):
-            return rows
+        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        return first_wrong(block, None, self.rows) if rows is None else rows
 
-        def again(first: int, stop: int) -> Misfit | None:
-            found = self._attempt(block[first:stop])
-            return found if isinstance(found, Misfit) else None
+    def rows(self, block: Block) -> list[Row]:
+        """Decode a batch, in parts if it has too many keys for one table.
 
-        raise first_misfit(rows, again).as_error(block)
+        Raises
+        ------
+        WireError
+            About one of the messages that are malformed, maybe not the first.
+        """
+        stops = block.offsets + block.lengths
 
-    def _attempt(self, block: Block) -> list[Row] | Misfit:
-        """Decode, or say what is wrong with one of the messages, maybe not the first."""
-        try:
-            if len(block) <= _FEW:
-                return [_decode_one(block[i], i) for i in range(len(block))]
-            return self._rows(block)
-        except WireError as error:
-            return Misfit(error.message, Reason.MALFORMED, None, error.detail)
+        def read(table: KeyTable, memory: Memory) -> Batch:
+            return Batch(block.data, block.offsets, stops, table, memory)
 
-    def _rows(self, block: Block) -> list[Row]:
-        """Decode a batch, in parts if it has too many keys for one table."""
-        batch = self._batch(block)
+        batch = self._keys.read(len(block), read)
         if batch is None:
-            middle = len(block) // 2
-            if middle == 0:
-                return [_decode_one(block[0])]
-            rows = self._rows(block[:middle])
-            try:
-                return rows + self._rows(block[middle:])
-            except WireError as error:
-                raise WireError(middle + error.message, error.offset, error.detail) from None
+            return by_halves(self.rows, block)
         names: list[str] = []
         columns: list[list[npt.NDArray[Any]]] = []
         partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
-        for number, key in enumerate(self._table.keys):
+        for number, key in enumerate(self._keys.table.keys):
             kinds = batch.kinds(number)
             for kind in Kind:
                 if isinstance(kinds, int):
                     if kinds == kind:
                         names.append(key.decode())
-                        columns.append(_split(batch, batch.lists(number, kind)))
+                        columns.append(split(batch.data, batch.lists(number, kind)))
                 elif (having := np.flatnonzero(kinds == kind)).size:
                     lists = batch.lists(number, kind)
-                    partial.append((key.decode(), having, _split(batch, lists)))
+                    partial.append((key.decode(), having, split(batch.data, lists)))
         if names:
             rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         else:
@@ -124,55 +118,43 @@ class ExampleDecoder:
                 rows[i][name] = values[i]
         return rows
 
-    def _batch(self, block: Block) -> Batch | None:
-        """Read a batch with all the keys it has; None if those are too many."""
-        stops = block.offsets + block.lengths
-        limit = min(_MOST_KEYS, _MOST_CELLS // len(block))
-        is_fresh = not self._table.keys
-        while True:
-            batch = Batch(block.data, block.offsets, stops, self._table, self._memory)
-            unknown = batch.unknown_keys(limit)
-            if not unknown:
-                return batch
-            keys = [*self._table.keys, *unknown]
-            if len(keys) > limit:
-                keys = []  # forget those of earlier batches
-                if is_fresh:
-                    self._table, self._memory = KeyTable([]), Memory()
-                    return None
-                is_fresh = True
-            self._table, self._memory = KeyTable(keys), Memory()
+
+def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[AnyRow]:
+    """Decode one half of a batch, then the other."""
+    middle = len(block) // 2
+    rows = rows_of(block[:middle])
+    with numbered_from(middle):
+        return rows + rows_of(block[middle:])
 
 
-def _decode_one(serialized: bytes, number: int = 0) -> Row:
-    """Decode one message, with the protobuf runtime where that knows all.
+def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> list[AnyRow] | None:
+    """Decode a few messages with the protobuf runtime; None where that does not know all."""
+    from tfrecord_lite.example.few import NotSure  # noqa: PLC0415 - not light
+
+    try:
+        return [row_of(record) for record in records]
+    except NotSure:
+        return None
+
+
+def _row_of(serialized: bytes) -> Row:
+    """Decode one message.
 
     Raises
     ------
-    WireError
-        With `number` as the number of the message.
+    NotSure
     """
-    from tfrecord_lite.example.few import NotSure, array_of, features_of  # noqa: PLC0415
+    from tfrecord_lite.example.few import array_of, features_of  # noqa: PLC0415 - not light
 
-    try:
-        row = {}
-        for name, feature in features_of(serialized).items():
-            kind, values = array_of(feature)
-            if kind and values is not None:
-                row[name] = values
-    except NotSure:
-        try:
-            return ExampleDecoder()._rows(as_block([serialized]))[0]  # noqa: SLF001
-        except WireError as error:
-            raise WireError(number, error.offset, error.detail) from None
-    return row
+    found = {name: array_of(feature) for name, feature in features_of(serialized).items()}
+    return {name: values for name, (_, values) in found.items() if values is not None}
 
 
-def _split(batch: Batch, lists: Lists) -> list[npt.NDArray[Any]]:
+def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
     """Divide the values of a feature into an array a message."""
     flat: Any = lists.flat
     if isinstance(flat, Extents):
-        flat = build.strings(batch.data, flat, as_column=False)
+        flat = build.strings(data, flat, as_column=False)
     count = lists.values.counts
     if isinstance(count, int):
         rows = list(flat.reshape(lists.n_messages, count))
@@ -205,12 +187,9 @@ def decode_example(serialized: bytes | str) -> Row:
     >>> decode_example(b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07")
     {'a': array([7])}
     """
-    message = as_bytes(serialized)
-    try:
-        return _decode_one(message)
-    except WireError as error:
-        misfit = Misfit(0, Reason.MALFORMED, None, error.detail)
-        raise misfit.as_error(as_block([message])) from None
+    record = as_bytes(serialized)
+    rows = by_runtime(_row_of, [record]) or ExampleDecoder()(as_block([record]))
+    return rows[0]
 
 
 def decode_examples(serialized: Serialized) -> list[Row]:

@@ -1,7 +1,8 @@
-"""The map entries of many Examples: the key and the Feature of each.
+"""The map entries of many messages: the key of each, and the Feature or FeatureList.
 
-Nearly every entry is short and written as programs write it. Then all of it but its
-key, its kind and its values follows from its extent, and one look says whether it is so::
+Nearly every entry of a Feature is short and written as programs write it. Then all of it
+but its key, its kind and its values follows from its extent, and one look says whether it
+is so::
 
     0a K  key ...  12 r-2  (0a | 12 | 1a) r-4  list ...
           K bytes  r bytes, up to the end of the entry
@@ -12,7 +13,7 @@ The others are split into fields, as messages are.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,15 +23,19 @@ from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
 from tfrecord_lite.wire.lanes import lanes
 from tfrecord_lite.wire.ragged import gather, ranges
 from tfrecord_lite.wire.repeated import Extents
+from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, read_varints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
-__all__ = ["Entries", "errors_of", "submessages"]
+    from tfrecord_lite.wire.keys import KeyTable
 
-FEATURES = 1
+    _Looked = tuple[Extents, npt.NDArray[np.uint8], npt.NDArray[np.int64]]
+
+__all__ = ["KIND_OF_TAG", "Entries", "Located", "errors_of", "join", "keys_at", "submessages"]
+
 ENTRY = 1
 KEY, VALUE = 1, 2
 
@@ -41,8 +46,9 @@ _BODY_KNOWN = np.uint64(0xFF00FFFF)
 _BODY_PER_BYTE = np.uint64(1 << 8 | 1 << 24)
 _BODY = np.uint64((0x12 - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
-_KIND_OF_TAG = np.zeros(256, np.uint8)
-_KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
+KIND_OF_TAG = np.zeros(256, np.uint8)
+KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
+"""The :class:`Kind` whose list has a tag in a Feature, 0 for none."""
 
 
 @contextmanager
@@ -59,6 +65,30 @@ def submessages(fields: Fields, number: int) -> Fields:
     return fields.only((fields.number == number) & (fields.wire_type == LEN))
 
 
+def join(parts: list[Fields]) -> Fields:
+    """Bring fields from several places into the order of their owners."""
+    columns = ([getattr(part, name) for part in parts] for name in Fields.__slots__)
+    joined = Fields(*map(np.concatenate, columns))
+    return joined.take(np.argsort(joined.owner, kind="stable"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """Which entries have the keys that were asked for.
+
+    A *cell* is one key in one message; its number is ``key * n_messages + message``.
+    """
+
+    cell: npt.NDArray[np.int64]
+    """The cells that have an entry, ascending; shape (n,)."""
+    entry: npt.NDArray[np.int64]
+    """The number of the entry that counts in each of them: the last; shape (n,)."""
+    aside: npt.NDArray[np.int64]
+    """The entries with such a key that do not count; shape (m,)."""
+    unknown: Extents
+    """All other keys."""
+
+
 class Entries:
     """The map entries of many messages, by message, then in the order stored.
 
@@ -66,31 +96,31 @@ class Entries:
     ----------
     data : uint8, shape (n_bytes,)
         The buffer; a block's spare bytes follow the last message.
-    starts, stops : int64, shape (n_messages,)
+    maps : Fields
+        The messages that hold the maps, ``Features`` or ``FeatureLists``; the owner is the
+        number of the message that has it.
+    of_features : bool, optional
+        Whether the values are Features, of which most can be told with one look.
 
     Raises
     ------
     WireError
-        For a message whose entries are malformed; their Features are not looked into.
+        For a message whose entries are malformed; their values are not looked into.
     """
 
     def __init__(
-        self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        self, data: npt.NDArray[np.uint8], maps: Fields, *, of_features: bool = True
     ) -> None:
         self._data = data
-        features = submessages(tokenise(data, starts, stops), FEATURES)
-        with errors_of(features.owner):
-            entries = tokenise(data, features.start, features.stop, depth=1)
+        with errors_of(maps.owner):
+            entries = tokenise(data, maps.start, maps.stop, depth=1)
         entries = submessages(entries, ENTRY)
-        self.message = features.owner[entries.owner]
+        self.message = maps.owner[entries.owner]
         """Number of the message of each entry."""
         self._stop = entries.stop
-        self.key, self._kind = self._look(entries)
+        look = self._look if of_features else self._look_at_lists
+        self.key, self._kind, self._list_start = look(entries)
         """Where the key of each entry is: the last one, and "" if there is none."""
-        self._list_start = self.key.start + self.key.length + 4
         self.is_void = np.zeros(self.message.size, np.bool_)
         """Whether an entry has an unknown field; it is one itself then, for the runtime."""
         self._odd = np.flatnonzero(self._kind == 0)
@@ -98,8 +128,8 @@ class Entries:
         if self._odd.size:
             self._split(entries.take(self._odd))
 
-    def _look(self, entries: Fields) -> tuple[Extents, npt.NDArray[np.uint8]]:
-        """Find the key and the kind of each plain entry, kind 0 for the others."""
+    def _look(self, entries: Fields) -> _Looked:
+        """Find the key, the kind and the list of each plain entry, kind 0 for the others."""
         words = lanes(self._data)
         head = words[entries.start]
         length = ((head >> np.uint64(8)) & np.uint64(0xFF)).view(np.int64)
@@ -110,9 +140,24 @@ class Entries:
         is_plain = body & _BODY_KNOWN == room * _BODY_PER_BYTE + _BODY
         is_plain &= head & _HEAD_KNOWN == _HEAD
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
-        kind = _KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
+        kind = KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
         kind *= is_plain
-        return Extents(start, length), kind
+        return Extents(start, length), kind, value + 4
+
+    def _look_at_lists(self, entries: Fields) -> _Looked:
+        """Find the key and the FeatureList of each plain entry; not its kind, which is 1."""
+        words = lanes(self._data)
+        head = words[entries.start]
+        length = ((head >> np.uint64(8)) & np.uint64(0xFF)).view(np.int64)
+        start = entries.start + 2
+        value = start + length
+        lengths, sizes = read_varints(words, value + 1)
+        begin = value + 1 + sizes
+        room = entries.stop - begin
+        is_plain = head & _HEAD_KNOWN == _HEAD
+        is_plain &= self._data[value] == (VALUE << 3 | LEN)
+        is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
+        return Extents(start, length), is_plain.astype(np.uint8), begin
 
     def _split(self, odd: Fields) -> None:
         """Split the entries that are not plain into fields; find their keys."""
@@ -127,18 +172,43 @@ class Entries:
         self.key.start[owner] = self._keys.start
         self.key.length[owner] = self._keys.stop - self._keys.start
 
-    def check_keys(self, is_known: npt.NDArray[np.bool_]) -> None:
-        """Refuse keys that are not UTF-8 (rule W8).
+    def locate(self, table: KeyTable, n_messages: int) -> Located:
+        """Look up all keys.
 
         Parameters
         ----------
-        is_known : bool, shape (n_entries,)
-            Whether an entry's key is one that surely is.
+        table : KeyTable
+            The keys asked for.
+        n_messages : int
+
+        Returns
+        -------
+        Located
 
         Raises
         ------
         WireError
+            For a key that is not UTF-8 (rule W8).
         """
+        ids = table.find(self._data, self.key.start, self.key.length)
+        is_known = ids >= 0
+        self._check_keys(is_known)
+        unknown = np.flatnonzero(~is_known)
+        # The last entry with a key counts: of several writes to one place, the last remains.
+        last = np.full(len(table.keys) * n_messages, -1, np.int64)
+        known = np.flatnonzero(is_known & ~self.is_void)
+        last[ids[known] * n_messages + self.message[known]] = known
+        cell = np.flatnonzero(last >= 0)
+        is_known[last[cell]] = False
+        return Located(
+            cell,
+            last[cell],
+            np.flatnonzero(is_known),
+            Extents(self.key.start[unknown], self.key.length[unknown]),
+        )
+
+    def _check_keys(self, is_known: npt.NDArray[np.bool_]) -> None:
+        """Refuse keys that are not UTF-8; the known ones surely are."""
         unsure = np.flatnonzero(~is_known)
         # All keys of an entry but the last are nowhere else.
         keys = self._keys
@@ -147,6 +217,32 @@ class Entries:
         lengths = np.concatenate([self.key.length[unsure], (keys.stop - keys.start)[hidden]])
         with errors_of(self.message[np.concatenate([unsure, self._odd[keys.owner[hidden]]])]):
             _check_utf8(self._data, starts, lengths)
+
+    def values(self, chosen: npt.NDArray[np.int64]) -> Fields:
+        """Return the values of some entries.
+
+        Parameters
+        ----------
+        chosen : int64, shape (n,)
+            Numbers of entries.
+
+        Returns
+        -------
+        Fields
+            In the order of `chosen`; the owner is a number in it. An entry may have
+            several, which are to be merged, or none.
+        """
+        is_odd = self._kind[chosen] == 0
+        odd = np.flatnonzero(is_odd)
+        found = _values_of(self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size)
+        if odd.size == chosen.size:
+            return found
+        plain = np.flatnonzero(~is_odd)
+        types = np.full(plain.size, LEN, np.uint8)
+        numbers = np.full(plain.size, VALUE, np.int32)
+        owner = chosen[plain]
+        fields = Fields(plain, numbers, types, self._list_start[owner], self._stop[owner])
+        return join([fields, replace(found, owner=odd[found.owner])]) if odd.size else fields
 
     def features(self, chosen: npt.NDArray[np.int64]) -> Fields:
         """Return the fields of some entries' Features.
@@ -174,17 +270,22 @@ class Entries:
         if plain.size == chosen.size:
             return fields
         odd = np.flatnonzero(kind == 0)
-        values = _values_of(self._values, np.searchsorted(self._odd, chosen[odd]), self._odd.size)
+        values = self.values(chosen[odd])
         with errors_of(self.message[chosen[odd[values.owner]]]):
             found = tokenise(self._data, values.start, values.stop, depth=3)
-        found = replace(found, owner=odd[values.owner[found.owner]])
-        joined = Fields(
-            *(
-                np.concatenate([getattr(fields, name), getattr(found, name)])
-                for name in Fields.__slots__
-            )
-        )
-        return joined.take(np.argsort(joined.owner, kind="stable"))
+        return join([fields, replace(found, owner=odd[values.owner[found.owner]])])
+
+
+def keys_at(data: npt.NDArray[np.uint8], extents: Extents, limit: int) -> list[bytes]:
+    """Return the different keys among those at some places, so many at the most."""
+    view = memoryview(data)  # type: ignore[arg-type]
+    starts, stops = extents.start, extents.start + extents.length
+    found: dict[bytes, None] = {}
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        found[view[start:stop].tobytes()] = None
+        if len(found) > limit:
+            break
+    return list(found)
 
 
 def _check_utf8(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.example.lists import LIST_READERS, LIST_VALUE, Values
+from tfrecord_lite.example.cells import LIST_READERS, LIST_VALUE, Values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.lanes import lanes, rows
 from tfrecord_lite.wire.ragged import gather
@@ -34,13 +34,13 @@ from tfrecord_lite.wire.varint import read_varints
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfrecord_lite.example.lists import Flat
+    from tfrecord_lite.example.cells import Flat
     from tfrecord_lite.wire.keys import KeyTable
     from tfrecord_lite.wire.template import Rows
 
     _Payload: TypeAlias = npt.NDArray[Any] | Extents
 
-__all__ = ["Layout", "Match", "learn"]
+__all__ = ["Layout", "Match", "learn", "length_before", "nested"]
 
 _LEN_1, _LEN_2 = 0x0A, 0x12  # the tags of fields 1 and 2 of wire type LEN
 _IN_ROW_BYTES = 64
@@ -192,6 +192,10 @@ class Match:
         """Return the keys that are not in the table, about so many at the most."""
         return self._layout.unknown
 
+    def present(self, feature: int) -> bool:
+        """Return whether every message has a feature, be it without a kind, or none."""
+        return feature in self._found
+
     def kinds(self, feature: int) -> int:
         """Return the :class:`Kind` a feature has in every message, 0 for none."""
         return self._found[feature][0].kind if feature in self._found else 0
@@ -319,7 +323,7 @@ def _is_like(first: list[Slot], other: list[Slot]) -> bool:
 
 def _slots(view: memoryview, table: KeyTable) -> list[Slot] | None:
     """Read a message's entries; None if they are not as programs write them."""
-    body = _nested(view, 0, len(view), _LEN_1)
+    body = nested(view, 0, len(view), _LEN_1)
     if body is None:
         return None
     at = body
@@ -336,18 +340,18 @@ def _slots(view: memoryview, table: KeyTable) -> list[Slot] | None:
 def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[Slot | None, int]:
     """Read the map entry at a place; return it, and where the next one starts."""
     none = None, 0
-    at = _nested(view, entry, None, _LEN_1)
+    at = nested(view, entry, None, _LEN_1)
     if at is None:
         return none
-    stop = at + _length_before(view, entry)
+    stop = at + length_before(view, entry)
     starts = [entry]  # of the nested fields around the payload
-    key = _nested(view, at, None, _LEN_1)
+    key = nested(view, at, None, _LEN_1)
     if key is None or stop > len(view):
         return none
-    value = key + _length_before(view, at)
+    value = key + length_before(view, at)
     if value > stop or not _is_utf8(view[key:value]):
         return none
-    payload = _nested(view, value, stop, _LEN_2)
+    payload = nested(view, value, stop, _LEN_2)
     if payload is None:
         return none
     starts.append(value)
@@ -355,12 +359,12 @@ def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[Slot | None, i
     kind, form = 0, Form.SKIPPED
     if feature >= 0 and payload < stop:
         tag = view[payload]
-        content = _nested(view, payload, stop, tag)
+        content = nested(view, payload, stop, tag)
         if tag not in _KIND_OF_TAG or content is None:
             return none
         starts.append(payload)
         kind, payload, form = _KIND_OF_TAG[tag], content, Form.LIST
-        chunk = _nested(view, content, stop, _LEN_1) if content < stop else None
+        chunk = nested(view, content, stop, _LEN_1) if content < stop else None
         if chunk is not None:
             starts.append(content)
             payload = chunk
@@ -388,11 +392,12 @@ def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:
     return Hole(start + 1 - entry, size, value - length)
 
 
-def _length_before(view: memoryview, start: int) -> int:
+def length_before(view: memoryview, start: int) -> int:
+    """Return the length that the LEN field at a place says it has."""
     return _varint(view, start + 1)[0]
 
 
-def _nested(view: memoryview, start: int, stop: int | None, tag: int) -> int | None:
+def nested(view: memoryview, start: int, stop: int | None, tag: int) -> int | None:
     """Return where the content of the LEN field at a place starts; None if it is no such field.
 
     With `stop`, the field must end there.

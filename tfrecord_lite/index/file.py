@@ -16,11 +16,11 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
-from tfrecord_lite.files import expand, is_file_object, name_of
 from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.index import frames, text
 from tfrecord_lite.index.extents import RecordIndex, Stamp, scan_file
 from tfrecord_lite.index.handles import Handle, Pool
+from tfrecord_lite.sources import expand, is_file_object, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tfrecord_lite.example.parse import ExampleParser, Result
-    from tfrecord_lite.files import Sources
+    from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite.example.reading import Result
     from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.sources import Sources
 
 __all__ = ["TFRecordFile"]
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.files import open_output
 from tfrecord_lite.index.extents import RecordIndex
+from tfrecord_lite.outfile import open_output
 
 if TYPE_CHECKING:
     from tfrecord_lite.index.extents import Stamp
@@ -48,7 +48,8 @@ def save(index: RecordIndex, name: str) -> None:
         for first in range(0, len(index), _LINES_AT_ONCE):
             part = slice(first, first + _LINES_AT_ONCE)
             pairs = zip(index.offsets[part].tolist(), index.sizes[part].tolist(), strict=True)
-            output.write("".join(["%d %d\n" % pair for pair in pairs]).encode())  # noqa: UP031 - twice as fast as an f-string
+            text = "".join(["%d %d\n" % pair for pair in pairs])  # noqa: UP031 - twice as fast as an f-string
+            output.write([text.encode()])
         output.finish()
         output.commit()
     except BaseException:

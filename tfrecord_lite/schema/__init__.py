@@ -17,7 +17,7 @@ No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 
 from __future__ import annotations
 
-from tfrecord_lite.schema.checks import canonical, keys_to_read, prepare
+from tfrecord_lite.schema.checks import canonical, keys_to_read, prepare, prepare_sequence
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -30,13 +30,16 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.prepared import Dense, Padded, Prepared, Ragged, Sparse, VarLen
 from tfrecord_lite.schema.schema import Original, Schema
+from tfrecord_lite.schema.summary import FeatureSummary, ListSummary, Summary, Variable
 
 __all__ = [
     "Dense",
     "FeatureSpec",
+    "FeatureSummary",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "Kind",
+    "ListSummary",
     "Original",
     "Padded",
     "Partition",
@@ -46,10 +49,13 @@ __all__ = [
     "Schema",
     "Sparse",
     "SparseFeature",
+    "Summary",
     "VarLen",
     "VarLenFeature",
+    "Variable",
     "canonical",
     "keys_to_read",
     "kind_of",
     "prepare",
+    "prepare_sequence",
 ]

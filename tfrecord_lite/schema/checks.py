@@ -28,7 +28,7 @@ from tfrecord_lite.schema.features import (
 from tfrecord_lite.schema.kinds import Kind, kind_of
 from tfrecord_lite.schema.prepared import Dense, Padded, Prepared, Ragged, Sparse, VarLen
 
-__all__ = ["canonical", "keys_to_read", "prepare"]
+__all__ = ["canonical", "keys_to_read", "prepare", "prepare_sequence"]
 
 MAX_DIMENSIONS = 62
 """Dimensions of a feature's shape; NumPy has 64, of which a batch of sequences takes two."""
@@ -66,15 +66,78 @@ def prepare(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
     if features is None or (isinstance(features, Mapping) and not features):
         detail = "no features to parse; give a dict of name to feature specification"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    if not isinstance(features, Mapping):
-        raise TypeError(f"features must be a dict, not {type(features).__name__}")
-    prepared = {name: prepare_one(name, spec) for name, spec in features.items()}
+    prepared = _prepare_all(features)
     for name, spec in features.items():
         if isinstance(spec, FixedLenSequenceFeature) and not spec.allow_missing:
             detail = "in an Example a FixedLenSequenceFeature needs allow_missing=True"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    return prepared
+
+
+def _prepare_all(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
+    """Check features one by one, and whether they can be read together."""
+    if not isinstance(features, Mapping):
+        raise TypeError(f"features must be a dict, not {type(features).__name__}")
+    prepared = {name: prepare_one(name, spec) for name, spec in features.items()}
     _check_sharing(prepared)
     return prepared
+
+
+def prepare_sequence(
+    context: Mapping[str, FeatureSpec] | None, lists: Mapping[str, FeatureSpec] | None
+) -> tuple[dict[str, Prepared], dict[str, Prepared]]:
+    """Check the features of a SequenceExample: its context, and its feature lists.
+
+    Parameters
+    ----------
+    context, lists : mapping of str to feature specification, or None
+        One of them may be empty or None.
+
+    Returns
+    -------
+    context, lists : dict of str to Prepared
+        In the orders given.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if there are no features at all (rule Q2), and for a list with a
+        default value (rule L1); ``UNSUPPORTED`` for a specification that cannot be there
+        (rule Q3); and as :func:`prepare`.
+    TypeError
+        As :func:`prepare`.
+
+    Examples
+    --------
+    >>> _, lists = prepare_sequence(None, {"x": FixedLenSequenceFeature([], "int64")})
+    >>> lists["x"].allow_missing
+    False
+    """
+    context = {} if context is None else context
+    lists = {} if lists is None else lists
+    if all(isinstance(features, Mapping) and not features for features in (context, lists)):
+        detail = "no features to parse; give context_features, sequence_features or both"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    found = []
+    for features, where, allowed in (
+        (context, "the context", _IN_CONTEXT),
+        (lists, "a feature list", _IN_LISTS),
+    ):
+        for name, spec in features.items() if isinstance(features, Mapping) else ():
+            if type(spec) in _BUILDERS and type(spec) not in allowed:
+                kinds = ", ".join(cls.__name__ for cls in allowed)
+                detail = f"{type(spec).__name__} cannot be in {where}; there may be {kinds}"
+                raise InvalidArgumentError(Reason.UNSUPPORTED, key=str(name), detail=detail)
+        found.append(_prepare_all(features))
+    for name, spec in lists.items():
+        if isinstance(spec, FixedLenSequenceFeature) and spec.default_value is not None:
+            detail = "a feature list has no default value: shorter ones are padded with 0 or b''"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+    return found[0], found[1]
+
+
+_IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
+_IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
 
 
 def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
@@ -159,7 +222,8 @@ def _padded(name: str, spec: FixedLenSequenceFeature) -> Padded:
     padding = spec.default_value
     if padding is None:
         padding = b"" if kind is Kind.BYTES else 0
-    return Padded(name, kind, shape, default_array(name, padding, kind, ()))
+    default = default_array(name, padding, kind, ())
+    return Padded(name, kind, shape, default, bool(spec.allow_missing))
 
 
 def _var_len(name: str, spec: VarLenFeature) -> VarLen:

@@ -53,7 +53,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:
-    """A feature of any number of blocks of one shape; missing means none."""
+    """A feature of any number of blocks of one shape, or a feature list with one a step."""
 
     key: str
     kind: Kind
@@ -61,6 +61,8 @@ class Padded:
     """Of one block; all of them positive."""
     padding: np.ndarray[Any, Any]
     """kind.dtype, shape (), read-only: what fills the shorter rows of a batch."""
+    allow_missing: bool = True
+    """Whether a feature list may be missing; a feature of an Example always may."""
 
     @property
     def size(self) -> int:

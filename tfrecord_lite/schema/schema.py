@@ -9,6 +9,7 @@ specification) and, where it is known, what it was before (:class:`Original`).
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -29,23 +30,32 @@ SHOWN_ROWS = 40
 _OTHER_DTYPES = frozenset({"bfloat16", "string"})
 
 
-@dataclass(frozen=True, slots=True)
+_TEXT = re.compile(r"[SU][0-9]{1,9}|T|str", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Original:
     """What a feature was before it was stored as bytes, float32 or int64.
 
     Parameters
     ----------
     dtype : dtype
-        Any number, bool or complex dtype of NumPy, ``"bfloat16"`` or ``"string"``. Kept as
-        its name; byte order is not part of it.
+        Any number, bool or complex dtype of NumPy, datetime64 or timedelta64 with its unit,
+        ``"bfloat16"`` or ``"string"``. Kept as its name; byte order is not part of it.
     shape : sequence of int or None, optional
         Shape of one example's value, None for a dimension that varies; None for a
         shape that is not known.
+    text : str, optional
+        Which strings they were: ``"S5"`` or ``"U5"`` for NumPy's of fixed width, ``"T"`` for
+        its StringDType, ``"str"`` for Python's; None for ``bytes``.
+    missing : bool, default False
+        Whether an example may lack the feature, so that a batch of them is a masked array.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension.
+        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension and
+        for a `text` that is none of these.
     TypeError
         For no dtype, and a shape that is not made of ints.
 
@@ -57,12 +67,28 @@ class Original:
 
     dtype: Any
     shape: Any = None
+    text: str | None = None
+    missing: bool = False
 
     def __post_init__(self) -> None:
         """Check both, and put them into their final form."""
         object.__setattr__(self, "dtype", _dtype_name(self.dtype))
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(map(_dimension, self.shape)))
+        if not isinstance(self.missing, bool):
+            raise TypeError(f"missing must be a bool, not {self.missing!r}")
+        if self.text is not None and not isinstance(self.text, str):
+            raise TypeError(f"text must be a str, not {self.text!r}")
+        if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
+            detail = f"text is {self.text!r} of dtype {self.dtype}; S5, U5, T and str are of string"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+    def __repr__(self) -> str:
+        """Write the call that makes an equal one."""
+        shown = [f"dtype={self.dtype!r}", f"shape={self.shape!r}"]
+        shown += [f"text={self.text!r}"] if self.text is not None else []
+        shown += ["missing=True"] if self.missing else []
+        return f"Original({', '.join(shown)})"
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -74,8 +100,8 @@ def _dtype_name(dtype: Any) -> str:
     found = numpy_dtype(dtype)
     if found.kind in "OSUT":
         return "string"
-    if found.kind not in "biufc" and found.name not in _OTHER_DTYPES:
-        detail = f"{found.name} is no number, bool or string"
+    if found.kind not in "biufcMm" and found.name not in _OTHER_DTYPES:
+        detail = f"{found.name} is no number, bool, time or string"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return str(found.name)
 
@@ -246,7 +272,7 @@ class Schema(Mapping[str, FeatureSpec]):
             ASCII. Byte strings that are UTF-8 stand as strings, others as
             ``{"base64": ...}``; infinities and NaN as strings.
         """
-        originals = {n: {"dtype": o.dtype, "shape": o.shape} for n, o in self._originals.items()}
+        originals = {name: _members(original) for name, original in self._originals.items()}
         return text.to_json(self._features, originals, indent)
 
     @classmethod
@@ -274,6 +300,13 @@ class Schema(Mapping[str, FeatureSpec]):
             return cls(features, {name: Original(**item) for name, item in originals.items()})
         except TypeError as error:
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=str(error)) from error
+
+
+def _members(original: Original) -> dict[str, Any]:
+    """Return an original as what JSON can hold; what is as it is by default is left out."""
+    members = {"dtype": original.dtype, "shape": original.shape}
+    members |= {} if original.text is None else {"text": original.text}
+    return members | ({"missing": True} if original.missing else {})
 
 
 def _nearest(name: object, names: Iterable[str]) -> str:

@@ -175,10 +175,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _original(name: str, item: Any) -> dict[str, Any]:
     """Check the form of an original; its dtype must be a name, never another object."""
-    if not isinstance(item, dict) or not {"dtype"} <= item.keys() <= {"dtype", "shape"}:
-        raise _refuse("an original has a dtype and a shape", name)
+    known = {"dtype", "shape", "text", "missing"}
+    if not isinstance(item, dict) or not {"dtype"} <= item.keys() <= known:
+        raise _refuse("an original has a dtype, a shape, a text, and may be missing", name)
     if not isinstance(item["dtype"], str) or not isinstance(item.get("shape"), list | None):
         raise _refuse("an original's dtype is a name, its shape a list or null", name)
+    if not isinstance(item.get("text"), str | None) or not isinstance(
+        item.get("missing", False), bool
+    ):
+        raise _refuse("an original's text is a name or null, missing true or false", name)
     return item
 
 
@@ -290,8 +295,14 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
         "" if shape is None else _brackets(shape),
         "" if default is None else _short(default),
         _details(spec),
-        "" if original is None else f"{original.dtype} {_brackets(original.shape)}".rstrip(),
+        "" if original is None else _original_text(original),
     )
+
+
+def _original_text(original: Any) -> str:
+    """Return an original in one cell."""
+    words = [original.dtype, _brackets(original.shape), original.text or ""]
+    return " ".join(filter(None, [*words, "or missing" if original.missing else ""]))
 
 
 def _details(spec: FeatureSpec) -> str:

@@ -1,0 +1,102 @@
+"""Save and load data sets without knowing how TFRecord files work, and without TensorFlow.
+
+    python examples/super_serial.py [--output FOLDER]
+
+What the gist "Super Serial" does for TensorFlow's data sets, and what its users asked for:
+the original dtypes come back, lengths may vary, data may be nested or a tuple, saving
+streams, loading gives batches. A header that Super Serial itself wrote is read as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite import TFRecordWriter, load, save
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def samples(n_samples: int) -> Iterator[dict[str, Any]]:
+    """Yield one sample at a time; they are never all in memory."""
+    rng = np.random.default_rng(0)
+    for i in range(n_samples):
+        yield {
+            "image": rng.integers(0, 256, (10, 10, 3), np.uint8),
+            "weights": rng.random(4),  # float64
+            "tokens": rng.integers(0, 1000, i % 7),  # of any length
+            "meta": {"name": f"sample {i}", "ok": i % 2 == 0},
+        }
+
+
+def save_and_load(folder: Path) -> None:
+    """Save a stream of samples, and load all of it, and batches."""
+    path = folder / "samples.tfrecord"
+    schema = save(path, samples(1000))
+    print(schema, "\n")
+
+    columns = load(path)
+    for i, sample in enumerate(samples(1000)):
+        assert np.array_equal(columns["image"][i], sample["image"])
+        assert np.array_equal(columns["weights"][i], sample["weights"])
+        assert np.array_equal(columns["tokens"][i], sample["tokens"])
+        assert columns["meta"]["name"][i] == sample["meta"]["name"]
+    assert columns["image"].dtype == np.uint8
+    assert columns["weights"].dtype == np.float64
+    assert columns["meta"]["ok"].dtype == np.bool_
+    print("1,000 samples came back as they were: values, dtypes, shapes, names")
+
+    sizes = [len(batch["image"]) for batch in load(path, batch_size=256)]
+    print(f"in batches of {sizes}")
+
+
+def tuples(folder: Path) -> None:
+    """Save and load data without names."""
+    x, y = np.linspace(0, 1, 30).reshape(10, 3), np.arange(10, dtype=np.int32)
+    save(folder / "pair.tfrecord", (x, y))
+
+    x_again, y_again = load(folder / "pair.tfrecord")
+
+    assert np.array_equal(x, x_again)
+    assert y_again.dtype == np.int32
+    print("a tuple came back as a tuple")
+
+
+def a_header_of_super_serial(folder: Path) -> None:
+    """Read what Super Serial wrote: floats as float lists, integers as int64 lists, a header."""
+    path, header = folder / "old.tfrecord", folder / "old.header"
+    with TFRecordWriter(path) as writer:
+        for i in range(3):
+            image = np.arange(12, dtype=np.float32) * i
+            writer.write_example({"image": image, "label": i})
+    header.write_text(
+        "image:\n  dtype: 2\n  shape:\n  - 2\n  - 2\n  - 3\nlabel:\n  dtype: 3\n  shape: []\n"
+    )
+
+    columns = load(path, header)
+
+    assert (columns["image"].dtype, columns["image"].shape) == (np.float64, (3, 2, 2, 3))
+    assert columns["label"].dtype == np.int32
+    print("a file of Super Serial's was read by its header")
+
+
+def main() -> None:
+    """Run all of it in a folder."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--output", type=Path, help="where to keep the files")
+    output = parser.parse_args().output
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = output or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_and_load(folder)
+        tuples(folder)
+        a_header_of_super_serial(folder)
+
+
+if __name__ == "__main__":
+    main()

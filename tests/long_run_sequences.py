@@ -1,0 +1,155 @@
+"""Many random SequenceExamples, through the engine and the protobuf runtime: do they agree?
+
+    python -m tests.long_run_sequences --messages 100000 --seed 1
+
+As :mod:`tests.long_run`: messages in any legal encoding, some of them damaged, and batches
+of look-alikes with odd ones among them. Ends with status 1 at the first disagreement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+
+from tests import reference_example as reference
+from tests.example_messages import KEYS, RUNTIME, mutate
+from tests.reference_example import BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
+from tests.sequence_messages import (
+    SequenceScribe,
+    look_alike_list,
+    plain_sequence,
+    read_sequences,
+    runtime_sequence,
+    seen,
+    some_sequence,
+)
+from tfrecord_lite.wire.fields import WireError
+
+BATCH = 50
+
+
+def some_batch(rng: random.Random, count: Counter[str]) -> list[bytes]:
+    """Return messages: of all sorts, or look-alikes with some others."""
+    below = rng.randrange
+    oddity = rng.choice((3, 6, 20, 100))
+    others = [SequenceScribe(below, oddity).sequence(some_sequence(below)) for _ in range(BATCH)]
+    batch = others
+    if rng.random() < 0.6:
+        names = rng.sample(KEYS, rng.randrange(1, 4))
+        kinds = [rng.choice((BYTES, FLOAT, INT64)) for _ in names]
+        counts = [rng.choice((None, 0, 1, 1, 2, 8, 33)) for _ in names]
+        longest = rng.choice((1, 5, 60))
+        batch = [
+            plain_sequence(
+                Sequence(
+                    {b"id": Feature(INT64, (number,))},
+                    {
+                        name: look_alike_list(below, kind, n, longest)
+                        for name, kind, n in zip(names, kinds, counts, strict=True)
+                    },
+                )
+            )
+            for number in range(BATCH)
+        ]
+        for place in rng.sample(range(BATCH), rng.choice((0, 0, 1, 5))):
+            batch[place] = others[place]
+        count["look-alikes"] += BATCH
+    damaged = rng.sample(range(BATCH), rng.choice((0, 0, 3, 15)))
+    for place in damaged:
+        batch[place] = mutate(below, batch[place], rng.choice(others))
+    count["damaged"] += len(damaged)
+    return batch
+
+
+def compare(batch: list[bytes], count: Counter[str]) -> None:
+    """Read a batch in both ways.
+
+    Raises
+    ------
+    AssertionError
+        If they differ.
+    """
+    sound: list[tuple[bytes, Sequence]] = []
+    for message in batch:
+        try:
+            expected = runtime_sequence(message)
+        except RefusedError:
+            expected = None
+        if is_refused(message) == (expected is None):
+            count["refused"] += expected is None
+            if expected is not None:
+                sound.append((message, expected))
+        elif runtimes_differ(message):
+            count["refused by some versions of the runtime"] += 1
+        else:
+            msg = f"the engine and the runtime differ on whether to refuse {message!r}"
+            raise AssertionError(msg)
+    context = sorted({key for _, sequence in sound for key in sequence.context})
+    lists = sorted({key for _, sequence in sound for key in sequence.lists})
+    found = read_sequences([message for message, _ in sound], context, lists)
+    for (message, expected), row in zip(sound, found, strict=True):
+        if row != seen(expected, context, lists):
+            msg = f"{message!r}: the runtime reads {expected}, the engine {row}"
+            raise AssertionError(msg)
+    count["accepted"] += len(sound)
+
+
+def is_refused(message: bytes) -> bool:
+    """Whether the engine refuses a message, asked for all it has."""
+    keys = []
+    for number in (1, 2):
+        try:
+            entries = reference.entries(message, number=number)
+        except RefusedError:
+            entries = []
+        keys.append(sorted({entry.key for entry in entries}))
+    try:
+        read_sequences([message], *keys)
+    except WireError:
+        return True
+    return False
+
+
+def runtimes_differ(message: bytes) -> bool:
+    """Whether versions of the runtime differ on a message, so that the engine may."""
+    outcomes = set()
+    for dialect in (reference.PACKAGE, RUNTIME):
+        try:
+            reference.parse_sequence(message, dialect=dialect)
+        except RefusedError:
+            outcomes.add("refused")
+        else:
+            outcomes.add("accepted")
+    return len(outcomes) > 1
+
+
+def run(n_messages: int, seed: int) -> Counter[str]:
+    """Make and compare so many messages; return how many there were of what kind."""
+    count: Counter[str] = Counter()
+    rng = random.Random(seed)
+    while count["messages"] < n_messages:
+        compare(some_batch(rng, count), count)
+        count["messages"] += BATCH
+    return count
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    start = time.perf_counter()
+    count = run(arguments.messages, arguments.seed)
+    for name, number in count.items():
+        print(f"{number:>10,} {name}")  # noqa: T201
+    print(f"no disagreement, {time.perf_counter() - start:.0f} s")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""Raw bytes to numbers: rules D1 to D6, asked of both."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.parity.asking import ask
+from tests.parity.rules import deviation, rule
+from tfrecord_lite import BytesColumn, InvalidArgumentError, Reason, decode_raw
+
+if TYPE_CHECKING:
+    from tests.parity.tensors import Tensors
+
+FIXED = ["float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16"]
+ALL = [*FIXED, "float16", "bool", "complex64", "complex128"]
+OURS = ["uint32", "uint64"]
+every_dtype = pytest.mark.parametrize("dtype", ALL)
+both_orders = pytest.mark.parametrize("little_endian", [True, False])
+
+
+def some_bytes(n_bytes: int, n: int) -> list[bytes]:
+    source = random.Random(n_bytes * n)
+    return [source.randbytes(n_bytes) for _ in range(n)]
+
+
+@rule("D1")
+@every_dtype
+def test_the_shape_is_that_of_the_strings_and_one_more(tensors: Tensors, dtype: str) -> None:
+    for strings, shape in (
+        (some_bytes(48, 1)[0], ()),
+        (some_bytes(48, 3), (3,)),
+        ([some_bytes(48, 2), some_bytes(48, 2)], (2, 2)),
+        (np.array(some_bytes(48, 6), object).reshape(1, 3, 2), (1, 3, 2)),
+    ):
+        found = tensors.raw(strings, dtype)
+        assert found.shape == (*shape, 48 // found.dtype.itemsize)
+        assert found.flags.writeable
+
+
+@rule("D1")
+@every_dtype
+def test_no_strings_and_empty_strings(tensors: Tensors, dtype: str) -> None:
+    assert tensors.raw(np.empty(0, object), dtype).shape == (0, 0)
+    assert tensors.raw(np.empty((2, 0), object), dtype).shape == (2, 0, 0)
+    assert tensors.raw([b"", b""], dtype).shape == (2, 0)
+    assert tensors.raw(b"", dtype).shape == (0,)
+
+
+@rule("D1")
+def test_text_and_arrays_of_strings(tensors: Tensors) -> None:
+    strings: Any
+    for strings in ("aé", ["ab", b"cd"], np.array(["ab", "cd"]), np.array([b"ab", b"cd"]), [[]]):
+        tensors.raw(strings, "int8")
+
+
+@rule("D2")
+@pytest.mark.parametrize("dtype", ["int8", "int16", "complex128"])
+def test_all_strings_are_of_one_size(tensors: Tensors, dtype: str) -> None:
+    long, short = bytes(32), bytes(16)
+    for strings, index in (([long, short], 1), ([short, short, b"", long], 2)):
+        error = tensors.raw_refused(strings, dtype, Reason.WRONG_COUNT)
+        assert error.index == index
+
+
+@rule("D2")
+@pytest.mark.parametrize(
+    "dtype", [dtype for dtype in ALL if dtype not in {"int8", "uint8", "bool"}]
+)
+def test_the_size_is_a_whole_number_of_values(tensors: Tensors, dtype: str) -> None:
+    for strings in (b"abc", [b"abc", b"abc"], [b"a"]):
+        tensors.raw_refused(strings, dtype, Reason.WRONG_COUNT)
+
+
+@rule("D3")
+@every_dtype
+def test_values_of_every_dtype(tensors: Tensors, dtype: str) -> None:
+    strings = [*some_bytes(64, 5), bytes(64), b"\xff" * 64, bytes(range(64))]
+    found = tensors.raw(strings, dtype)
+    assert found.dtype.name == dtype
+    column = BytesColumn.from_list(strings)
+    assert decode_raw(column, dtype).tobytes() == found.tobytes()
+
+
+@rule("D3")
+def test_a_bool_is_any_byte_but_zero(tensors: Tensors) -> None:
+    assert tensors.raw(b"\0\1\2\xff", "bool").tolist() == [False, True, True, True]
+
+
+@rule("D3")
+@pytest.mark.parametrize("dtype", ["string", "float8_e5m2", "int4", "qint8"])
+def test_other_dtypes_are_refused(tensors: Tensors, dtype: str) -> None:
+    tensors.raw_refused([b"abcd"], dtype, Reason.UNSUPPORTED)
+    tensors.raw_refused([b"abcd"], dtype, Reason.UNSUPPORTED, fixed_length=4)
+
+
+@deviation("D3")
+@pytest.mark.parametrize("dtype", OURS)
+@both_orders
+def test_unsigned_integers_of_32_and_64_bits_are_taken(
+    tensors: Tensors, dtype: str, little_endian: bool
+) -> None:
+    strings = some_bytes(16, 3)
+    signed = dtype.removeprefix("u")
+    for named in ({}, {"fixed_length": 8}):
+        theirs, ours = tensors.ask_raw(strings, dtype, little_endian=little_endian, **named)
+        assert type(theirs.error).__name__ == "InvalidArgumentError"
+        same = tensors.raw(strings, signed, little_endian=little_endian, **named)
+        assert ours.value.dtype == dtype
+        assert ours.value.view(signed).tolist() == same.tolist()
+
+
+@deviation("D3")
+def test_a_dtype_with_a_byte_order_of_its_own_is_refused(tensors: Tensors) -> None:
+    swapped = np.dtype(np.int16).newbyteorder()
+    theirs = ask(tensors.tf.io.decode_raw, b"ab", swapped)
+    ours = ask(decode_raw, b"ab", swapped)
+
+    assert theirs.value.numpy().tolist() == [25185]  # whichever order was asked for
+    assert isinstance(ours.error, InvalidArgumentError)
+    assert ours.error.reason is Reason.BAD_ARGUMENT
+
+
+@rule("D4")
+@every_dtype
+def test_the_other_byte_order(tensors: Tensors, dtype: str) -> None:
+    strings = [*some_bytes(32, 3), bytes(range(32))]
+    swapped = tensors.raw(strings, dtype, little_endian=False)
+    plain = tensors.raw(strings, dtype, little_endian=True)
+    is_one_byte = swapped.dtype.itemsize == 1
+    assert (swapped.tobytes() == plain.tobytes()) == is_one_byte
+
+
+@rule("D5")
+@pytest.mark.parametrize("dtype", FIXED)
+@both_orders
+def test_strings_are_cut_and_padded(tensors: Tensors, dtype: str, little_endian: bool) -> None:
+    ragged = [b"", b"a", b"abc", bytes(range(16)), bytes(range(1, 60))]
+    for strings in (ragged, [ragged[1:3], ragged[3:]], ragged[2], [b"", b""], ragged[4:]):
+        for n_bytes in (16, 48):
+            named: Any = {"fixed_length": n_bytes, "little_endian": little_endian}
+            found = tensors.raw(strings, dtype, **named)
+            if isinstance(strings, list) and isinstance(strings[0], bytes):
+                column = BytesColumn.from_list(strings)
+                assert decode_raw(column, dtype, **named).tobytes() == found.tobytes()
+    assert tensors.raw(np.empty(0, object), dtype, fixed_length=16).shape[0] == 0
+
+
+@rule("D5")
+def test_padding_comes_before_swapping(tensors: Tensors) -> None:
+    found = tensors.raw(b"abc", "int16", fixed_length=4, little_endian=False)
+    assert found.tolist() == [0x6162, 0x6300]
+
+
+@rule("D5")
+def test_a_fixed_length_is_a_positive_multiple(tensors: Tensors) -> None:
+    for n_bytes in (0, -2, 3, 2**31, 2**40):
+        tensors.raw_refused([b"ab"], "int16", Reason.BAD_ARGUMENT, fixed_length=n_bytes)
+        tensors.raw_refused(np.empty(0, object), "int16", Reason.BAD_ARGUMENT, fixed_length=n_bytes)
+    for wrong in ("x", 2.0):
+        theirs, ours = tensors.ask_raw([b"ab"], "int16", fixed_length=wrong)
+        assert isinstance(theirs.error, TypeError)
+        assert isinstance(ours.error, TypeError)
+
+
+@rule("D6")
+@pytest.mark.parametrize("dtype", ["bool", "complex64", "complex128"])
+def test_no_bools_and_complex_numbers_of_fixed_length(tensors: Tensors, dtype: str) -> None:
+    tensors.raw_refused([bytes(16)], dtype, Reason.UNSUPPORTED, fixed_length=16)
+
+
+@deviation("D6")
+@both_orders
+def test_half_floats_of_fixed_length(tensors: Tensors, little_endian: bool) -> None:
+    strings = [bytes(range(6)), b"\x01", b""]
+    named: Any = {"fixed_length": 4, "little_endian": little_endian}
+    theirs, ours = tensors.ask_raw(strings, "float16", **named)
+
+    assert type(theirs.error).__name__ == "NotFoundError"
+    assert ours.value.dtype == np.float16
+    same = tensors.raw(strings, "uint16", **named)
+    assert ours.value.view(np.uint16).tolist() == same.tolist()
+
+
+@deviation("D1")
+@pytest.mark.parametrize("buffer", [bytearray(b"ab"), memoryview(b"ab")])
+def test_other_buffers_are_taken(tensors: Tensors, buffer: Any) -> None:
+    theirs, ours = tensors.ask_raw([buffer], "int8")
+    assert theirs.error is not None
+    assert ours.value.tolist() == [[97, 98]]

@@ -1,0 +1,243 @@
+"""What is encoded here is read by TensorFlow, and is what its own Python API writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tests.encode_strategies import tables
+from tfrecord_lite import (
+    FixedLenFeature,
+    RaggedTensor,
+    SparseFeature,
+    SparseTensor,
+    TFRecordWriter,
+    VarLenFeature,
+    encode_example,
+    encode_examples,
+    encode_sequence_example,
+    parse_example,
+    restore,
+    schema_of,
+)
+from tfrecord_lite.schema import kind_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.encode_strategies import Row
+    from tfrecord_lite import Block, Schema
+
+FEW = settings(max_examples=50)
+
+DTYPES = [
+    "?",
+    "i1",
+    "i2",
+    "i4",
+    "i8",
+    "u1",
+    "u2",
+    "u4",
+    "u8",
+    "f2",
+    "f4",
+    "f8",
+    "c8",
+    "c16",
+    "M8[ns]",
+    "m8[s]",
+    "S3",
+    "U2",
+]
+
+
+def theirs(tf: Any, spec: Any) -> Any:
+    """Return TensorFlow's specification for one of ours."""
+    names = {"string": tf.string, "float32": tf.float32, "int64": tf.int64}
+    dtype = names[kind_of(spec.dtype).label]
+    match spec:
+        case FixedLenFeature():
+            return tf.io.FixedLenFeature(spec.shape, dtype)
+        case VarLenFeature():
+            return tf.io.VarLenFeature(dtype)
+        case SparseFeature():
+            keys, sizes = spec.index_key, spec.size
+            as_list = not isinstance(keys, str)
+            return tf.io.SparseFeature(
+                list(keys) if as_list else keys,
+                spec.value_key,
+                dtype,
+                list(sizes) if as_list else sizes,
+            )
+        case _:
+            partitions = [tf.io.RaggedFeature.RowLengths(p.key) for p in spec.partitions]
+            splits = tf.as_dtype(spec.row_splits_dtype)
+            return tf.io.RaggedFeature(
+                dtype, spec.value_key, partitions, splits, validate=spec.validate
+            )
+
+
+def ours(result: Any) -> Any:
+    """Return a result of TensorFlow's as this package has it."""
+    if hasattr(result, "row_splits"):
+        return RaggedTensor(ours(result.values), result.row_splits.numpy())
+    if hasattr(result, "dense_shape"):
+        return SparseTensor(
+            *(part.numpy() for part in (result.indices, result.values, result.dense_shape))
+        )
+    return result.numpy()
+
+
+def parsed_by_tensorflow(tf: Any, block: Block, schema: Schema) -> dict[str, Any]:
+    features = {name: theirs(tf, spec) for name, spec in schema.items()}
+    found = tf.io.parse_example(block.to_list(), features)
+    return {name: ours(result) for name, result in found.items()}
+
+
+def assert_same(found: Any, wanted: Any) -> None:
+    assert type(found) is type(wanted)
+    assert found.dtype == wanted.dtype
+    if isinstance(wanted, RaggedTensor):
+        assert found.to_list() == wanted.to_list()
+    elif isinstance(wanted, SparseTensor):
+        assert found == wanted
+    elif np.ma.isMA(wanted):
+        assert np.array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted))
+        assert np.array_equal(found.compressed(), wanted.compressed())
+    else:
+        assert found.shape == wanted.shape
+        assert found.tobytes() == wanted.tobytes()
+
+
+def elements(dtype: str) -> Any:
+    texts: dict[str, Any] = {
+        "S": st.binary(max_size=3).map(lambda value: value.rstrip(b"\0")),
+        "U": st.text("abü", max_size=2),
+        # What is compared with == by way of lists.
+        "f": st.floats(width=16, allow_nan=False),
+        "c": st.integers(-9, 9).map(complex),
+        "M": st.integers(0, 10**6).map(lambda n: np.array(n, dtype)[()]),
+        "m": st.integers(0, 10**6).map(lambda n: np.array(n, dtype)[()]),
+    }
+    return texts.get(dtype[0])
+
+
+@FEW
+@given(
+    st.data(),
+    st.sampled_from(DTYPES),
+    st.sampled_from(["dense", "masked", "ragged", "levels", "sparse"]),
+)
+def test_any_column_comes_back_through_tensorflow(
+    tf: Any, data: st.DataObject, dtype: str, form: str
+) -> None:
+    def draw(shape: Any) -> Any:
+        return data.draw(hnp.arrays(dtype, shape, elements=elements(dtype), fill=st.nothing()))
+
+    column: Any
+    if form == "sparse":
+        column = SparseTensor([[0, 5, 1], [2, 0, 0], [2, 3, 0], [2, 4, 1]], draw(4), [4, 7, 2])
+    elif form == "levels":
+        column = RaggedTensor.from_nested_row_splits(draw((5, 2)), [[0, 1, 1, 3], [0, 0, 3, 5]])
+    elif form == "ragged":
+        lengths = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=5))
+        column = RaggedTensor.from_row_lengths(draw((sum(lengths), 2)), np.array(lengths))
+    else:
+        column = draw(data.draw(hnp.array_shapes(max_dims=3, max_side=3)))
+    if form == "masked":
+        mask = np.zeros(column.shape, np.bool_)
+        mask[::2] = True
+        column = np.ma.MaskedArray(column, mask)
+    schema = schema_of({"x": column})
+
+    block = encode_examples({"x": column}, schema)
+
+    assert_same(restore(parsed_by_tensorflow(tf, block, schema), schema)["x"], column)
+    assert_same(restore(parse_example(block, schema), schema)["x"], column)
+
+
+@FEW
+@given(tables())
+def test_tensorflow_has_the_same_messages(tf: Any, table: tuple[Any, list[Row]]) -> None:
+    columns, rows = table
+
+    for record, row in zip(encode_examples(columns), rows, strict=True):
+        feature = {
+            key: tf.train.Feature(**{meant.field: _list(tf, meant)})
+            for key, meant in row.items()
+            if meant is not None
+        }
+        wanted = tf.train.Example(features=tf.train.Features(feature=feature))
+        assert tf.train.Example.FromString(record) == wanted
+        assert len(record) == wanted.ByteSize()
+
+
+def _list(tf: Any, meant: Any) -> Any:
+    cls = {
+        "int64_list": tf.train.Int64List,
+        "float_list": tf.train.FloatList,
+        "bytes_list": tf.train.BytesList,
+    }
+    return cls[meant.field](value=meant.values)
+
+
+def test_tensorflow_reads_a_file_of_rows(tf: Any, tmp_path: Path) -> None:
+    rows = [{"i": i, "x": i / 2, "s": b"%d" % i, "v": [1.0] * (i % 3)} for i in range(3000)]
+    path = tmp_path / "a.tfrecord"
+
+    with TFRecordWriter(path) as writer:
+        for row in rows:
+            writer.write_example(row)
+        writer.write_examples({"i": np.arange(3000)})
+
+    records = [record.numpy() for record in tf.data.TFRecordDataset(str(path))]
+    features = {"i": tf.io.FixedLenFeature([], tf.int64), "v": tf.io.RaggedFeature(tf.float32)}
+    found = tf.io.parse_example(records, features)
+    assert found["i"].numpy().tolist() == [*range(3000), *range(3000)]
+    assert found["v"].to_list() == [row["v"] for row in rows] + [[]] * 3000
+    assert records[:3000] == [encode_example(row) for row in rows]
+
+
+def test_tensorflow_reads_sequences(tf: Any) -> None:
+    lists = {"tokens": [[1, 2, 3], [4, 5, 1], [1, 2]], "labels": [0, 1, 1], "none": []}
+    record = encode_sequence_example({"context": {"length": 3}, "feature_lists": lists})
+
+    context, steps = tf.io.parse_single_sequence_example(
+        record,
+        {"length": tf.io.FixedLenFeature([], tf.int64)},
+        {
+            "tokens": tf.io.RaggedFeature(tf.int64),
+            "labels": tf.io.FixedLenSequenceFeature([], tf.int64),
+        },
+    )
+
+    assert context["length"].numpy() == 3
+    assert steps["tokens"].to_list() == lists["tokens"]
+    assert steps["labels"].numpy().tolist() == lists["labels"]
+
+
+@pytest.mark.parametrize("values", [[], [[]], [[], []]])
+def test_a_list_without_values_is_missing_for_any_dtype(tf: Any, values: Any) -> None:
+    record = encode_example({"x": values})
+
+    for dtype in (tf.int64, tf.float32, tf.string):
+        found = tf.io.parse_single_example(record, {"x": tf.io.VarLenFeature(dtype)})
+        assert found["x"].dense_shape.numpy().tolist() == [0]
+
+
+def test_bfloat16_is_tensorflows(tf: Any) -> None:
+    values = tf.constant([1.5, 3.25], tf.bfloat16).numpy()
+    schema = schema_of({"x": values})
+
+    found = restore(
+        parsed_by_tensorflow(tf, encode_examples({"x": values}, schema), schema), schema
+    )
+
+    assert found["x"].dtype == values.dtype
+    assert found["x"].tolist() == [1.5, 3.25]

@@ -1,0 +1,49 @@
+"""Images as TensorFlow decodes and encodes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tfrecord_lite import decode_image, encode_image
+
+pytest.importorskip("PIL")
+
+
+def noise(*shape: int) -> Any:
+    return np.random.default_rng(shape).integers(0, 256, shape, np.uint8)
+
+
+@pytest.mark.parametrize(("name", "n_channels"), [("png", 1), ("png", 3), ("png", 4), ("bmp", 3)])
+def test_tensorflow_decodes_what_we_encode(tf: Any, name: str, n_channels: int) -> None:
+    image = noise(7, 5, n_channels)
+    data = encode_image(image, name)
+    assert (tf.io.decode_image(data).numpy() == image).all()
+    for channels in (1, 3):
+        if name == "png" and channels >= n_channels:
+            theirs = tf.io.decode_image(data, channels).numpy()
+            assert (theirs == decode_image(data, channels)).all()
+
+
+@pytest.mark.parametrize("n_channels", [1, 2, 3, 4])
+def test_we_decode_what_tensorflow_encodes(tf: Any, n_channels: int) -> None:
+    image = noise(7, 5, n_channels)
+    found = decode_image(tf.io.encode_png(image).numpy())
+    assert found.shape == image.shape
+    assert (found == image).all()
+    wide = noise(7, 5, n_channels).astype(np.uint16) * 257
+    if n_channels == 1:
+        data = tf.io.encode_png(wide).numpy()
+        assert (decode_image(data) == tf.io.decode_image(data).numpy()).all()
+
+
+@pytest.mark.parametrize("n_channels", [1, 3])
+def test_jpeg_comes_out_nearly_alike(tf: Any, n_channels: int) -> None:
+    smooth = np.linspace(0, 255, 40).astype(np.uint8)
+    image = np.repeat(np.add.outer(smooth // 2, smooth // 2)[:, :, None], n_channels, axis=2)
+    for data in (tf.io.encode_jpeg(image).numpy(), encode_image(image, "jpeg")):
+        ours, theirs = decode_image(data), tf.io.decode_image(data).numpy()
+        assert ours.shape == theirs.shape
+        assert np.abs(ours.astype(int) - theirs).max() <= 4

@@ -1,0 +1,114 @@
+"""Generated TensorProtos, sound and damaged: both give the same, or differ by a known rule.
+
+3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number, ``TFRECORD_PARITY_SEED``
+for other ones. The end of the run tells how they came out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from math import prod
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.parity.asking import ask
+from tests.parity.parsing import bits
+from tests.parity.rules import OUTCOMES
+from tests.tensor_messages import NUMBERS, mutate, random_proto
+from tfrecord_lite import InvalidArgumentError, Reason, parse_tensor, parse_tensors
+
+if TYPE_CHECKING:
+    from tests.parity.tensors import Tensors
+
+N_CASES = int(os.environ.get("TFRECORD_PARITY_CASES", "3000"))
+SEED = int(os.environ.get("TFRECORD_PARITY_SEED", "0"))
+N_PARTS = 5
+QUANTIZED_AND_OTHERS = {11, 12, 13, 15, 16, 20, 21}
+MOST_VALUES = 2**20
+MOST_DIMS = 64
+MOST_DIMS_OF_STRINGS = 32
+"""With more, making an array of TensorFlow's strings ends the process."""
+
+
+def case_of(number: int) -> tuple[bytes, int]:
+    """Return a case by its number, the same every time: the bytes, and the dtype meant."""
+    random = Random(f"{SEED}/{number}")
+    data, dtype = random_proto(random)
+    return (mutate(random, data) if random.random() < 0.4 else data), dtype
+
+
+def judge(tensors: Tensors, proto_class: Any, data: bytes, meant: int) -> str:
+    """Ask both, compare the answers, and say how it came out."""
+    message = ask(proto_class.FromString, data).value
+    dtype = meant if message is None else message.dtype
+    shape = [] if message is None else [dim.size for dim in message.tensor_shape.dim]
+    if dtype == 7 and len(shape) > MOST_DIMS_OF_STRINGS:
+        return "not asked: strings of many dimensions"
+    if prod(shape) > MOST_VALUES and not message.tensor_content:
+        error = ask(parse_tensor, data, max_bytes=MOST_VALUES).error
+        assert isinstance(error, InvalidArgumentError)
+        return "not asked: large"
+    name = NUMBERS.get(dtype, ("float32",))[0]
+    theirs, ours = tensors.ask_parse(data, name)
+    if message is None and theirs.error is None:
+        assert isinstance(ours.error, InvalidArgumentError)
+        assert ours.error.reason is Reason.MALFORMED
+        return "refused, as by protobuf in Python: T3"
+    if message is not None and "Could not parse" in str(theirs.error):
+        if isinstance(ours.error, InvalidArgumentError):
+            assert ours.error.reason is not Reason.MALFORMED
+        return "understood, as by protobuf in Python: T3"
+    tensors.agree(theirs, ours)
+    batch = ask(parse_tensors, [data] * 3, name)
+    if isinstance(ours.error, InvalidArgumentError):
+        assert isinstance(batch.error, InvalidArgumentError)
+        assert (batch.error.reason, batch.error.index) == (ours.error.reason, 0)
+        if dtype in QUANTIZED_AND_OTHERS:
+            return "refused: T4"
+        return f"refused by both: {ours.error.reason}"
+    is_vast = prod(size for size in shape if size) > 2**60  # of no elements, then
+    if len(shape) == MOST_DIMS or is_vast:
+        assert isinstance(batch.error, InvalidArgumentError)
+        assert batch.error.reason is Reason.BAD_SHAPE
+        return "equal, but a batch would have no shape"
+    for i in range(3):
+        assert bits(batch.value[i, ...]) == bits(ours.value)
+    return f"equal: {name}"
+
+
+@pytest.mark.timeout(max(600, N_CASES))
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_generated_tensors_come_out_alike(tensors: Tensors, part: int) -> None:
+    from tensorflow.core.framework.tensor_pb2 import TensorProto
+
+    for number in range(part, N_CASES, N_PARTS):
+        data, dtype = case_of(number)
+        try:
+            found = judge(tensors, TensorProto, data, dtype)
+        except Exception as error:
+            error.add_note(f"case {number} of seed {SEED}: {data!r}")
+            raise
+        OUTCOMES["cases"] += 1
+        OUTCOMES[f"tensors, {found}"] += 1
+
+
+def test_generated_cases_are_of_every_sort() -> None:
+    dtypes: Counter[str] = Counter()
+    reasons: Counter[Reason] = Counter()
+    for number in range(2000):
+        data, _ = case_of(number)
+        answer = ask(parse_tensor, data, max_bytes=MOST_VALUES)
+        if answer.error is None:
+            dtypes[answer.value.dtype.name] += 1
+        else:
+            assert isinstance(answer.error, InvalidArgumentError)
+            reasons[answer.error.reason] += 1
+
+    assert len(dtypes) == len(NUMBERS)
+    assert min(dtypes.values()) > 10
+    assert 0.4 < sum(dtypes.values()) / 2000 < 0.8
+    refused = {Reason.MALFORMED, Reason.UNSUPPORTED, Reason.WRONG_COUNT, Reason.BAD_SHAPE}
+    assert {reason for reason, count in reasons.items() if count > 10} >= refused

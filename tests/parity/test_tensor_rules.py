@@ -1,0 +1,426 @@
+"""Serialised tensors: rules T1 to T8, asked of both."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.parity.asking import ask
+from tests.parity.parsing import bits
+from tests.parity.rules import deviation, rule
+from tests.tensor_messages import (
+    NUMBERS,
+    chunk,
+    content,
+    dims,
+    field,
+    proto,
+    typed,
+    varint,
+)
+from tfrecord_lite import (
+    BytesColumn,
+    InvalidArgumentError,
+    RaggedTensor,
+    Reason,
+    SparseTensor,
+    parse_tensor,
+    parse_tensors,
+    serialize_tensor,
+)
+
+if TYPE_CHECKING:
+    from tests.parity.tensors import Tensors
+
+NAMES = {name: number for number, (name, _, _) in NUMBERS.items()}
+WIDTHS = {name: width for name, _, width in NUMBERS.values()}
+# Of these TensorFlow reads tensors, but writes none.
+READ_ONLY = [name for number, (name, _, _) in NUMBERS.items() if number >= 24]
+WRITTEN = [name for name in NAMES if name not in READ_ONLY]
+NUMERIC = [name for name in NAMES if name != "string"]
+SUB_BYTE = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
+SHAPES = [(), (1,), (2, 3), (0,), (2, 0, 3), (1, 1, 1, 1), (200,)]
+
+
+def dtype_of(name: str) -> Any:
+    if hasattr(ml_dtypes, name):
+        return np.dtype(getattr(ml_dtypes, name))
+    return np.dtype(object if name == "string" else name)
+
+
+def random_array(name: str, shape: tuple[int, ...]) -> Any:
+    source, n = random.Random(f"{name}{shape}"), int(np.prod(shape))
+    if name == "string":
+        words = [source.randbytes(source.choice([0, 1, 5, 200])) for _ in range(n)]
+        return np.array([*words, None], object)[:-1].reshape(shape)
+    data = source.randbytes(n * WIDTHS[name])
+    if name == "bool":
+        data = bytes(byte & 1 for byte in data)
+    if name in SUB_BYTE:
+        data = bytes(byte & (1 << SUB_BYTE[name]) - 1 for byte in data)
+    return np.frombuffer(bytearray(data), dtype_of(name)).reshape(shape)
+
+
+@rule("T1")
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_bytes_are_tensorflows(tensors: Tensors, name: str, shape: tuple[int, ...]) -> None:
+    array = random_array(name, shape)
+    data = tensors.serialize(array)
+    assert bits(tensors.parse(data, name)) == bits(array)
+    if array.ndim > 1:
+        tensors.serialize(array.T)
+        tensors.serialize(np.asfortranarray(array)[..., ::-1])
+
+
+@rule("T1")
+def test_the_bytes_one_by_one(tensors: Tensors) -> None:
+    assert tensors.serialize(np.float32(1.5)).hex() == "0801120022040000c03f"
+    assert tensors.serialize(np.array([1.5], ">f8")).endswith(struct.pack("<d", 1.5))
+    assert tensors.serialize(np.empty((2, 0), np.int8)).hex() == "080612061202080212" + "00"
+    tensors.serialize(np.zeros((2**14, 3), np.int8))
+
+
+@deviation("T1")
+@pytest.mark.parametrize("name", READ_ONLY)
+def test_small_numbers_are_written_too(tensors: Tensors, name: str) -> None:
+    for shape in SHAPES:
+        array = random_array(name, shape)
+        theirs = ask(tensors.tf.io.serialize_tensor, array)
+        assert type(theirs.error).__name__ == "NotFoundError"
+        assert bits(tensors.parse(serialize_tensor(array), name)) == bits(array)
+
+
+@rule("T2")
+@pytest.mark.parametrize(
+    "value",
+    [
+        1, -5, 1.5, True, 1j, "aé", b"\xff", [1, 2], [1, 2.5], [1.5, 2], ["a", b"b"], [], [[]],
+        [[], []], [[1, 2], (3, 4)], 2**31 - 1, 2**31, -(2**31) - 1, [1, 2**40], range(3), (1,),
+        [True, False], [1j, 2j], float("nan"), float("inf"), [[b"a"], [b""]], 3.4028234e38,
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_python_values(tensors: Tensors, value: Any) -> None:
+    tensors.serialize(value)
+
+
+@rule("T2")
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float64(1), np.int64(3), np.float16(1), np.bool_(1), np.bytes_(b"q"), np.str_("q"),
+        np.array(["a", "bc"]), np.array([b"a", b"bc"]), np.array([b"a", "b"], object),
+        np.array(b"x", object), np.array([], object), np.array(5), np.array([1], ">i4"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_values_of_numpy(tensors: Tensors, value: Any) -> None:
+    tensors.serialize(value)
+
+
+@rule("T2")
+@pytest.mark.parametrize(
+    "value",
+    [
+        [True, 1], [1, "a"], [1, 1j], [1e300], 2**63, 2**64, [[1], [2, 3]], [1, [2]], "\ud800",
+        np.array([1], np.longdouble), np.array(["2020-01-01"], "M8[D]"), np.zeros(1, [("a", "i4")]),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_values_that_are_no_tensor(tensors: Tensors, value: Any) -> None:
+    theirs, ours = ask(tensors.tf.io.serialize_tensor, value), ask(serialize_tensor, value)
+    assert isinstance(theirs.error, ValueError)
+    assert isinstance(ours.error, ValueError)
+
+
+@rule("T2")
+def test_ragged_and_sparse_tensors_are_refused(tensors: Tensors) -> None:
+    tf = tensors.tf
+    splits, indices = np.array([0, 1]), np.zeros((1, 1), np.int64)
+    values, shape = np.array([1.0]), np.array([1])
+    for theirs, ours in (
+        (tf.ragged.constant([[1.0]]), RaggedTensor(values, splits)),
+        (tf.sparse.SparseTensor(indices, values, shape), SparseTensor(indices, values, shape)),
+    ):
+        assert isinstance(ask(tf.io.serialize_tensor, theirs).error, ValueError)
+        found = ask(serialize_tensor, ours).error
+        assert isinstance(found, InvalidArgumentError)
+        assert found.reason is Reason.UNSUPPORTED
+
+
+@deviation("T2")
+def test_where_dtypes_are_not_guessed(tensors: Tensors) -> None:
+    theirs = tensors.tf.io.serialize_tensor
+    # A bool among numbers counts as one, if it is not the first; here it is refused.
+    assert theirs([1, True]).numpy() == serialize_tensor(np.array([1, 1], np.int32))
+    with pytest.raises(InvalidArgumentError):
+        serialize_tensor([1, True])
+    # NumPy's integers in a list lose their dtype; here they keep it.
+    assert theirs([np.int64(3)]).numpy() == serialize_tensor(np.array([3], np.int32))
+    assert serialize_tensor([np.int64(3)]) == serialize_tensor(np.array([3], np.int64))
+    # A mask is lost; here it is refused.
+    masked = np.ma.array([1, 2], mask=[False, True])
+    assert theirs(masked).numpy() == serialize_tensor(masked.data)
+    with pytest.raises(InvalidArgumentError):
+        serialize_tensor(masked)
+    # Buffers are taken for integers; here they are refused.
+    assert theirs(bytearray(b"a")).numpy() == serialize_tensor([97])
+    with pytest.raises(TypeError):
+        serialize_tensor(bytearray(b"a"))
+
+
+@rule("T3")
+def test_what_is_no_tensor_proto(tensors: Tensors) -> None:
+    good = proto(3, (1,), typed("int_val", [7]))
+    for bad in (
+        b"bogus", good[:-1], good + b"\xa4\x06", good + b"\0\0", good + b"\x72\x02\xff\xff",
+        good + chunk(14, chunk(1, b"\xff")), good + chunk(15, chunk(1, b"\xff")),
+        good + dims((), chunk(2, chunk(2, b"\xff"))), good + b"\x07",
+    ):  # fmt: skip
+        tensors.refused(bad, "int32", Reason.MALFORMED)
+
+
+@rule("T3")
+def test_unknown_fields_are_skipped_and_messages_merged(tensors: Tensors) -> None:
+    good = proto(3, (2,), typed("int_val", [7, 8]))
+    for more in (chunk(99, b"x"), b"\xa3\x06\x08\x01\xa4\x06", field(3, 0, b"\x07")):
+        assert tensors.parse(more + good + more, "int32").tolist() == [7, 8]
+    merged = tensors.parse(good + proto(3, (2,), typed("int_val", [9], 0)), "int32")
+    assert merged.tolist() == [[7, 8], [9, 9]]
+    assert tensors.parse(proto(1, None) + good, "int32").tolist() == [7, 8]
+    assert tensors.parse(good + proto(2**32 + 3), "int32").tolist() == [7, 8]
+    twice = proto(1, (1,), content(b"\0\0\x80?"), content(b"\0\0\0@"))
+    assert tensors.parse(twice, "float32").tolist() == [2.0]
+
+
+@rule("T3")
+@pytest.mark.parametrize("number", [0, 34, 99, 101, 107, 133, 200, -1, 2**31 - 1, -(2**31)])
+def test_dtypes_that_are_none(tensors: Tensors, number: int) -> None:
+    for data in (proto(number, (1,), content(bytes(4))), proto(number, (0,)), proto(number)):
+        tensors.refused(data, "float32", Reason.UNSUPPORTED)
+    tensors.refused(b"", "float32", Reason.UNSUPPORTED)
+
+
+@rule("T3")
+def test_shapes_that_no_tensor_has(tensors: Tensors) -> None:
+    for shape in ((-1,), (2, -3), (2**62, 2**62), (2**62, 2**62, 0), (0, 2**62, 2**62), (1,) * 65):
+        for part in (content(bytes(4)), typed("float_val", [0]), b""):
+            tensors.refused(proto(1, shape, part), "float32", Reason.BAD_SHAPE)
+    largest = tensors.parse(proto(1, (1,) * 63, typed("float_val", [0])), "float32")
+    assert largest.ndim == 63
+
+
+@rule("T3")
+def test_another_dtype_than_asked_for(tensors: Tensors) -> None:
+    for number, (name, _, _) in NUMBERS.items():
+        other = "uint8" if name != "uint8" else "int8"
+        tensors.refused(proto(number, (0,)), other, Reason.WRONG_DTYPE)
+
+
+@rule("T3")
+def test_one_serialised_tensor_is_a_scalar(tensors: Tensors) -> None:
+    data = serialize_tensor([1.5])
+    given: Any
+    for given in ([data], np.array([data], object), [[]], []):
+        theirs, ours = tensors.ask_parse(given, "float32")
+        assert type(theirs.error).__name__ == "InvalidArgumentError"
+        assert isinstance(ours.error, InvalidArgumentError)
+        assert ours.error.reason is Reason.BAD_SHAPE
+    text = serialize_tensor(np.int8(5)).decode()
+    for given in (text, np.array(data, object), np.bytes_(data)):
+        tensors.agree(*tensors.ask_parse(given, "int8" if given is text else "float32"))
+    for given in (5, 3.5):
+        theirs, ours = tensors.ask_parse(given, "float32")
+        assert isinstance(theirs.error, TypeError)
+        assert isinstance(ours.error, TypeError)
+
+
+@rule("T3")
+@pytest.mark.parametrize(
+    "dtype", [np.float32, "float32", float, np.dtype(">f4"), 1, "half", "junk"]
+)
+def test_ways_to_say_a_dtype(tensors: Tensors, dtype: Any) -> None:
+    data = serialize_tensor(np.float32(1.5))
+    theirs = ask(tensors.tf.io.parse_tensor, data, dtype)
+    tensors.agree(theirs, ask(parse_tensor, data, dtype))
+
+
+@deviation("T3")
+def test_more_that_may_be_given(tensors: Tensors) -> None:
+    data = serialize_tensor(np.float32(1.5))
+    for given in (bytearray(data), memoryview(data)):
+        theirs, ours = tensors.ask_parse(given, "float32")
+        assert isinstance(theirs.error, TypeError)
+        assert ours.value == 1.5
+    assert isinstance(ask(tensors.tf.io.parse_tensor, data, None).error, TypeError)
+    assert parse_tensor(data).dtype == np.float32
+
+
+@deviation("T3")
+def test_odd_tags_are_as_to_protobuf_in_python(tensors: Tensors) -> None:
+    from tensorflow.core.framework.tensor_pb2 import TensorProto
+
+    good = proto(3, (1,), typed("int_val", [7]))
+    beyond_32_bits = good + b"\x82\x84\xe6\x93\x4f\x01\x03"
+    theirs, ours = tensors.ask_parse(beyond_32_bits, "int32")
+    assert theirs.error is None
+    assert type(ask(TensorProto.FromString, beyond_32_bits).error).__name__ == "DecodeError"
+    assert isinstance(ours.error, InvalidArgumentError)
+    assert ours.error.reason is Reason.MALFORMED
+
+    zero_in_a_group = good + b"\xa3\x06\x00\x01\xa4\x06"
+    theirs, ours = tensors.ask_parse(zero_in_a_group, "int32")
+    assert type(theirs.error).__name__ == "InvalidArgumentError"
+    assert TensorProto.FromString(zero_in_a_group).int_val == [7]
+    assert ours.value.tolist() == [7]
+
+
+@rule("T4")
+@pytest.mark.parametrize("name", NUMERIC)
+def test_the_content_decides(tensors: Tensors, name: str) -> None:
+    number, (_, listed, width) = NAMES[name], NUMBERS[NAMES[name]]
+    data = bytes(index & 1 for index in range(3 * width))
+    values = b"\1\1\1" if listed == "float8_val" else [1, 1, 1]
+    found = tensors.parse(proto(number, (3,), content(data), typed(listed, values)), name)
+    assert found.tobytes() == data
+    for wrong in (data[:-1], data + b"\0", b"\0"):
+        tensors.refused(proto(number, (3,), content(wrong)), name, Reason.WRONG_COUNT)
+    empty = tensors.parse(proto(number, (3,), content(b""), typed(listed, values)), name)
+    assert bits(empty) == bits(tensors.parse(proto(number, (3,), typed(listed, values)), name))
+    tensors.parse(proto(number, (0,), content(b"\0")), name)
+
+
+@rule("T4")
+def test_bools_are_0_or_1(tensors: Tensors) -> None:
+    for data in (b"\0\2", b"\xff\1"):
+        tensors.refused(proto(10, (2,), content(data)), "bool", Reason.MALFORMED)
+    good, bad = (proto(10, (2,), content(data)) for data in (b"\0\1", b"\0\2"))
+    for batch in ([good, good, bad, bad], BytesColumn.from_list([good, good, bad])):
+        error = ask(parse_tensors, batch).error
+        assert isinstance(error, InvalidArgumentError)
+        assert (error.reason, error.index) == (Reason.MALFORMED, 2)
+
+
+@rule("T4")
+def test_strings_in_the_content(tensors: Tensors) -> None:
+    for data in (b"\1\1ab", b"\1\2abc", b"\0\0", b"\x81\0\1ab", b"\x81\x80\x80\x80\x10\1ab"):
+        tensors.parse(proto(7, (2,), content(data)), "string")
+    for data, reason in (
+        (b"\1\2ab", Reason.WRONG_COUNT), (b"\1\2abcd", Reason.WRONG_COUNT),
+        (b"\1", Reason.MALFORMED), (b"\x80\1", Reason.MALFORMED),
+        (b"\x81\x80\x80\x80\x80\0\1ab", Reason.MALFORMED),
+    ):  # fmt: skip
+        tensors.refused(proto(7, (2,), content(data)), "string", reason)
+    assert tensors.parse(proto(7, (0,), content(b"abc")), "string").shape == (0,)
+
+
+@deviation("T4")
+@pytest.mark.parametrize("number", [11, 12, 13, 15, 16, 20, 21])
+def test_quantized_dtypes_and_what_lives_in_a_process(tensors: Tensors, number: int) -> None:
+    n_bytes = {13: 4, 15: 2, 16: 2}.get(number, 1)
+    data = proto(number, (1,), b"" if number >= 20 else content(bytes(n_bytes)))
+    theirs = ask(tensors.tf.io.parse_tensor, data, number)
+    assert theirs.error is None
+    for ours in (ask(parse_tensor, data), ask(parse_tensor, data, number)):
+        assert isinstance(ours.error, InvalidArgumentError)
+        assert ours.error.reason is Reason.UNSUPPORTED
+
+
+@rule("T5")
+@pytest.mark.parametrize("name", list(NAMES))
+def test_fewer_values_and_more(tensors: Tensors, name: str) -> None:
+    number, (_, listed, _) = NAMES[name], NUMBERS[NAMES[name]]
+    parts = 2 if name.startswith("complex") else 1
+    sources: Any = {"float8_val": b"\1\2\3\4\5", "string_val": [b"a", b"", b"b", b"c", b"d"]}
+    values = sources.get(listed, [1, 0, 1, 5, 0] * parts)
+    for count in range(6):
+        for split in (None, 0, 1):
+            data = typed(listed, values[: count * parts], split)
+            for shape in ((), (1,), (4,), (2, 2), (0,)):
+                tensors.parse(proto(number, shape, data), name)
+
+
+@rule("T5")
+def test_an_odd_half_of_a_complex_number_is_dropped(tensors: Tensors) -> None:
+    one, two = 0x3F800000, 0x40000000
+    for n, values in ((2, [one]), (2, [one, two, one]), (3, [one, two, two, one, one]), (1, [one])):
+        tensors.parse(proto(8, (n,), typed("scomplex_val", values)), "complex64")
+        wide = [value << 32 for value in values]
+        tensors.parse(proto(18, (n,), typed("dcomplex_val", wide)), "complex128")
+
+
+@deviation("T5")
+def test_repetition_has_a_limit(tensors: Tensors) -> None:
+    data = proto(9, (1000,), typed("int64_val", [7]))
+    assert parse_tensor(data, max_bytes=8000).tolist() == [7] * 1000
+    assert tensors.parse(data, "int64").size == 1000
+    for ours in (
+        ask(parse_tensor, data, max_bytes=7999),
+        ask(parse_tensors, [data, data], max_bytes=8000),
+        ask(parse_tensor, proto(9, (2**40,), typed("int64_val", [7]))),
+        ask(parse_tensor, proto(7, (2**40,))),
+    ):
+        assert isinstance(ours.error, InvalidArgumentError)
+        assert ours.error.reason is Reason.TENSOR_TOO_LARGE
+    stored = proto(9, (1000,), typed("int64_val", [7] * 1000))
+    assert parse_tensor(stored, max_bytes=0).size == 1000
+
+
+@rule("T6")
+def test_narrow_numbers_wrap_around(tensors: Tensors) -> None:
+    values = [300, -56, 200, 70000, -(2**31), 2**31 - 1, 2**32 + 5]
+    for name in ("uint8", "int8", "uint16", "int16", "int32", "int4", "uint4", "int2", "uint2"):
+        tensors.parse(proto(NAMES[name], (7,), typed("int_val", values)), name)
+    assert tensors.parse(proto(4, (2,), typed("int_val", values)), "uint8").tolist() == [44, 200]
+    for name in ("float16", "bfloat16"):
+        halves = typed("half_val", [0x3C00, 0x13C01, -1])
+        tensors.parse(proto(NAMES[name], (3,), halves), name)
+    assert tensors.parse(proto(10, (3,), typed("bool_val", [2, 256, 0])), "bool").sum() == 2
+
+
+@rule("T6")
+@pytest.mark.parametrize("name", list(NAMES))
+def test_fields_of_other_dtypes_are_not_read(tensors: Tensors, name: str) -> None:
+    number, (_, listed, _) = NAMES[name], NUMBERS[NAMES[name]]
+    for other in {entry[1] for entry in NUMBERS.values()} - {listed}:
+        values: Any = {"float8_val": b"\1", "string_val": [b"a"]}.get(other, [1, 1])
+        found = tensors.parse(proto(number, (2,), typed(other, values)), name)
+        assert not any(found.tolist())
+
+
+@rule("T7")
+def test_no_shape_is_a_scalar(tensors: Tensors) -> None:
+    for number, listed in ((1, typed("float_val", [0x3F800000])), (1, content(b"\0\0\x80?"))):
+        assert tensors.parse(proto(number, None, listed), "float32").shape == ()
+        assert (
+            tensors.parse(proto(number, None, chunk(2, b"\x18\1"), listed), "float32").shape == ()
+        )
+    # Unknown or not, sizes that are there count.
+    three = typed("float_val", [0x3F800000] * 3)
+    found = tensors.parse(proto(1, None, dims((3, 1), b"\x18\1"), three), "float32")
+    assert found.shape == (3, 1)
+    named = chunk(2, chunk(2, field(1, 0, varint(3)) + chunk(2, b"rows")))
+    assert tensors.parse(proto(1, None, named, three), "float32").shape == (3,)
+
+
+@rule("T8")
+@pytest.mark.parametrize("name", ["float32", "float64", "float16", "bfloat16", "complex64"])
+def test_every_nan_survives(tensors: Tensors, name: str) -> None:
+    number, (_, listed, width) = NAMES[name], NUMBERS[NAMES[name]]
+    patterns = {
+        4: [0x7F800001, 0xFFC00001, 0x7FA00000, 0xFFFFFFFF],
+        8: [0x7FF0000000000001, 0xFFF8000000000001, 2**64 - 1, 0x7FF4 << 48],
+        2: [0x7C01, 0xFE01, 0xFFFF, 0x7F81],
+    }[4 if name == "complex64" else width]
+    part = {2: "<H", 4: "<I", 8: "<Q"}[4 if name == "complex64" else width]
+    data = b"".join(struct.pack(part, pattern) for pattern in patterns)
+    n = len(data) // width
+    array = np.frombuffer(data, dtype_of(name))
+    assert tensors.parse(tensors.serialize(array), name).tobytes() == data
+    assert tensors.parse(proto(number, (n,), typed(listed, patterns)), name).tobytes() == data

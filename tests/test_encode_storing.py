@@ -1,0 +1,381 @@
+"""Columns of any dtype and shape, stored with their schema, come back as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tfrecord_lite import (
+    BytesColumn,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    Schema,
+    SparseTensor,
+    VarLenFeature,
+    encode_examples,
+    parse_example,
+    restore,
+    schema_of,
+)
+from tfrecord_lite.schema import Original
+
+
+def parsed_with(block: Any, features: Any) -> dict[str, Any]:
+    return dict(parse_example(block, features))
+
+
+DTYPES = [
+    "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
+    "M8[ns]", "M8[D]", "m8[25s]", "S3", "U2",
+]  # fmt: skip
+
+
+def back(columns: dict[str, Any], schema: Schema | None = None) -> dict[str, Any]:
+    """Store columns and bring them back; the schema goes through JSON meanwhile."""
+    schema = schema_of(columns) if schema is None else schema
+    again = Schema.from_json(schema.to_json())
+    return restore(parsed_with(encode_examples(columns, schema), again), again)
+
+
+def assert_same(found: Any, wanted: Any) -> None:
+    """Compare class, dtype, shape and values, of floats the bits."""
+    assert type(found) is type(wanted)
+    if isinstance(wanted, RaggedTensor):
+        assert len(found.nested_row_splits) == len(wanted.nested_row_splits)
+        for one, other in zip(found.nested_row_splits, wanted.nested_row_splits, strict=True):
+            assert one.tolist() == other.tolist()
+        assert_same(found.flat_values, wanted.flat_values)
+    elif isinstance(wanted, SparseTensor):
+        assert found.shape == wanted.shape
+        assert found.indices.tolist() == wanted.indices.tolist()
+        assert_same(found.values, wanted.values)
+    elif np.ma.isMA(wanted):
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        assert np.array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted))
+        assert_same(found.compressed(), wanted.compressed())
+    else:
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        is_bits = wanted.dtype.kind not in "OT"
+        assert found.tobytes() == wanted.tobytes() if is_bits else np.array_equal(found, wanted)
+
+
+def arrays(dtype: str, shape: Any) -> st.SearchStrategy[np.ndarray[Any, Any]]:
+    texts: dict[str, Any] = {
+        # NumPy itself drops zeros at the end.
+        "S": st.binary(max_size=3).map(lambda value: value.rstrip(b"\0")),
+        "U": st.text(st.characters(exclude_categories=["Cs"]), max_size=2).map(
+            lambda value: value.rstrip("\0")
+        ),
+    }
+    return hnp.arrays(dtype, shape, elements=texts.get(dtype[0]), fill=st.nothing())
+
+
+shapes = hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4)
+
+
+@given(st.data(), st.sampled_from(DTYPES), shapes)
+def test_an_array_comes_back(data: st.DataObject, dtype: str, shape: tuple[int, ...]) -> None:
+    array = data.draw(arrays(dtype, shape))
+
+    assert_same(back({"x": array})["x"], array)
+
+
+@given(st.data(), st.sampled_from(DTYPES), shapes)
+def test_a_masked_array_comes_back(data: st.DataObject, dtype: str, shape: tuple[int, ...]) -> None:
+    array = data.draw(arrays(dtype, shape))
+    missing = data.draw(hnp.arrays(np.bool_, shape[0]))
+    mask = np.broadcast_to(missing.reshape(-1, *[1] * (len(shape) - 1)), shape)
+    column = np.ma.MaskedArray(array, mask.copy())
+
+    assert_same(back({"x": column})["x"], column)
+
+
+@given(st.data(), st.sampled_from(DTYPES), st.integers(1, 3), st.sampled_from([(), (2,), (1, 3)]))
+def test_rows_of_any_length_come_back(
+    data: st.DataObject, dtype: str, rank: int, inner: tuple[int, ...]
+) -> None:
+    lengths = [data.draw(st.lists(st.integers(0, 3), max_size=4))]
+    for _ in range(rank - 1):
+        n = sum(lengths[-1])
+        lengths.append(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
+    column: Any = data.draw(arrays(dtype, (sum(lengths[-1]), *inner)))
+    for some in reversed(lengths):
+        column = RaggedTensor.from_row_lengths(column, np.array(some, np.int64))
+
+    assert_same(back({"x": column})["x"], column)
+
+
+@given(st.data(), st.sampled_from(DTYPES), st.sampled_from([(7,), (2, 3)]))
+def test_a_sparse_tensor_comes_back(
+    data: st.DataObject, dtype: str, sizes: tuple[int, ...]
+) -> None:
+    dense = data.draw(hnp.arrays(np.bool_, (4, *sizes)))
+    indices = np.argwhere(dense)
+    values = data.draw(arrays(dtype, len(indices)))
+    column = SparseTensor(indices, values, dense.shape)
+
+    assert_same(back({"x": column})["x"], column)
+
+
+@given(
+    st.lists(st.binary(max_size=5), max_size=5),
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=3), max_size=5),
+)
+def test_strings_come_back_as_the_strings_they_were(raw: list[bytes], texts: list[str]) -> None:
+    objects = np.array([*raw, None], object)[:-1]
+    words = np.array([*texts, None], object)[:-1]
+
+    assert_same(back({"x": objects})["x"], objects)
+    assert_same(back({"x": BytesColumn.from_list(raw)})["x"], objects)
+    found = back({"x": words})["x"]
+    assert found.tolist() == texts
+    variable = np.array(texts, np.dtypes.StringDType())
+    assert_same(back({"x": variable})["x"], variable)
+
+
+def test_the_dtype_alone_decides_how_a_column_is_stored() -> None:
+    first, second = {"x": np.array([1.0, 2.0])}, {"x": np.array([0.1])}
+
+    assert schema_of(first) == schema_of(second)
+    assert back(second, schema_of(first))["x"].tolist() == [0.1]
+
+
+def test_nothing_is_lost_by_default_and_rounding_is_asked_for() -> None:
+    columns = {"x": np.array([[0.1, 1e300]]), "z": np.array([1j])}
+
+    exact, rounded = schema_of(columns), schema_of(columns, lossless=False)
+
+    assert exact["x"] == FixedLenFeature([], bytes)
+    assert rounded["x"] == FixedLenFeature([2], "float32")
+    assert rounded["z"] == FixedLenFeature([], bytes)
+    found = back(columns, rounded)
+    assert found["x"].dtype == np.float64
+    assert found["x"].tolist() == [[float(np.float32(0.1)), np.inf]]
+    assert found["z"].tolist() == [1j]
+
+
+def test_raw_bytes_are_little_endian() -> None:
+    schema = schema_of({"x": np.zeros((1, 2))})
+
+    block = encode_examples({"x": np.array([[1.0, 2.0]], ">f8")}, schema)
+
+    found = parsed_with(block, {"x": FixedLenFeature([], bytes)})["x"]
+    assert found.tolist() == [np.array([1.0, 2.0], "<f8").tobytes()]
+
+
+def test_large_unsigned_numbers_are_stored_in_twos_complement() -> None:
+    column = np.array([2**64 - 1, 2**63, 5], np.uint64)
+    schema = schema_of({"x": column})
+
+    found = parsed_with(encode_examples({"x": column}, schema), schema)
+
+    assert found["x"].tolist() == [-1, -(2**63), 5]
+    assert restore(found, schema)["x"].tolist() == column.tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        ([1, 2], np.array([1, 2])),
+        ([0.1, 2], np.array([0.1, 2])),
+        ([2**64 - 1, 1], np.array([2**64 - 1, 1], np.uint64)),
+        ([1j], np.array([1j])),
+        ([True, False], np.array([True, False])),
+        (["a", None], np.ma.MaskedArray(np.array(["a", ""], object), [False, True])),
+        ([None, 1.5], np.ma.MaskedArray([0, 1.5], [True, False])),
+        ([[1], [2, 3], []], RaggedTensor(np.array([1, 2, 3]), [0, 1, 3, 3])),
+        ([[[1], []], []], RaggedTensor(RaggedTensor(np.array([1]), [0, 1, 1]), [0, 2, 2])),
+        ([np.array([1, 2]), np.array([3, 4])], np.array([[1, 2], [3, 4]])),
+        ([np.array([1.0]), np.array([1.0, 2])], RaggedTensor(np.array([1.0, 1, 2]), [0, 1, 3])),
+        (
+            [np.array([1, 2]), None],
+            np.ma.MaskedArray([[1, 2], [0, 0]], [[False, False], [True, True]]),
+        ),
+    ],
+    ids=str,
+)
+def test_lists_come_back_as_arrays(column: Any, wanted: Any) -> None:
+    found = back({"x": column})["x"]
+
+    if np.ma.isMA(wanted) and wanted.dtype == object:
+        assert found.tolist() == wanted.tolist()
+    else:
+        assert_same(found, wanted)
+
+
+def test_features_without_an_original_stay_as_they_are() -> None:
+    schema = Schema({"x": FixedLenFeature([], "int64"), "y": VarLenFeature("int64")})
+    parsed = parsed_with(encode_examples({"x": [1], "y": [[1, 2]]}, schema), schema)
+
+    assert restore(parsed, schema) == parsed
+    assert list(restore({"y": parsed["y"]}, schema)) == ["y"]
+
+
+def test_inner_rows_can_be_read_by_anyone() -> None:
+    column = RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 2, 3], [0, 2, 2, 3]])
+    schema = schema_of({"x": column})
+
+    block = encode_examples({"x": column}, schema)
+
+    features = {"x": RaggedFeature("int64"), "x/row_lengths_1": RaggedFeature("int64")}
+    plain = parsed_with(block, features)
+    assert plain["x"].to_list() == [[1, 2], [3]]
+    assert plain["x/row_lengths_1"].to_list() == [[2, 0], [1]]
+
+
+PARTITIONS = [
+    RaggedFeature.RowLengths("n"),
+    RaggedFeature.RowSplits("n"),
+    RaggedFeature.RowStarts("n"),
+    RaggedFeature.RowLimits("n"),
+    RaggedFeature.ValueRowIds("n"),
+]
+
+
+@pytest.mark.parametrize("partition", PARTITIONS, ids=lambda p: type(p).__name__)
+def test_every_partition_is_written_as_it_is_read(partition: Any) -> None:
+    # Value row ids cannot say that there is an empty row at the end.
+    column = RaggedTensor.from_nested_row_splits([1, 2, 3, 4], [[0, 3, 3, 4], [0, 1, 1, 3, 4]])
+    features = {"x": RaggedFeature("int64", "v", [partition], validate=True)}
+
+    block = encode_examples({"x": column}, features)
+
+    assert parsed_with(block, features)["x"].to_list() == column.to_list()
+
+
+def test_uniform_rows_need_no_key_and_are_checked() -> None:
+    features = {"x": RaggedFeature("int64", None, [RaggedFeature.UniformRowLength(2)])}
+    even = RaggedTensor.from_nested_row_splits([1, 2, 3, 4], [[0, 1, 2], [0, 2, 4]])
+    odd = RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 1, 2], [0, 2, 3]])
+
+    assert parsed_with(encode_examples({"x": even}, features), features)["x"].to_list() == [
+        [[1, 2]],
+        [[3, 4]],
+    ]
+    with pytest.raises(InvalidArgumentError) as caught:
+        encode_examples({"x": odd}, features)
+    assert (caught.value.reason, caught.value.key, caught.value.index) == (
+        Reason.WRONG_COUNT,
+        "x",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("original", "record", "reason"),
+    [
+        (Original("float64", [2]), bytes(9), Reason.WRONG_COUNT),
+        (Original("float64", [2]), bytes(8), Reason.WRONG_COUNT),
+        (Original("float64", [None, 2]), bytes(8), Reason.WRONG_COUNT),
+        (Original("string", [], "str"), b"\xff", Reason.BAD_ARGUMENT),
+    ],
+)
+def test_what_does_not_make_up_the_original_is_refused(
+    original: Original, record: bytes, reason: Reason
+) -> None:
+    features = {"x": FixedLenFeature([], bytes)}
+    parsed = parsed_with(encode_examples({"x": [bytes(16), record]}), features)
+    sound = {"x": parsed["x"][:1]}
+    schema = Schema(features, {"x": original})
+
+    assert restore(sound, schema)["x"].shape[0] == 1
+    with pytest.raises(InvalidArgumentError) as caught:
+        restore(parsed, schema)
+    assert caught.value.reason == reason
+
+
+def test_bfloat16_comes_back() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
+
+    assert_same(back({"x": array})["x"], array)
+    assert schema_of({"x": array})["x"] == FixedLenFeature([3], "float32")
+
+
+MISFITS: list[tuple[str, list[Any], list[Any]]] = [
+    ("u1", [300, -1], [255, 0]),
+    ("u1", [0, -1], [255, 0]),
+    ("i1", [127, 128], [127, -128]),
+    ("u4", [1, -1], [2**32 - 1, 0]),
+    ("i4", [0, 2**31], [2**31 - 1, -(2**31)]),
+    ("?", [1, 7], [1, 0]),
+    ("f2", [1.0, 65520.0], [float("inf"), float("nan")]),
+    ("U1", ["a", "äb"], ["a", "ä"]),
+    ("S1", [b"a", b"ab"], [b"a", b""]),
+]
+
+
+def stored(dtype: str, values: list[Any]) -> np.ndarray[Any, Any]:
+    """Return values as the array that a parser makes of them."""
+    if dtype[0] in "US":
+        array = np.empty(len(values), object)
+        array[:] = [v.encode() if isinstance(v, str) else v for v in values]
+        return array
+    return np.array(values, np.float32 if dtype == "f2" else np.int64)
+
+
+@pytest.mark.parametrize(("dtype", "bad", "good"), MISFITS, ids=repr)
+def test_what_the_original_dtype_does_not_have_is_refused_both_ways(
+    dtype: str, bad: list[Any], good: list[Any]
+) -> None:
+    wrong = next(i for i, v in enumerate(bad) if v not in (0, 1, 1.0, 127, "a", b"a"))
+    schema = schema_of({"x": np.zeros(1, dtype)})
+    missing = schema_of({"x": np.ma.MaskedArray(np.zeros(1, dtype), [True])})
+    rows = schema_of({"x": RaggedTensor(np.zeros(1, dtype), [0, 1])})
+    levels = schema_of({"x": RaggedTensor(RaggedTensor(np.zeros(1, dtype), [0, 1]), [0, 1])})
+    sparse = schema_of({"x": SparseTensor([[0, 0]], np.zeros(1, dtype), [1, 1])})
+
+    def forms(values: Any) -> list[tuple[Schema, Any]]:
+        return [
+            (schema, values),
+            (missing, RaggedTensor(values, [0, 1, 2])),
+            (rows, RaggedTensor(values, [0, 1, 2])),
+            (levels, RaggedTensor(RaggedTensor(values, [0, 1, 2]), [0, 1, 2])),
+            (sparse, SparseTensor([[0, 0], [1, 0]], values, [2, 1])),
+        ]
+
+    for made, column in forms(stored(dtype, bad)):
+        if made.originals["x"].text is None and dtype[0] in "US":
+            continue  # strings of rows are bytes of any length
+        with pytest.raises(InvalidArgumentError) as caught:
+            restore({"x": column}, made)
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", wrong)
+    for made, column in forms(stored(dtype, good)):
+        restore({"x": column}, made)
+    columns = [bad, stored(dtype, bad)]
+    columns += [np.array(bad)] if dtype[0] in "US" else []
+    for column in columns:
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples({"x": column}, schema)
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", wrong)
+    hidden = np.ma.MaskedArray(stored(dtype, bad), True)  # looked at no more
+    assert len(encode_examples({"x": hidden}, missing)) == 2
+    array = np.array(good, dtype)
+    assert_same(back({"x": array}, schema)["x"], array)
+
+
+def test_negative_numbers_are_no_uint64() -> None:
+    schema = schema_of({"x": np.zeros(1, np.uint64)})
+    for column in ([1, -1], np.array([1, -1]), np.array([1, -1], np.int8)):
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples({"x": column}, schema)
+        assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
+    assert back({"x": [1, 5]}, schema)["x"].tolist() == [1, 5]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0,), (0, 0), (3, 0, 2), (3, 2, 0)])
+def test_masked_arrays_without_values_come_back(dtype: str, shape: tuple[int, ...]) -> None:
+    column: Any = np.ma.MaskedArray(np.zeros(shape, dtype), np.ones(shape, np.bool_))
+
+    assert_same(back({"x": column})["x"], column)

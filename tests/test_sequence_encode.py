@@ -1,0 +1,246 @@
+"""Columns to SequenceExamples: the bytes are the protobuf runtime's, the values come back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import (
+    Block,
+    BytesColumn,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    SequenceExample,
+    SequenceExampleParser,
+    SparseTensor,
+    TFRecordReader,
+    TFRecordWriter,
+    decode_sequence_examples,
+    encode_sequence_example,
+    encode_sequence_examples,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DTYPES: dict[str, Any] = {"int": np.int64, "float": np.float32, "bytes": object}
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "int": st.one_of(st.integers(0, 300), st.integers(-(2**63), 2**63 - 1)),
+    "float": st.floats(width=32, allow_nan=False),
+    "bytes": st.one_of(st.binary(max_size=5), st.binary(min_size=60, max_size=140)),
+}
+kinds = st.sampled_from(sorted(VALUES))
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> tuple[str, list[list[list[Any]]]]:
+    """Return a kind, and the values of each step of some records."""
+    kind = draw(kinds)
+    n_records = draw(st.integers(1, 6))
+    shape = draw(st.sampled_from([None, 0, 1, 1, 2, 40]))
+    n_steps = st.integers(0, 4)
+    step = st.lists(VALUES[kind], max_size=4)
+    if shape is not None:
+        step = st.lists(VALUES[kind], min_size=shape, max_size=shape)
+    return kind, [[draw(step) for _ in range(draw(n_steps))] for _ in range(n_records)]
+
+
+def ragged(kind: str, records: list[list[list[Any]]]) -> RaggedTensor:
+    """Return the column as a RaggedTensor of two levels."""
+    steps = [step for record in records for step in record]
+    flat = np.empty(sum(map(len, steps)), DTYPES[kind])
+    flat[:] = [value for step in steps for value in step]
+    inner = RaggedTensor.from_row_lengths(flat, np.array([len(step) for step in steps], np.int64))
+    return RaggedTensor.from_row_lengths(inner, np.array([len(r) for r in records], np.int64))
+
+
+def assert_records_are(block: Block, name: str, records: list[list[list[Any]]]) -> None:
+    """Check the bytes against the runtime's, and the values."""
+    assert len(block) == len(records)
+    for data, expected in zip(block, records, strict=True):
+        message = SequenceExample.FromString(data)
+        assert message.SerializeToString(deterministic=True) == data
+        found = [
+            list(getattr(step, kind).value) if (kind := step.WhichOneof("kind")) else []
+            for step in message.feature_lists.feature_list[name].feature
+        ]
+        assert found == expected
+
+
+@given(columns())
+def test_every_form_of_a_column_is_written_as_the_runtime_would(
+    column: tuple[str, list[list[list[Any]]]],
+) -> None:
+    kind, records = column
+    assert_records_are(encode_sequence_examples(None, {"a": ragged(kind, records)}), "a", records)
+    assert_records_are(encode_sequence_examples(None, {"a": records}), "a", records)
+    as_arrays = [[np.array(step, DTYPES[kind]) for step in record] for record in records]
+    assert_records_are(encode_sequence_examples(None, {"a": as_arrays}), "a", records)
+    sizes = {len(step) for record in records for step in record}
+    if len(sizes) != 1:
+        return
+    (size,) = sizes
+    lengths = np.array([len(record) for record in records])
+    padded = np.full(
+        (len(records), int(lengths.max()), size), b"" if kind == "bytes" else 0, DTYPES[kind]
+    )
+    for i, record in enumerate(records):
+        for k, step in enumerate(record):
+            padded[i, k] = step
+    assert_records_are(encode_sequence_examples(None, {"a": padded}, {"a": lengths}), "a", records)
+    if size == 1:
+        flat = {"a": padded[:, :, 0]}
+        assert_records_are(encode_sequence_examples(None, flat, {"a": lengths}), "a", records)
+
+
+@given(st.lists(columns(), min_size=1, max_size=3), st.integers(1, 12))
+def test_what_is_written_is_read_again(given_columns: Any, n_records: int) -> None:
+    lists = {
+        f"list {i}": ragged(kind, (records * n_records)[:n_records])
+        for i, (kind, records) in enumerate(given_columns)
+    }
+    context = {"id": np.arange(n_records), "name": [b"x" * i for i in range(n_records)]}
+    block = encode_sequence_examples(context, lists)
+    dtypes = {"i": "int64", "f": "float32", "O": "string"}
+    parser = SequenceExampleParser(
+        {"id": FixedLenFeature([], "int64"), "name": FixedLenFeature([], "string")},
+        {name: RaggedFeature(dtypes[column.dtype.kind]) for name, column in lists.items()},
+    )
+    found: Any = parser(block)
+    assert (found[0]["id"] == context["id"]).all()
+    for name, column in lists.items():
+        assert found[1][name].to_list() == column.to_list()
+
+
+def test_what_a_parser_gives_is_written_back() -> None:
+    context = {"id": np.arange(5)}
+    tokens = np.arange(15).reshape(5, 3)
+    vectors = np.arange(30, dtype=np.float32).reshape(5, 3, 2)
+    lengths = {"tokens": [3, 0, 2, 1, 3], "vectors": [1, 2, 3, 0, 0]}
+    block = encode_sequence_examples(context, {"tokens": tokens, "vectors": vectors}, lengths)
+    parser = SequenceExampleParser(
+        {"id": FixedLenFeature([], "int64")},
+        {
+            "tokens": FixedLenSequenceFeature([], "int64"),
+            "vectors": FixedLenSequenceFeature([2], "float32"),
+        },
+    )
+
+    parsed = parser(block)
+
+    assert {name: found.tolist() for name, found in parsed[2].items()} == lengths
+    assert encode_sequence_examples(*parsed).to_list() == block.to_list()
+
+
+def test_columns_are_written_as_dictionaries_are() -> None:
+    rows: list[Any] = [
+        {"context": {"id": [i], "name": b"n"}, "feature_lists": {"t": [[i, 300], [5]], "s": [b"x"]}}
+        for i in range(9)
+    ]
+    block = encode_sequence_examples(
+        {"id": [row["context"]["id"] for row in rows], "name": [b"n"] * 9},
+        {"t": [row["feature_lists"]["t"] for row in rows], "s": [[b"x"]] * 9},
+    )
+    assert block.to_list() == [encode_sequence_example(row) for row in rows]
+    assert encode_sequence_examples(rows).to_list() == block.to_list()
+    assert encode_sequence_examples(iter(rows)).to_list() == block.to_list()
+
+
+def test_lists_and_features_may_be_missing() -> None:
+    block = encode_sequence_examples(
+        {"a": [1, None, 3]}, {"s": [[1], None, []], "t": [None] * 3, "u": None}
+    )
+    rows = decode_sequence_examples(block)
+    assert [sorted(row["context"]) for row in rows] == [["a"], [], ["a"]]
+    assert [sorted(row["feature_lists"]) for row in rows] == [["s"], [], ["s"]]
+    assert encode_sequence_examples({"a": [1]}).to_list() == [
+        encode_sequence_example({"context": {"a": 1}})
+    ]
+    assert encode_sequence_examples({}, {"s": [[]]}).to_list() == [
+        encode_sequence_example({"context": {}, "feature_lists": {"s": []}})
+    ]
+
+
+def test_a_batch_of_no_records() -> None:
+    block = encode_sequence_examples({"a": []}, {"s": np.empty((0, 3)), "t": []})
+    assert len(block) == 0
+
+
+def test_a_long_list_and_large_values() -> None:
+    steps = [[b"x" * 5000], [b"y" * 300], [b""]] * 50
+    block = encode_sequence_examples(None, {"s": [steps, steps[:1]]})
+    assert_records_are(block, "s", [steps, steps[:1]])
+
+
+@pytest.mark.parametrize(
+    ("lists", "lengths", "reason", "index"),
+    [
+        ({"a": np.zeros((2, 3)), "b": np.zeros((3, 3))}, None, Reason.BAD_ARGUMENT, None),
+        ({"a": np.zeros(3)}, None, Reason.BAD_ARGUMENT, None),
+        ({"a": np.zeros((2, 3))}, {"a": [1, 4]}, Reason.BAD_ARGUMENT, 1),
+        ({"a": np.zeros((2, 3))}, {"a": [-1, 0]}, Reason.BAD_ARGUMENT, 0),
+        ({"a": np.zeros((2, 3))}, {"a": [1]}, Reason.BAD_ARGUMENT, None),
+        ({"a": np.zeros((2, 3))}, {"a": [1.0, 2.0]}, Reason.BAD_ARGUMENT, None),
+        ({"a": [[1], [2]]}, {"a": [1, 1]}, Reason.BAD_ARGUMENT, None),
+        ({"a": [[1], [2]]}, {"b": [1, 1]}, Reason.BAD_ARGUMENT, None),
+        ({"a": BytesColumn.from_list([b"x"])}, None, Reason.BAD_ARGUMENT, None),
+        ({"a": SparseTensor([[0, 0, 0]], [1], [1, 1, 1])}, None, Reason.UNSUPPORTED, None),
+        ({"a": [[1], [2], [3, 2**63]]}, None, Reason.UNREPRESENTABLE, 2),
+        ({"a": [[1], [2, b"x"]]}, None, Reason.UNREPRESENTABLE, 1),
+        ({"a": np.ma.masked_equal([[0, 0], [0, 1]], 1)}, None, Reason.BAD_ARGUMENT, 1),
+        ({}, None, Reason.BAD_ARGUMENT, None),
+        (None, None, Reason.BAD_ARGUMENT, None),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    lists: Any, lengths: Any, reason: Reason, index: int | None
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        encode_sequence_examples(None, lists, lengths)
+    assert caught.value.reason is reason
+    assert caught.value.index == index
+
+
+def test_what_is_no_column_is_a_type_error() -> None:
+    for lists in ({"a": [b"x"]}, {"a": [5]}, {"a": ["x"]}, {5: [[1]]}):
+        with pytest.raises(TypeError):
+            encode_sequence_examples(None, lists)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        encode_sequence_examples([{}], {"a": [[1]]})
+
+
+def test_a_writer_writes_sequences(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    rows: list[Any] = [{"context": {"id": i}, "feature_lists": {"t": [[i]] * i}} for i in range(3)]
+    with TFRecordWriter(path) as writer:
+        writer.write_sequence_example(rows[0])
+        writer.write_sequence_examples(rows[1:])
+        writer.write_sequence_examples({"id": [7]}, {"t": np.array([[8, 9]])}, {"t": [1]})
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_sequence_examples([rows[0], {"context": {"id": 2**64}}])
+    assert caught.value.index == 1
+    found = list(TFRecordReader(path).sequence_examples())
+    assert [row["context"]["id"].tolist() for row in found] == [[0], [1], [2], [7], [0]]
+    assert [len(row["feature_lists"]["t"]) for row in found] == [0, 1, 2, 1, 0]
+
+
+def test_the_record_that_cannot_be_encoded_is_named() -> None:
+    good = {"context": {"i": 1}, "feature_lists": {"a": [[1]]}}
+    for bad, key in (
+        ({"feature_lists": {"a": [[1], [2**64]]}}, "a"),
+        ({"feature_lists": {"a": [[1], ["x"]]}}, "a"),
+        ({"context": {"i": object()}}, "i"),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_sequence_examples([good, good, good, bad])
+        assert (caught.value.index, caught.value.key) == (3, key)
+        if key == "a":
+            assert "step 1" in str(caught.value)

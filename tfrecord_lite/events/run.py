@@ -1,0 +1,332 @@
+"""The event files of a run: read once, or followed while they grow.
+
+A *run* is a folder with event files in it: files whose names contain ``tfevents``. They
+are read in the order of their names, which begin with the time they were made, one after
+the other, as TensorBoard does. Folders inside it are runs of their own.
+
+A program that is writing leaves the last record of its file torn most of the time. So
+the end of a file inside a record means *more may come*, never an error; a wrong checksum
+is an error here too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, cast
+
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
+from tfrecord_lite.events.series import Events
+from tfrecord_lite.events.tags import Tags
+from tfrecord_lite.events.values import Values, read_values
+from tfrecord_lite.sources import expand, is_file_object, is_url, name_of
+from tfrecord_lite.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from tfrecord_lite.sources import Source, Sources
+
+__all__ = ["EventFiles", "find_runs", "follow_events", "read_events"]
+
+_MARK = "tfevents"
+
+
+def read_events(path: Sources) -> Events:
+    """Read all events of a run, or of some event files.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, binary file object, or an iterable of them
+        A folder, whose event files are read in the order of their names; or files,
+        patterns and URLs, as :class:`TFRecordReader` takes them.
+
+    Returns
+    -------
+    Events
+        Holds all scalars as arrays, and all else as the bytes that are stored. Its `torn`
+        names the files that end inside a record.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there, or no event file is in the folder.
+    DataLossError
+        For a damaged record; ``follow_events`` gives what comes before it.
+    InvalidArgumentError
+        ``MALFORMED`` for a record that is no Event.
+
+    Notes
+    -----
+    TensorBoard drops events that a restarted program has written again, of files older
+    than version 2, and of programs that log the starts of their sessions. Nothing is
+    dropped here: a step may occur twice.
+
+    Examples
+    --------
+    >>> import io
+    >>> from tfrecord_lite.framing import frame
+    >>> from tfrecord_lite.messages import Event, Summary
+    >>> loss = Summary.Value(tag="loss", simple_value=0.5)
+    >>> event = Event(step=7, summary=Summary(value=[loss]))
+    >>> events = read_events(io.BytesIO(frame([event.SerializeToString()])))
+    >>> events.tags["scalars"], events.scalars("loss").step, events.scalars("loss").value
+    (('loss',), array([7]), array([0.5]))
+    """
+    with EventFiles(path) as files:
+        if not files.names():
+            raise FileNotFoundError(_nothing_in(path))
+        return files.read(keep_open=False)
+
+
+def follow_events(
+    path: Sources, *, poll_seconds: float = 1.0, stop: Callable[[], bool] | None = None
+) -> Iterator[Events]:
+    """Yield the events of a run as they are written.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, or an iterable of them
+        As for :func:`read_events`; local files, since of a URL nobody says that it has
+        grown. Files that appear later in the folder, or match a pattern later, are read
+        too; the folder may be empty at first.
+    poll_seconds : float, optional
+        How long to wait when nothing new is there.
+    stop : callable, optional
+        Asked before each look at the files; what was written before it first returns True
+        is still given out. Without it, this never ends.
+
+    Yields
+    ------
+    Events
+        What has come since the last one; never empty. The first has all that is there.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a path is not there, or a file was removed before it was opened; after all
+        events of the files before it.
+    DataLossError, InvalidArgumentError
+        As :func:`read_events`, after all events before the damage. A file that became
+        shorter is a loss too, ``TRUNCATED``.
+    FailedPreconditionError
+        ``UNSUPPORTED`` if another file has replaced one, after what that one still had.
+    """
+    with EventFiles(path) as files:
+        while True:
+            is_last = stop is not None and stop()
+            events = files.read()
+            if len(events):
+                yield events
+            files.check()
+            if is_last:
+                return
+            if not len(events):
+                time.sleep(poll_seconds)
+
+
+def find_runs(folder: str | os.PathLike[str]) -> dict[str, str]:
+    """Find all runs below a folder.
+
+    Parameters
+    ----------
+    folder : str or PathLike
+        What TensorBoard calls a log directory; local.
+
+    Returns
+    -------
+    dict of str to str
+        The path of each folder with event files in it, by its path relative to `folder`
+        ("." for itself); sorted.
+
+    Raises
+    ------
+    FileNotFoundError, NotADirectoryError
+        If it is no folder.
+    """
+    os.scandir(folder).close()  # raises what os.walk would pass over
+    root = os.fspath(folder)
+    found = {
+        os.path.relpath(path, root): path
+        for path, _, names in os.walk(root)
+        if any(_MARK in name for name in names)
+    }
+    return dict(sorted(found.items()))
+
+
+class EventFiles:
+    """Event files that may still grow; gives what is new in them each time it is asked.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, binary file object, or an iterable of them
+        As for :func:`follow_events`.
+
+    Notes
+    -----
+    Not thread-safe. Close it, or use it in a ``with`` statement.
+    """
+
+    def __init__(self, path: Sources) -> None:
+        is_one = isinstance(path, (str, bytes, os.PathLike)) or is_file_object(path)
+        self._path: Sources = path if is_one else list(cast("Iterable[Source]", path))
+        self._tags = Tags()
+        self._streams: dict[Source, RecordStream] = {}
+        self._looks: dict[Source, os.stat_result | None] = {}
+        self._error: Exception | None = None
+        self._unseen: list[Values] = []  # read, and not yet returned, since an error was raised
+
+    def names(self) -> list[str]:
+        """Return the names of the files that are there now, in the order they are read."""
+        return [name_of(source) for source in self._sources()]
+
+    def _sources(self) -> list[Source]:
+        path = self._path
+        if isinstance(path, (str, bytes, os.PathLike)) and os.path.isdir(path):
+            folder = os.fsdecode(path)
+            paths = [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if _MARK in n]
+            return [path for path in paths if not os.path.isdir(path)]
+        return expand(path)
+
+    def read(self, *, keep_open: bool = True) -> Events:
+        """Read what has come since the last call, of all files.
+
+        Parameters
+        ----------
+        keep_open : bool, optional
+            Whether this will be called again. If not, only one file is open at a time.
+
+        Returns
+        -------
+        Events
+            Maybe none.
+
+        Raises
+        ------
+        DataLossError, InvalidArgumentError, FailedPreconditionError
+            As :func:`follow_events`. With `keep_open` what came before the damage is
+            returned first, and each later call raises.
+        OSError
+            If a file cannot be opened or read. With `keep_open` what came before is
+            returned first, and the next call raises if it fails again. Each call tries
+            again, and no event is lost by it: what was read when a call raised comes with
+            the next one that does not.
+        """
+        is_again = isinstance(self._error, OSError)
+        if is_again:
+            self._error = None  # the file may be there by now
+        self.check()
+        parts, torn = self._unseen, list[str]()
+        try:
+            for source in self._sources():
+                if source not in self._streams:
+                    self._streams[source] = RecordStream(source, "")
+                    self._looks[source] = _look_at(source)
+                stream = self._streams[source]
+                parts += self._new_values(stream, torn)
+                if keep_open:
+                    self._check_same(source, stream)
+                else:
+                    self._streams.pop(source).close()
+        except (DataLossError, InvalidArgumentError, FailedPreconditionError) as error:
+            self._error = error
+            if not keep_open or not any(map(len, parts)):
+                raise
+        except OSError as error:
+            if not keep_open or is_again or not any(map(len, parts)):
+                raise
+            self._error = error
+        self._unseen = []
+        return Events(
+            Values.concat([Values.none(), *parts]), self._tags, tuple(torn), is_part=keep_open
+        )
+
+    def check(self) -> None:
+        """Raise the error that the last :meth:`read` met behind what it returned, if any."""
+        if self._error is not None:
+            raise self._error
+
+    def _new_values(self, stream: RecordStream, torn: list[str]) -> Iterator[Values]:
+        """Yield the values of all records that are whole; note the file if one is not."""
+        while True:
+            try:
+                block = stream.next_block()
+            except DataLossError as error:
+                if error.reason is not Reason.TRUNCATED:
+                    raise
+                torn.append(stream.name)
+                return
+            if block is None:
+                return
+            try:
+                values = read_values(block, self._tags)
+            except InvalidArgumentError as error:
+                first = block.place(0).index
+                if error.index is not None and first is not None:
+                    yield read_values(block[: error.index - first], self._tags)
+                raise
+            yield values
+
+    def _check_same(self, source: Source, stream: RecordStream) -> None:
+        """Refuse a file that is another than was opened, or shorter than it was.
+
+        What was read of it so far is no beginning of what is there now.
+        """
+        before, now = self._looks[source], _look_at(source)
+        if before is None or now is None:
+            return
+        self._looks[source] = now
+        place = (stream.offset, stream.name, stream.n_records, None)
+        if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
+            detail = "another file has replaced it while it was followed; read the run anew"
+            raise FailedPreconditionError(Reason.UNSUPPORTED, *place, detail)
+        if now.st_size < before.st_size:
+            detail = (
+                f"the file became shorter while it was followed, {now.st_size} bytes after "
+                f"{before.st_size}; read the run anew"
+            )
+            raise DataLossError(Reason.TRUNCATED, *place, detail)
+
+    def close(self) -> None:
+        """Close the files. Twice is fine."""
+        for stream in self._streams.values():
+            stream.close()
+        self._streams = {}
+
+    def __enter__(self) -> Self:
+        """Return the reader itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def _look_at(source: Source) -> os.stat_result | None:
+    """Return which file a path names and its size; None if it is no path, or not there."""
+    if not isinstance(source, (str, bytes, os.PathLike)) or is_url(os.fsdecode(source)):
+        return None
+    try:
+        return os.stat(source)
+    except FileNotFoundError:
+        return None
+
+
+def _nothing_in(path: Sources) -> str:
+    """Say that a folder has no event files, and which folders in it have."""
+    folder = cast("str", path)
+    runs = list(find_runs(folder))
+    hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""
+    return f"no file in {folder!r} is named *{_MARK}*{hint}"

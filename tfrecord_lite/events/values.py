@@ -1,0 +1,300 @@
+"""A block of events to the values in them, a row each.
+
+::
+
+    Event       1 wall_time  double     Value       1 tag       string
+                2 step       int64                  2 simple_value  float     ╮
+                3..9 one of: 5 Summary              3, 4, 5, 6  old styles    ├ one of
+    Summary     1 Value, any number                 8 tensor    TensorProto   ╯
+    TensorProto 1 dtype, 2 shape, 4 content, 5 float_val, ...
+
+All events of a block are split into fields in lockstep, then all summaries, all values
+and all tensors that are small. A float that stands alone, as a simple value or as a
+tensor of shape [], becomes a number here, without a Python object; of everything else
+the bytes are kept, for whoever asks for them.
+
+Where a message says a thing twice, the last or all together may count, by rules that
+programs that write events never come near. Such an event is parsed and written anew by
+the protobuf runtime first, which leaves every thing once.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.wire.fields import I32, I64, LEN, VARINT, Fields, WireError, tokenise
+from tfrecord_lite.wire.lanes import lanes
+from tfrecord_lite.wire.repeated import Extents, repeated_len
+from tfrecord_lite.wire.varint import read_varints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.events.tags import Tags
+
+    Bytes = npt.NDArray[np.uint8]
+    Numbers = npt.NDArray[np.int64]
+
+__all__ = ["AUDIO", "HISTO", "IMAGE", "SIMPLE", "TENSOR", "Values", "read_values"]
+
+SIMPLE, IMAGE, HISTO, AUDIO, TENSOR = 2, 4, 5, 6, 8
+"""Field numbers of a Value: the forms it can have."""
+
+_OLDEST = 3
+"""A form that nothing reads any more."""
+_DT_FLOAT = 1
+_SMALL_TENSOR_BYTES = 64
+"""Tensors of more bytes are not looked into: they are no single number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Values of many events, in the order of the file; each array has the shape (n,)."""
+
+    tag: npt.NDArray[np.int64]
+    """Number of the tag."""
+    step: npt.NDArray[np.int64]
+    wall_time: npt.NDArray[np.float64]
+    """Seconds since 1970."""
+    form: npt.NDArray[np.int32]
+    """Field number of what is stored."""
+    number: npt.NDArray[np.float64]
+    """The number, where the value is a single float."""
+    is_number: npt.NDArray[np.bool_]
+    stored: npt.NDArray[np.object_]
+    """The bytes of the message, where it is not."""
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return self.tag.size
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> Values:
+        """Pick some of the values."""
+        return Values(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+    @classmethod
+    def concat(cls, parts: list[Values]) -> Values:
+        """Join values end to end."""
+        columns = ([getattr(part, name) for part in parts] for name in cls.__slots__)
+        return cls(*(np.concatenate(column) for column in columns))
+
+    @classmethod
+    def none(cls) -> Values:
+        """Return no values."""
+        numbers, floats = np.empty(0, np.int64), np.empty(0, np.float64)
+        forms, flags = np.empty(0, np.int32), np.empty(0, np.bool_)
+        return cls(numbers, numbers, floats, forms, floats, flags, np.empty(0, object))
+
+
+def read_values(block: Block, tags: Tags) -> Values:
+    """Read the values of a block of events.
+
+    Parameters
+    ----------
+    block : Block
+        A serialised Event each.
+    tags : Tags
+        Brought up to date.
+
+    Returns
+    -------
+    Values
+        Owns its memory.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED``, about the first event that is.
+    """
+    try:
+        return _read(block, tags)[0]
+    except WireError as error:
+        message, detail = error.message, error.detail
+    if message > 0:
+        read_values(block[:message], tags)  # for an earlier one that is malformed too
+    place = block.place(message)
+    fields = (place.offset, place.source, place.index, None, f"no Event: {detail}")
+    raise InvalidArgumentError(Reason.MALFORMED, *fields)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Split:
+    """A block of events, split into the fields of its values."""
+
+    data: Bytes
+    events: Fields
+    fields: Fields
+    """Of the values."""
+    owner: Numbers
+    """The event of each value; shape (n_values,)."""
+    form_at: Numbers
+    """The field that has the content of each value, -1 for none; shape (n_values,)."""
+    odd: Numbers
+    """Numbers of the events that say something twice."""
+
+
+def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[Values, Numbers]:
+    """Read the values, and the numbers of their events."""
+    split = _split(block)
+    # The runtime in Python passes some oddities on; they are not looked at a second time.
+    if split.odd.size and not is_anew:
+        return _read_apart(block, split.odd, tags)
+    fields, owner = split.fields, split.owner
+    tag = _tags(split, tags)
+    kept = np.flatnonzero(split.form_at >= 0)
+    kept = kept[fields.number[split.form_at[kept]] != _OLDEST]
+    contents = fields.take(split.form_at[kept])
+    owner = owner[kept]
+    number, is_number = _numbers(split.data, contents, owner)
+    view = memoryview(split.data)  # type: ignore[arg-type]
+    stored = np.empty(kept.size, object)
+    for i in np.flatnonzero(~is_number).tolist():
+        stored[i] = view[contents.start[i] : contents.stop[i]].tobytes()
+    wall_time, step = _times_and_steps(split, len(block))
+    columns = (tag[kept], step[owner], wall_time[owner], contents.number, number, is_number)
+    return Values(*columns, stored), owner
+
+
+def _split(block: Block) -> _Split:
+    """Split all events into fields, down to those of their values."""
+    data, n_events = block.data, len(block)
+    events = tokenise(data, block.offsets, block.offsets + block.lengths)
+    is_len = events.wire_type == LEN
+    is_what = is_len & (events.number >= 3) & (events.number <= 9)
+    n_times = np.bincount(events.owner[is_what], minlength=n_events)
+
+    summaries = events.only(is_len & (events.number == 5))
+    with _owners(summaries.owner):
+        counts, extents = repeated_len(data, summaries.start, summaries.stop, 1, depth=1)
+    owner = np.repeat(summaries.owner, counts)
+    with _owners(owner):
+        fields = tokenise(data, extents.start, extents.start + extents.length, depth=2)
+    is_len = fields.wire_type == LEN
+    number = fields.number
+    is_form = is_len & (number >= _OLDEST) & (number <= TENSOR) & (number != 7)
+    is_form |= (number == SIMPLE) & (fields.wire_type == I32)
+    form_at = _last(fields, is_form, owner.size)
+    is_twice = np.bincount(fields.owner[is_form], minlength=owner.size) > 1
+    is_metadata = is_len & (number == 9)
+    is_twice |= np.bincount(fields.owner[is_metadata], minlength=owner.size) > 1
+    n_times[owner[is_twice]] = 2
+    return _Split(data, events, fields, owner, form_at, np.flatnonzero(n_times > 1))
+
+
+def _last(fields: Fields, is_it: npt.NDArray[np.bool_], n_messages: int) -> Numbers:
+    """Return which field is the last of its kind in each message, -1 for none."""
+    found = np.full(n_messages, -1)
+    chosen = np.flatnonzero(is_it)
+    found[fields.owner[chosen]] = chosen  # of several the last stays
+    return found
+
+
+@contextmanager
+def _owners(owner: Numbers) -> Iterator[None]:
+    """Make the number in a :class:`WireError`, one among the owned, that of the owner."""
+    try:
+        yield
+    except WireError as error:
+        raise WireError(int(owner[error.message]), error.offset, error.detail) from None
+
+
+def _read_apart(block: Block, odd: Numbers, tags: Tags) -> tuple[Values, Numbers]:
+    """Read the odd events apart from the others, written anew by the protobuf runtime."""
+    is_plain = np.ones(len(block), np.bool_)
+    is_plain[odd] = False
+    plain = np.flatnonzero(is_plain)
+    with _owners(plain):
+        values, owner = _read(Block(block.data, block.offsets[plain], block.lengths[plain]), tags)
+    with _owners(odd):
+        records = [_written_anew(block[i], k) for k, i in enumerate(odd.tolist())]
+        more, odd_owner = _read(Block.from_records(records), tags, is_anew=True)
+    owner = np.concatenate([plain[owner], odd[odd_owner]])
+    order = np.argsort(owner, kind="stable")
+    return Values.concat([values, more]).take(order), owner[order]
+
+
+def _written_anew(event: bytes, number: int) -> bytes:
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    from tfrecord_lite.messages import Event  # noqa: PLC0415
+
+    try:
+        return Event.FromString(event).SerializeToString()
+    except (DecodeError, UnicodeDecodeError):
+        raise WireError(number, 0, "the protobuf runtime refuses it") from None
+
+
+def _tags(split: _Split, tags: Tags) -> Numbers:
+    """Return the number of each value's tag, and learn the metadata of tags."""
+    fields, n_values = split.fields, split.owner.size
+    is_len = fields.wire_type == LEN
+    at = _last(fields, is_len & (fields.number == 1), n_values)
+    missing = np.flatnonzero(at < 0)
+    if missing.size:  # the oldest programs named a node of the graph instead
+        at[missing] = _last(fields, is_len & (fields.number == 7), n_values)[missing]
+    # A field more, for a value without either.
+    start, stop = (np.append(column, 0) for column in (fields.start, fields.stop))
+    found = tags.numbers(split.data, Extents(start[at], stop[at] - start[at]), split.owner)
+    metadata = fields.only(is_len & (fields.number == 9))
+    if metadata.owner.size:
+        extents = Extents(metadata.start, metadata.stop - metadata.start)
+        about = metadata.owner
+        tags.learn(split.data, found[about], extents, split.owner[about])
+    return found
+
+
+def _times_and_steps(
+    split: _Split, n_events: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the time and the step of each event; 0 where it has none."""
+    data, events = split.data, split.events
+    wall_time, step = np.zeros(n_events, np.float64), np.zeros(n_events, np.int64)
+    times = np.flatnonzero((events.number == 1) & (events.wire_type == I64))
+    wall_time[events.owner[times]] = lanes(data)[events.start[times]].view("<f8")
+    steps = np.flatnonzero((events.number == 2) & (events.wire_type == VARINT))
+    step[events.owner[steps]] = read_varints(lanes(data), events.start[steps])[0].view(np.int64)
+    return wall_time, step
+
+
+def _numbers(
+    data: Bytes, contents: Fields, owner: Numbers
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Read the contents that are a single float; NaN and False for the others."""
+    starts = np.where(contents.number == SIMPLE, contents.start, -1)
+    is_small = contents.stop - contents.start <= _SMALL_TENSOR_BYTES
+    small = np.flatnonzero((contents.number == TENSOR) & is_small)
+    if small.size:
+        with _owners(owner[small]):
+            starts[small] = _floats_in(data, contents.start[small], contents.stop[small])
+    is_number = starts >= 0
+    numbers = np.full(starts.size, np.nan)
+    bits = (lanes(data)[starts[is_number]] & np.uint64(0xFFFFFFFF)).astype("<u4")
+    with np.errstate(invalid="ignore"):  # a NaN of either kind is a NaN
+        numbers[is_number] = bits.view("<f4")
+    return numbers, is_number
+
+
+def _floats_in(data: Bytes, starts: Numbers, stops: Numbers) -> Numbers:
+    """Return where in each tensor the 4 bytes of its float are; -1 if it is not just one."""
+    n_tensors = starts.size
+    fields = tokenise(data, starts, stops, depth=3)
+    number, is_len = fields.number, fields.wire_type == LEN
+    dtype_at = _last(fields, (number == 1) & (fields.wire_type == VARINT), n_tensors)
+    dtypes = read_varints(lanes(data), np.append(fields.start, 0)[dtype_at])[0]
+    is_float = (dtype_at >= 0) & (dtypes == _DT_FLOAT)
+    lengths = fields.stop - fields.start
+    is_shape = is_len & (number == 2) & (lengths > 0)
+    is_content = (is_len & (number == 4)) | ((number == 5) & (is_len | (fields.wire_type == I32)))
+    content_at = _last(fields, is_content, n_tensors)
+    is_one = np.bincount(fields.owner[is_content], minlength=n_tensors) == 1
+    is_one &= np.bincount(fields.owner[is_shape], minlength=n_tensors) == 0
+    is_one &= np.append(lengths, 0)[content_at] == 4
+    return np.where(is_float & is_one, np.append(fields.start, 0)[content_at], -1)

@@ -1,0 +1,281 @@
+"""Lists of Examples with a context: ``ExampleListWithContext``, as learning to rank stores them.
+
+::
+
+    1 examples   Example, any number      the items: documents
+    2 context    Example                  what is common to all of them: the query
+
+All lists of a batch are split at once; then the contexts of all are one batch of Examples,
+and all items another. Nothing is copied on the way but a context that is stored in parts.
+
+Format: ``tensorflow_serving/apis/input.proto`` of TensorFlow Serving.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from tfrecord_lite.block import Block, Span
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.blame import Misfit, first_misfit
+from tfrecord_lite.example.decode import ExampleDecoder
+from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.example.reading import as_block, as_bytes
+from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
+from tfrecord_lite.wire.ragged import row_splits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.decode import Row
+    from tfrecord_lite.example.reading import Result, Serialized
+    from tfrecord_lite.schema import FeatureSpec
+
+__all__ = [
+    "ExampleList",
+    "ExampleListParser",
+    "ParsedExampleLists",
+    "decode_example_list",
+    "decode_example_lists",
+]
+
+
+class ExampleList(NamedTuple):
+    """One list, decoded without a schema."""
+
+    context: Row
+    """The features of the context; none if there is no context."""
+    examples: list[Row]
+    """The features of each item."""
+
+
+class ParsedExampleLists(NamedTuple):
+    """A batch of lists as columns."""
+
+    context: dict[str, Result]
+    """A row each list."""
+    examples: dict[str, Result]
+    """A row each item, those of all lists end to end."""
+    row_splits: npt.NDArray[np.int64]
+    """Where the items of each list begin, and where the last end; shape (n_lists + 1,)."""
+
+
+class _Lists(NamedTuple):
+    """The parts of a batch of lists: blocks on the same buffer."""
+
+    contexts: Block
+    examples: Block
+    splits: npt.NDArray[np.int64]
+
+
+class ExampleListParser:
+    """Parses batches of ExampleListWithContext messages into columns.
+
+    Parameters
+    ----------
+    context_features, example_features : mapping of str to feature specification
+        What to read of the contexts, and of the items; either may be empty.
+    strings : {"object", "column"}, optional
+        As for :class:`ExampleParser`.
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError
+        As :class:`ExampleParser`.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import Example, FixedLenFeature
+    >>> from tfrecord_lite.messages import ExampleListWithContext
+    >>> lists = ExampleListWithContext()
+    >>> lists.context.features.feature["query"].bytes_list.value.append(b"cake")
+    >>> for score in (3, 1):
+    ...     item = lists.examples.add()
+    ...     item.features.feature["score"].int64_list.value.append(score)
+    >>> query, score = FixedLenFeature([], bytes), FixedLenFeature([], int)
+    >>> parser = ExampleListParser({"query": query}, {"score": score})
+    >>> parsed = parser([lists.SerializeToString()] * 2)
+    >>> parsed.context, parsed.examples, parsed.row_splits
+    ({'query': array([b'cake', b'cake'], dtype=object)}, {'score': array([3, 1, 3, 1])}, \
+array([0, 2, 4]))
+    """
+
+    def __init__(
+        self,
+        context_features: Mapping[str, FeatureSpec],
+        example_features: Mapping[str, FeatureSpec],
+        *,
+        strings: Literal["object", "column"] = "object",
+    ) -> None:
+        self._context = _parser(context_features, strings)
+        self._examples = _parser(example_features, strings)
+
+    def __call__(self, serialized: Serialized) -> ParsedExampleLists:
+        """Parse a batch of lists.
+
+        Parameters
+        ----------
+        serialized : Block, sequence of bytes, or object array of bytes
+
+        Returns
+        -------
+        ParsedExampleLists
+            Owns its memory. ``RaggedTensor(column, row_splits)`` makes rows of lists of a
+            column of the items.
+
+        Raises
+        ------
+        InvalidArgumentError
+            About the first list that is wrong: ``MALFORMED``, or as
+            :class:`ExampleParser`.
+        """
+        return ParsedExampleLists(*_read(as_block(serialized), self._context, self._examples))
+
+
+def decode_example_lists(serialized: Serialized) -> list[ExampleList]:
+    """Decode a batch of ExampleListWithContext messages, without a schema.
+
+    Parameters
+    ----------
+    serialized : Block, sequence of bytes, or object array of bytes
+
+    Returns
+    -------
+    list of ExampleList
+        Each a dictionary for the context and one for each item, as
+        :func:`decode_example` gives them.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED``, about the first list that is.
+    """
+    contexts, examples, splits = _read(as_block(serialized), ExampleDecoder(), ExampleDecoder())
+    bounds = splits.tolist()
+    return [
+        ExampleList(context, examples[first:last])
+        for context, first, last in zip(contexts, bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def decode_example_list(serialized: bytes | str) -> ExampleList:
+    r"""Decode one ExampleListWithContext message, without a schema.
+
+    Parameters
+    ----------
+    serialized : bytes or str
+
+    Returns
+    -------
+    ExampleList
+        A dictionary for the context, and one for each item.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` if the bytes are no such message.
+
+    Examples
+    --------
+    >>> item = b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07"
+    >>> decode_example_list(b"\x0a\x0e" + item)
+    ExampleList(context={}, examples=[{'a': array([7])}])
+    """
+    return decode_example_lists([as_bytes(serialized)])[0]
+
+
+def _parser(
+    features: Mapping[str, FeatureSpec], strings: Literal["object", "column"]
+) -> Callable[[Block], Any]:
+    """Return a parser; one that gives nothing where nothing is asked for."""
+    if isinstance(features, dict) and not features:
+        return lambda block: {}  # noqa: ARG005
+    return ExampleParser(features, strings=strings)
+
+
+def _read(
+    block: Block, read_contexts: Callable[[Block], Any], read_examples: Callable[[Block], Any]
+) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """Read contexts and items; what is wrong is said of the first list that is."""
+    try:
+        lists = _split(block)
+    except WireError as error:
+        one = Misfit(error.message, Reason.MALFORMED, None, error.detail)
+        first = first_misfit(block, _split, one)
+        if first.message:  # all before it can be split, but may have something wrong in them
+            _read(block[: first.message], read_contexts, read_examples)
+        raise first.as_error(block) from None
+    contexts, wrong_context = _attempt(read_contexts, lists.contexts)
+    examples, wrong_example = _attempt(read_examples, lists.examples)
+    wrong = _first(block, lists.splits, wrong_context, wrong_example)
+    if wrong is not None:
+        raise wrong
+    return contexts, examples, lists.splits
+
+
+def _split(block: Block) -> _Lists:
+    """Find the contexts and the items of all lists."""
+    fields = tokenise(block.data, block.offsets, block.offsets + block.lengths)
+    fields = fields.only(fields.wire_type == LEN)
+    items = fields.only(fields.number == 1)
+    examples = _numbered(block.data, items.start, items.stop - items.start)
+    counts = np.bincount(items.owner, minlength=len(block))
+    contexts = _contexts(block, fields.only(fields.number == 2))
+    return _Lists(contexts, examples, row_splits(counts))
+
+
+def _contexts(block: Block, found: Fields) -> Block:
+    """Return the context of each list; one in several parts is joined, which merges them."""
+    n_parts = np.bincount(found.owner, minlength=len(block))
+    if n_parts.max(initial=0) > 1:
+        parts: list[list[memoryview]] = [[] for _ in range(len(block))]
+        view = memoryview(block.data)  # type: ignore[arg-type]
+        extents = zip(found.owner.tolist(), found.start.tolist(), found.stop.tolist(), strict=True)
+        for owner, start, stop in extents:
+            parts[owner].append(view[start:stop])
+        joined = Block.from_records(list(map(b"".join, parts)))
+        return _numbered(joined.data, joined.offsets, joined.lengths)
+    offsets, lengths = np.zeros(len(block), np.int64), np.zeros(len(block), np.int64)
+    offsets[found.owner] = found.start
+    lengths[found.owner] = found.stop - found.start
+    return _numbered(block.data, offsets, lengths)
+
+
+def _numbered(
+    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> Block:
+    """Make a block of which errors tell the number, also when they come from a part of it."""
+    return Block(data, offsets, lengths, (Span(0, None, 0, 0),))
+
+
+def _attempt(read: Callable[[Block], Any], block: Block) -> tuple[Any, InvalidArgumentError | None]:
+    try:
+        return read(block), None
+    except InvalidArgumentError as error:
+        return None, error
+
+
+def _first(
+    block: Block,
+    splits: npt.NDArray[np.int64],
+    context: InvalidArgumentError | None,
+    example: InvalidArgumentError | None,
+) -> InvalidArgumentError | None:
+    """Return the error about the earlier list, with the list's place; that of its context first."""
+    found = []
+    if context is not None:
+        found.append((context.index or 0, "the context", context))
+    if example is not None:
+        item = example.index or 0
+        owner = int(np.searchsorted(splits, item, side="right")) - 1
+        found.append((owner, f"example {item - int(splits[owner])} of the list", example))
+    if not found:
+        return None
+    number, what, error = min(found, key=lambda each: each[0])
+    place = block.place(number)
+    fields = (place.offset, place.source, place.index, error.key, f"{what}: {error.detail}")
+    return InvalidArgumentError(error.reason, *fields)

@@ -1,0 +1,212 @@
+"""What the features of many Examples are: kinds, lengths, ranges, counted a batch at a time.
+
+::
+
+    Block ── Keys ──> Batch ── lists of every key ──> counts, least and greatest values
+
+As fast as parsing every feature into columns, since it is the same work: values are read
+and looked at, and nothing is built of them.
+
+Only Examples can be surveyed. A record with feature lists is a SequenceExample, whose
+context would pass for the features of an Example; so they are told apart, and refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.batch import Batch
+from tfrecord_lite.example.blame import first_wrong
+from tfrecord_lite.example.discover import Keys
+from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Summary
+from tfrecord_lite.wire.fields import LEN, WireError, tokenise
+from tfrecord_lite.wire.lanes import lanes
+from tfrecord_lite.wire.repeated import Extents
+from tfrecord_lite.wire.varint import read_varints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.example.batch import Memory
+    from tfrecord_lite.wire.keys import KeyTable
+
+__all__ = ["ExampleSurvey", "refuse_sequences"]
+
+_FEATURES_TAG = 0x0A  # field 1 of wire type LEN, in an Example and in a SequenceExample
+_FEATURE_LISTS = 2
+
+
+class ExampleSurvey:
+    """Looks at the features of block after block.
+
+    Notes
+    -----
+    Not thread-safe; one a thread is cheap, and their summaries can be added.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import Block, Example
+    >>> example = Example()
+    >>> example.features.feature["age"].int64_list.value.append(7)
+    >>> survey = ExampleSurvey()
+    >>> survey.add(Block.from_records([example.SerializeToString()]))
+    >>> print(survey.summary())
+    1 record, 1 feature
+    name  kind   records  length  values
+    ----  -----  -------  ------  ------
+    age   int64  all      1       7
+    """
+
+    def __init__(self) -> None:
+        self._keys = Keys()
+        self._n_records = 0
+        self._found: dict[bytes, dict[Kind, ListSummary]] = {}
+
+    def add(self, block: Block) -> None:
+        """Look at the records of a block.
+
+        Parameters
+        ----------
+        block : Block
+            One serialised ``tf.train.Example`` each. Not kept.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED`` about the first record that is no Example, and for records of
+            which some are SequenceExamples; ``UNSUPPORTED`` if all are.
+        """
+        refuse_sequences(block, is_first=self._n_records == 0)
+        try:
+            self._add(block)
+        except WireError:
+            first_wrong(block, None, ExampleSurvey()._add)  # noqa: SLF001
+            raise
+
+    def _add(self, block: Block) -> None:
+        stops = block.offsets + block.lengths
+
+        def read(table: KeyTable, memory: Memory) -> Batch:
+            return Batch(block.data, block.offsets, stops, table, memory)
+
+        batch = self._keys.read(len(block), read)
+        if batch is None:  # too many keys at once
+            middle = len(block) // 2
+            for part in (block[:middle], block[middle:]):
+                self._add(part)
+            return
+        for number, key in enumerate(self._keys.table.keys):
+            kinds = batch.kinds(number)
+            for kind, having in _kinds_of(kinds, len(block)):
+                summary = _summary(batch, number, kind, having, block)
+                found = self._found.setdefault(key, {})
+                found[kind] = found[kind] + summary if kind in found else summary
+            self._found.setdefault(key, {})
+        self._n_records += len(block)
+
+    def summary(self) -> Summary:
+        """Return what was found so far, features sorted by name."""
+        named = sorted((key.decode(), found) for key, found in self._found.items())
+        return Summary(self._n_records, {name: FeatureSummary(found) for name, found in named})
+
+
+def _kinds_of(
+    kinds: npt.NDArray[np.uint8] | int, n_messages: int
+) -> list[tuple[Kind, npt.NDArray[np.int64] | None]]:
+    """Return the kinds there are, with the messages that have each; None for all of them."""
+    if isinstance(kinds, int):
+        return [(Kind(kinds), None)] if kinds and n_messages else []
+    found = [(kind, np.flatnonzero(kinds == kind)) for kind in Kind]
+    return [(kind, having) for kind, having in found if having.size]
+
+
+def _summary(
+    batch: Batch, number: int, kind: Kind, having: npt.NDArray[np.int64] | None, block: Block
+) -> ListSummary:
+    """Summarise the lists of one kind that a feature has in a batch."""
+    values = batch.lists(number, kind).values
+    counts = values.counts
+    if isinstance(counts, int):
+        lengths = (counts, counts)
+    else:
+        counts = counts if having is None else counts[having]
+        lengths = (int(counts.min()), int(counts.max()))
+    first = 0 if having is None else int(having[0])
+    n_records = len(block) if having is None else having.size
+    return ListSummary(n_records, lengths, _extremes(values.flat), block.place(first))
+
+
+def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
+    """Return the least and the greatest value; of byte strings, their lengths in bytes."""
+    if isinstance(flat, Extents):
+        flat = flat.length
+    elif flat.dtype == object:
+        flat = np.fromiter(map(len, flat), np.int64, flat.size)
+    if not flat.size:
+        return None
+    low, high = flat.min(), flat.max()
+    if low != low:  # noqa: PLR0124 - NaN alone differs from itself
+        flat = flat[~np.isnan(flat)]
+        if not flat.size:
+            return None
+        low, high = flat.min(), flat.max()
+    return low.item(), high.item()
+
+
+def refuse_sequences(block: Block, *, is_first: bool = True) -> None:
+    """Refuse records that have feature lists: SequenceExamples.
+
+    Parameters
+    ----------
+    block : Block
+        Records that should be Examples.
+    is_first : bool, optional
+        Whether no Examples came before these. If so, and all of them have feature
+        lists, they are told to be SequenceExamples; else, to be mixed up with Examples.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` or ``MALFORMED``, about the first record that has feature lists.
+
+    Notes
+    -----
+    Costs next to nothing for Examples as programs write them: a record that is one
+    field 1 from end to end is told by its first bytes. Malformed records are left to
+    who parses them. (An ExampleListWithContext has a field 2, too, and is refused.)
+    """
+    starts, stops = block.offsets, block.offsets + block.lengths
+    if not starts.size:
+        return
+    lengths, sizes = read_varints(lanes(block.data), starts + 1)
+    ends = starts + 1 + sizes + lengths.view(np.int64)
+    is_plain = (block.data[starts] == _FEATURES_TAG) & (ends == stops)
+    odd = np.flatnonzero(~is_plain & (block.lengths > 0))
+    if not odd.size:
+        return
+    try:
+        fields = tokenise(block.data, starts[odd], stops[odd])
+    except WireError:
+        return
+    has_lists = (fields.number == _FEATURE_LISTS) & (fields.wire_type == LEN)
+    sequences = np.unique(fields.owner[has_lists])
+    if not sequences.size:
+        return
+    place = block.place(int(odd[sequences[0]]))
+    if is_first and sequences.size == len(block):
+        reason = Reason.UNSUPPORTED
+        detail = (
+            "the records have feature lists: they are tf.train.SequenceExample, not Example; "
+            "read them with SequenceExample.FromString"
+        )
+    else:
+        reason = Reason.MALFORMED
+        detail = (
+            "this record has feature lists, as a tf.train.SequenceExample has, others have "
+            "none; keep Examples and SequenceExamples in files of their own"
+        )
+    raise InvalidArgumentError(reason, place.offset, place.source, place.index, None, detail)

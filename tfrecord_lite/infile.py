@@ -1,0 +1,187 @@
+"""Open a path, URL or file object to read its bytes in order.
+
+Local files are read with ``pread``: the offset belongs to the reader, not to the
+file descriptor, so a reader that is forked into several processes reads right in
+each. Nothing here knows what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from typing import IO, TYPE_CHECKING, Protocol, cast
+
+from tfrecord_lite.sources import (
+    fsspec_module,
+    is_url,
+    name_of,
+    position_of,
+    seek_to,
+)
+
+if TYPE_CHECKING:
+    from tfrecord_lite.sources import Source
+
+__all__ = ["InputFile", "open_input"]
+
+_PIECE_BYTES = 1024 * 1024
+
+
+class InputFile(Protocol):
+    """The bytes of one file, in order. What :func:`open_input` returns."""
+
+    name: str
+    rewindable: bool
+
+    def readinto(self, view: memoryview) -> int:
+        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
+
+    def peek(self, n_bytes: int) -> bytes:
+        """Return the next bytes, fewer only at the end of the file, without taking them."""
+
+    def skip(self, n_bytes: int) -> None:
+        """Pass over the next bytes; to behind the end of the file, if it has fewer."""
+
+    def remaining(self) -> int:
+        """Return how many bytes follow, unless the file was cut; 0 if that is not known."""
+
+    def rewind(self) -> None:
+        """Go back to the first byte."""
+
+    def close(self) -> None:
+        """Close what was opened here; a file object that the user gave stays open."""
+
+
+class _LocalInput:
+    """A regular file, read at an offset of our own."""
+
+    rewindable = True
+
+    def __init__(self, name: str, file: io.FileIO) -> None:
+        self.name = name
+        self._file = file
+        self._offset = 0
+        self._size = 0  # when last looked at
+
+    def readinto(self, view: memoryview) -> int:
+        n_bytes = os.preadv(self._file.fileno(), [view], self._offset)
+        self._offset += n_bytes
+        return n_bytes
+
+    def read(self, n_bytes: int) -> bytes:
+        data = os.pread(self._file.fileno(), n_bytes, self._offset)
+        self._offset += len(data)
+        return data
+
+    def peek(self, n_bytes: int) -> bytes:
+        return os.pread(self._file.fileno(), n_bytes, self._offset)
+
+    def skip(self, n_bytes: int) -> None:
+        self._offset += n_bytes
+
+    def remaining(self) -> int:
+        if self._size <= self._offset:
+            self._size = os.fstat(self._file.fileno()).st_size
+        return max(self._size - self._offset, 0)
+
+    def rewind(self) -> None:
+        self._offset = 0
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _ObjectInput:
+    """A file object, a pipe or a remote file; it need not be able to seek."""
+
+    def __init__(self, name: str, file: IO[bytes], *, owned: bool) -> None:
+        self.name = name
+        self._file = file
+        self._owned = owned
+        self._ahead = b""  # peeked at and not taken
+        self._start = position_of(file)
+        self.rewindable = self._start is not None
+
+    def readinto(self, view: memoryview) -> int:
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def read(self, n_bytes: int) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
+            return data
+        return self._read_on(n_bytes)
+
+    def _read_on(self, n_bytes: int) -> bytes:
+        data = self._file.read(n_bytes)
+        if data is None:
+            detail = "non-blocking, and has nothing yet; nor is it at its end"
+            raise BlockingIOError(errno.EAGAIN, detail, self.name)
+        if not isinstance(data, bytes):
+            found = type(data).__name__
+            detail = f"{self.name} must give bytes when read, gave {found}; open it in binary mode"
+            raise TypeError(detail)
+        return data
+
+    def peek(self, n_bytes: int) -> bytes:
+        while len(self._ahead) < n_bytes:
+            more = self._read_on(n_bytes - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead[:n_bytes]
+
+    def skip(self, n_bytes: int) -> None:
+        while n_bytes and (self._ahead or not self.rewindable):
+            data = self.read(min(n_bytes, _PIECE_BYTES))
+            n_bytes = n_bytes - len(data) if data else 0
+        if n_bytes:
+            self._file.seek(n_bytes, io.SEEK_CUR)
+
+    def remaining(self) -> int:
+        return 0
+
+    def rewind(self) -> None:
+        self._ahead = b""
+        seek_to(self._file, self._start)
+
+    def close(self) -> None:
+        if self._owned:
+            self._file.close()
+
+
+def open_input(source: Source) -> InputFile:
+    """Open one source for reading.
+
+    Parameters
+    ----------
+    source : source
+        One that :func:`expand` returned.
+
+    Returns
+    -------
+    InputFile
+        At the first byte; at the current one for a file object.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As Python's ``open``.
+    ImportError
+        For a URL, if fsspec is not installed.
+    """
+    name = name_of(source)
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        return _ObjectInput(name, source, owned=False)
+    if is_url(name):
+        return _ObjectInput(name, fsspec_module().open(name, "rb").open(), owned=True)
+    file = io.FileIO(name, "rb")
+    if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return _LocalInput(name, file)
+    return _ObjectInput(name, cast("IO[bytes]", file), owned=True)

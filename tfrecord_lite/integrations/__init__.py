@@ -1,0 +1,1 @@
+"""Other libraries, one file each; none is imported before it is used."""

@@ -1,0 +1,309 @@
+"""Images in records: encoded to pixels and back, through Pillow.
+
+An encoded image is a string of JPEG, PNG, ... in a bytes feature, usually called
+``image/encoded``; its format and size are features beside it, by the names that
+ImageNet's scripts gave them. Decoded it is a uint8 array of (height, width, channels).
+
+Pillow is imported when a function here is called. Only formats of its own decoders
+are opened (:data:`FORMATS`), none that would start another program.
+"""
+
+from __future__ import annotations
+
+import io
+import operator
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["FORMATS", "decode_image", "encode_image", "image_row"]
+
+FORMATS = ("bmp", "gif", "jpeg", "png", "webp")
+"""What is read, by the names that ``image/format`` has; all but GIF is written too."""
+
+# The mode, with one letter a channel, that keeps all that an image of another one has.
+_PIXELS = {"1": "L", "L": "L", "LA": "LA", "La": "LA", "RGBA": "RGBA", "RGBa": "RGBA", "PA": "RGBA"}
+_MODES = {0: None, 1: "L", 3: "RGB", 4: "RGBA"}
+# How many channels an image can have that comes back from the format as it went in.
+_CHANNELS = {"bmp": (1, 3), "jpeg": (1, 3), "png": (1, 2, 3, 4), "webp": (3, 4)}
+_QUALITY = 95
+
+
+def decode_image(contents: bytes, channels: int = 0) -> npt.NDArray[np.uint8]:
+    """Decode an image, as ``tf.io.decode_image`` with ``expand_animations=False``.
+
+    Parameters
+    ----------
+    contents : bytes
+        A file's content, in one of :data:`FORMATS`.
+    channels : int, optional
+        1 for grey, 3 for RGB, 4 for RGBA; 0 for as many as the image has: palettes become
+        RGB, or RGBA if they have transparency.
+
+    Returns
+    -------
+    uint8, shape (height, width, channels)
+        Of an animation, the first frame. Numbers of 16 bits lose the lower 8. Owns its
+        memory. What EXIF says of the orientation is not applied.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` if this is no image, or a damaged one, or a PNG without its end;
+        ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
+        ``BAD_ARGUMENT`` for other `channels`.
+    ImportError
+        Without Pillow.
+
+    Examples
+    --------
+    >>> decode_image(encode_image(np.zeros((2, 3, 3), np.uint8))).shape
+    (2, 3, 3)
+    """
+    if channels not in _MODES:
+        detail = f"channels {channels!r}; possible are {', '.join(map(str, _MODES))}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    picture = _opened(contents)
+    if picture.format == "PNG":
+        _check_chunks(contents)
+    try:
+        picture.load()
+        found = _converted(picture, _MODES[channels])
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - decoders raise whatever they meet
+        detail = f"a damaged {_format_of(picture)} image ({type(error).__name__})"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+    pixels = np.array(found, np.uint8)
+    return pixels.reshape(*pixels.shape[:2], -1)
+
+
+def encode_image(
+    image: npt.ArrayLike,
+    format: str = "png",  # noqa: A002 - what everybody calls it
+    quality: int = _QUALITY,
+) -> bytes:
+    r"""Encode an image.
+
+    Parameters
+    ----------
+    image : uint8, shape (height, width) or (height, width, channels)
+        Grey, grey with alpha, RGB or RGBA, by the number of channels.
+    format : str, optional
+        ``"png"``, ``"bmp"``, ``"jpeg"``, ``"jpg"`` or ``"webp"``, in any case. PNG and BMP
+        keep every pixel. BMP and JPEG have 1 or 3 channels, WEBP 3 or 4.
+    quality : int, optional
+        1 to 100, for JPEG and WEBP.
+
+    Returns
+    -------
+    bytes
+        A file's content.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_SHAPE`` for an array of another shape, or of no pixels; ``UNSUPPORTED`` for
+        another dtype or format, channels that the format does not have, and sizes that it
+        cannot have; ``BAD_ARGUMENT`` for another `quality`.
+    TypeError
+        For a `quality` that is no integer, or a format that is no text.
+    ImportError
+        Without Pillow.
+
+    Examples
+    --------
+    >>> encode_image(np.zeros((2, 3), np.uint8), "jpeg")[:3]
+    b'\xff\xd8\xff'
+    """
+    name = _checked_format(format)
+    quality = _integer(quality, "quality")
+    if not 1 <= quality <= 100:
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=f"quality {quality}, not 1 to 100")
+    try:
+        pixels = np.asarray(image)
+    except ValueError:
+        detail = "sequences of several lengths or depths are no image"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
+    if pixels.dtype != np.uint8:
+        detail = f"pixels of {pixels.dtype}; images are encoded from uint8"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    n_channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    if pixels.ndim not in {2, 3} or not pixels.size or n_channels > 4:
+        detail = f"pixels of shape {list(pixels.shape)}, not (height, width, 1 to 4 channels)"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    if n_channels not in _CHANNELS[name]:
+        detail = f"{name} with {n_channels} channels; it has {_CHANNELS[name]}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    picture = _pillow().fromarray(np.ascontiguousarray(pixels))
+    out = io.BytesIO()
+    try:
+        picture.save(out, name, quality=quality)
+    except (OSError, ValueError, KeyError) as error:  # too large for the format, or not built in
+        detail = f"{name} of {list(pixels.shape)}: {error}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail) from None
+    return out.getvalue()
+
+
+def image_row(
+    image: npt.ArrayLike | bytes | bytearray | memoryview,
+    label: int | None = None,
+    *,
+    format: str = "png",  # noqa: A002 - what everybody calls it
+    quality: int = _QUALITY,
+) -> dict[str, bytes | int]:
+    """Return the features of an Example that holds an image, by their usual names.
+
+    Parameters
+    ----------
+    image : bytes, bytearray, memoryview or uint8 array
+        A file's content, which is kept as it is; or pixels, to be encoded, also as a
+        memoryview of two or three dimensions.
+    label : int, optional
+        For ``image/class/label``, which is left out without it.
+    format, quality
+        As for :func:`encode_image`, if there is anything to encode.
+
+    Returns
+    -------
+    dict
+        ``image/encoded`` and ``image/format`` (``b"jpeg"``, ...) are bytes;
+        ``image/height``, ``image/width`` and ``image/channels`` ints.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As :func:`encode_image`; ``MALFORMED`` for bytes that do not begin as an image. They
+        are not decoded.
+    TypeError
+        As :func:`encode_image`; for a `label` that is no integer.
+    ImportError
+        Without Pillow.
+
+    Examples
+    --------
+    >>> row = image_row(np.zeros((2, 3, 3), np.uint8), label=7)
+    >>> {name: value for name, value in row.items() if name != "image/encoded"}
+    {'image/format': b'png', 'image/height': 2, 'image/width': 3, 'image/channels': 3, \
+'image/class/label': 7}
+    """
+    number = None if label is None else _integer(label, "label")
+    is_encoded = isinstance(image, bytes | bytearray)
+    is_encoded |= isinstance(image, memoryview) and image.ndim == 1
+    encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
+    picture = _opened(encoded)
+    n_channels = len(_mode_of(picture))
+    row: dict[str, bytes | int] = {
+        "image/encoded": encoded,
+        "image/format": _format_of(picture).encode(),
+        "image/height": picture.height,
+        "image/width": picture.width,
+        "image/channels": n_channels,
+    }
+    if number is not None:
+        row["image/class/label"] = number
+    return row
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image  # noqa: PLC0415 - optional
+    except ImportError:
+        detail = "images need an extra package: pip install 'tfrecord-numpy[image]'"
+        raise ImportError(detail) from None
+    return Image
+
+
+def _opened(contents: bytes) -> Any:
+    """Open an image, which reads its head and no pixels; refuse one that is too large."""
+    if not isinstance(contents, bytes | bytearray | memoryview):
+        raise TypeError(f"an encoded image is bytes, not {type(contents).__name__}")
+    pillow = _pillow()
+    try:
+        picture = pillow.open(io.BytesIO(contents), formats=FORMATS)
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
+        raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=_TOO_LARGE) from None
+    except Exception as error:  # noqa: BLE001 - decoders raise whatever they meet
+        detail = f"{len(contents)} bytes are no image ({type(error).__name__}); known are "
+        detail += ", ".join(FORMATS)
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+    limit = pillow.MAX_IMAGE_PIXELS
+    if limit is not None and picture.width * picture.height > limit:
+        raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=_TOO_LARGE)
+    return picture
+
+
+_TOO_LARGE = "more pixels than PIL.Image.MAX_IMAGE_PIXELS, which can be set"
+
+
+def _check_chunks(contents: bytes) -> None:
+    """Refuse a PNG without its end, or with wrong checksums where they matter.
+
+    Pillow stops reading when it has all pixels, and does not check theirs; TensorFlow
+    reads up to the end.
+    """
+    view, at = memoryview(contents).cast("B"), 8
+    while at + 12 <= len(view):
+        length, name = struct.unpack_from(">I4s", view, at)
+        stop = at + 8 + length
+        if stop + 4 > len(view):
+            break
+        is_critical = not name[0] & 0x20  # a capital: readers must know it
+        if is_critical and zlib.crc32(view[at + 4 : stop]) != int.from_bytes(view[stop : stop + 4]):
+            detail = f"a damaged png image (checksum of {name.decode('latin-1')!r})"
+            raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+        if name == b"IEND":
+            return
+        at = stop + 4
+    detail = "a damaged png image (cut off before its end)"
+    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+
+
+def _format_of(picture: Any) -> str:
+    return str(picture.format).lower()
+
+
+def _mode_of(picture: Any) -> str:
+    """Return the mode, with one letter a channel, that keeps all that an image has."""
+    if picture.mode == "P":
+        return "RGBA" if "transparency" in picture.info else "RGB"
+    if picture.mode.startswith("I"):  # grey of 16 bits
+        return "L"
+    return _PIXELS.get(picture.mode, "RGB")
+
+
+def _converted(picture: Any, mode: str | None) -> Any:
+    own_mode = _mode_of(picture)
+    if picture.mode.startswith("I"):  # Pillow would cut to 255 instead of dividing
+        wide = np.asarray(picture).astype(np.int64) >> 8
+        picture = _pillow().fromarray(wide.clip(0, 255).astype(np.uint8))
+    elif picture.mode != own_mode:  # by this way, as palettes may have transparency
+        picture = picture.convert(own_mode)
+    return picture if mode in {None, own_mode} else picture.convert(mode)
+
+
+def _integer(given: object, name: str) -> int:
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is an integer, not {type(given).__name__}") from None
+
+
+def _checked_format(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"format is text, not {type(given).__name__}")
+    name = given.lower()
+    name = "jpeg" if name == "jpg" else name
+    if name not in _CHANNELS:
+        detail = f"writing images in {given!r}; possible are {', '.join(_CHANNELS)}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return name

@@ -1,0 +1,337 @@
+"""Open a path, URL or file object to write bytes to it.
+
+Files are written as they are, or beside their place and renamed when complete
+(``atomic``), so that nobody ever sees half of one. Nothing here knows what the
+bytes mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import stat
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.sources import (
+    fsspec_module,
+    is_url,
+    name_of,
+    not_a_source,
+    position_of,
+)
+
+if TYPE_CHECKING:
+    from tfrecord_lite.sources import Source
+
+__all__ = ["Beside", "OutputFile", "open_output", "remove"]
+
+
+class OutputFile:
+    """A file being written. What :func:`open_output` returns.
+
+    Parameters
+    ----------
+    name : str
+        Path or URL, for errors.
+    file : binary file object
+        Where the bytes go.
+    owned : bool
+        Whether to close it.
+    beside : Beside, optional
+        The file's other name, if it is written beside its place.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        file: IO[bytes],
+        *,
+        owned: bool = True,
+        beside: Beside | None = None,
+    ) -> None:
+        self.name = name
+        self._file = file
+        self._owned = owned
+        self._beside = beside
+        self._place: str | None = None  # where it is, once it is not beside any more
+        # Where the next write goes in a local file; None where that is not for us to say.
+        self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
+
+    def write(self, pending: list[bytes | bytearray | memoryview]) -> None:
+        """Write all of `pending`, and take out of the list what was written.
+
+        Parameters
+        ----------
+        pending : list of bytes, bytearray or memoryview
+            After a failure it holds what is still to be written: the next call goes
+            on there.
+
+        Raises
+        ------
+        OSError
+            With the file's name. A local file ends behind the last item that was
+            written whole.
+        BlockingIOError
+            If a non-blocking file takes no more at the moment.
+        """
+        while pending:
+            left = memoryview(pending[0])
+            try:
+                if self._offset is not None:  # an interrupted write is written over
+                    self._file.seek(self._offset)
+                while left:
+                    left = left[self._put(left) :]
+                    if self._offset is None:  # what is in a pipe cannot be taken back
+                        pending[0] = left
+            except OSError as error:
+                if self._offset is not None:
+                    with contextlib.suppress(OSError):  # a device cannot be cut
+                        self._file.truncate(self._offset)
+                raise self._named(error) from None
+            n_bytes = len(pending[0])
+            # Nothing is called from here on, so that an interrupt finds both done, or neither.
+            if self._offset is not None:
+                self._offset += n_bytes
+            del pending[0]
+
+    def _put(self, data: memoryview) -> int:
+        """Hand bytes to the file; return how many it took, at least one."""
+        try:
+            n_bytes = self._file.write(data)
+        except BlockingIOError as error:  # of a buffer that has room for a part only
+            if not error.characters_written:
+                raise
+            return error.characters_written
+        if n_bytes is None and isinstance(self._file, io.RawIOBase):
+            raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
+        # Some objects do not say how much they took; those take all.
+        return len(data) if n_bytes is None else n_bytes
+
+    def _named(self, error: OSError) -> OSError:
+        if error.errno is None or error.filename is not None:
+            return error
+        return OSError(error.errno, error.strerror, self.name)
+
+    def flush(self) -> None:
+        """Hand everything to the operating system or the remote store's client."""
+        try:
+            if hasattr(self._file, "flush"):
+                self._file.flush()
+        except OSError as error:
+            raise self._named(error) from None
+
+    def finish(self) -> None:
+        """Close the file; one written beside its place is on the disk now, but not in its place.
+
+        Twice is fine.
+        """
+        if self._owned and self._file.closed:
+            return
+        self.flush()
+        try:
+            if self._beside is not None and isinstance(self._file, io.FileIO):
+                os.fsync(self._file.fileno())
+            if self._owned:
+                self._file.close()
+        except OSError as error:
+            raise self._named(error) from None
+
+    def commit(self, name: str | None = None) -> None:
+        """Put a finished file that was written beside its place there, under `name` if given.
+
+        Twice is fine.
+        """
+        if self._beside is not None and self._place is None:
+            place = name or self.name
+            self._beside.move_to(place)
+            self._place = place
+
+    def replaces(self, name: str) -> bool:
+        """Whether :meth:`commit` would put it in the place of another."""
+        return self._beside is not None and self._beside.is_taken(name)
+
+    def take_back(self) -> None:
+        """Undo :meth:`commit`: the file is beside its place again, which is empty."""
+        if self._beside is not None and self._place is not None:
+            self._beside.move_back(self._place)
+            self._place = None
+
+    def abandon(self) -> None:
+        """Close the file; if it was written beside its place, and is there still, remove it."""
+        if self._owned:
+            with contextlib.suppress(OSError):
+                self._file.close()
+        if self._beside is not None:
+            self._beside.remove()
+
+
+class Beside(Protocol):
+    """The name of a file that is written beside its place."""
+
+    def is_taken(self, place: str) -> bool:
+        """Whether there is a file at `place`."""
+
+    def move_to(self, place: str) -> None:
+        """Put the file at `place`; what was there is gone."""
+
+    def move_back(self, place: str) -> None:
+        """Give the file at `place` its other name again."""
+
+    def remove(self) -> None:
+        """Remove the file if it has this name."""
+
+
+class _LocalBeside:
+    def __init__(self, temporary: str) -> None:
+        self._temporary = temporary
+
+    def is_taken(self, place: str) -> bool:
+        return os.path.lexists(os.path.realpath(place))
+
+    def move_to(self, place: str) -> None:
+        os.replace(self._temporary, os.path.realpath(place))
+        _sync_directory(os.path.dirname(self._temporary))
+
+    def move_back(self, place: str) -> None:
+        os.replace(os.path.realpath(place), self._temporary)
+
+    def remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self._temporary)
+
+
+class _RemoteBeside:
+    def __init__(self, filesystem: Any, temporary: str) -> None:
+        self._filesystem = filesystem
+        self._temporary = temporary
+
+    def is_taken(self, place: str) -> bool:
+        return bool(self._filesystem.exists(_path_of(place)))
+
+    def move_to(self, place: str) -> None:
+        self._filesystem.mv(self._temporary, _path_of(place))
+
+    def move_back(self, place: str) -> None:
+        self._filesystem.mv(_path_of(place), self._temporary)
+
+    def remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._filesystem.rm(self._temporary)
+
+
+def _path_of(url: str) -> str:
+    path: str = fsspec_module().core.url_to_fs(url)[1]
+    return path
+
+
+def open_output(
+    target: Source, *, atomic: bool = False, append_at: int | None = None
+) -> OutputFile:
+    """Open a file for writing.
+
+    Parameters
+    ----------
+    target : source
+        A path or URL, which is created or emptied at once (rule O3), or a
+        writable binary file object, which stays open afterwards.
+    atomic : bool, optional
+        Write beside the place and rename when the file is closed, so that it
+        appears complete or not at all.
+    append_at : int, optional
+        Keep the first so many bytes of a local file and write behind them; with 0, the
+        file need not exist.
+
+    Returns
+    -------
+    OutputFile
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As Python's ``open``.
+    InvalidArgumentError
+        ``UNSUPPORTED`` for `atomic` or `append_at` where they cannot be had.
+    """
+    name = name_of(target)
+    is_path = isinstance(target, (str, bytes, os.PathLike))
+    is_remote = is_path and is_url(name)
+    if append_at is not None and (atomic or is_remote or not is_path):
+        detail = "only a local file that is written in place can be appended to"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
+    if not is_path:
+        if atomic:
+            detail = "a file object cannot be renamed when it is complete; give a path"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
+        if not hasattr(target, "write"):
+            raise TypeError(not_a_source(target))
+        return OutputFile(name, cast("IO[bytes]", target), owned=False)
+    if is_remote:
+        return _remote_output(name, atomic=atomic)
+    if append_at:
+        file = io.FileIO(name, "r+b")
+        file.truncate(append_at)
+        file.seek(append_at)
+        return OutputFile(name, cast("IO[bytes]", file))
+    if not atomic:
+        return OutputFile(name, cast("IO[bytes]", io.FileIO(name, "wb")))
+    return _beside(name)
+
+
+def _beside(name: str) -> OutputFile:
+    """Open a new local file that takes the place of `name` when it is committed."""
+    place = os.path.realpath(name)
+    mode = os.stat(place).st_mode if os.path.exists(place) else None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if mode is not None and not stat.S_ISREG(mode):
+        detail = "a device or pipe cannot be replaced; write in place, without atomic"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
+    # The leading dot keeps it out of patterns such as "train-*".
+    directory, base = os.path.split(place)
+    temporary = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
+
+    try:
+        file = cast("IO[bytes]", io.FileIO(temporary, "xb"))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from None
+    if mode is not None:  # as if the old file had been written to
+        with contextlib.suppress(OSError):
+            os.chmod(temporary, stat.S_IMODE(mode))
+    return OutputFile(name, file, beside=_LocalBeside(temporary))
+
+
+def remove(name: str | os.PathLike[str]) -> None:
+    """Remove a file; it need not be there."""
+    name = name_of(name)
+    with contextlib.suppress(FileNotFoundError):
+        if is_url(name):
+            filesystem, path = fsspec_module().core.url_to_fs(name)
+            filesystem.rm(path)
+        else:
+            os.remove(name)
+
+
+def _sync_directory(path: str) -> None:
+    """Make a new name in a directory as durable as the file's content, where that can be done."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with contextlib.suppress(OSError):
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _remote_output(url: str, *, atomic: bool) -> OutputFile:
+    if not atomic:
+        return OutputFile(url, fsspec_module().open(url, "wb").open())
+    filesystem, path = fsspec_module().core.url_to_fs(url)
+    directory, _, base = path.rpartition("/")
+    temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
+
+    beside = _RemoteBeside(filesystem, temporary)
+    return OutputFile(url, filesystem.open(temporary, "wb"), beside=beside)

@@ -1,0 +1,372 @@
+"""What data turn out to hold: counted, compared, printed, and made a schema of.
+
+::
+
+    records ──counted──> Summary ──schema()──> Schema
+                            + Summary of another shard
+
+A summary says of every feature how many records have it, as which kind, how many values
+they have at the least and at the most, and between which values those lie. It is what
+a schema is inferred from; the two are kept apart because summaries of shards can be
+added, and schemas cannot.
+
+No I/O, no knowledge of bytes on the wire.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema.features import (
+    FeatureSpec,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    VarLenFeature,
+)
+from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.schema.schema import Original, Schema
+
+if TYPE_CHECKING:
+    from tfrecord_lite.block import Place
+
+__all__ = ["FeatureSummary", "ListSummary", "Summary", "Variable"]
+
+Variable: TypeAlias = Literal["ragged", "varlen", "padded"]
+"""What a feature of varying length is to become."""
+
+_VARIABLE: dict[str, Callable[[Kind], FeatureSpec]] = {
+    "ragged": lambda kind: RaggedFeature(kind.dtype, row_splits_dtype=np.int64),
+    "varlen": lambda kind: VarLenFeature(kind.dtype),
+    "padded": lambda kind: FixedLenSequenceFeature([], kind.dtype, allow_missing=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListSummary:
+    """The lists of one kind that a feature has in some records.
+
+    Parameters
+    ----------
+    n_records : int
+        How many records have the feature in this kind; at least 1.
+    lengths : tuple of two int
+        Values in a record, at the least and at the most.
+    values : tuple of two int or float, optional
+        The least and the greatest value, NaN left out; of byte strings, their lengths in
+        bytes. None if there are none.
+    first : Place
+        The first record that has the feature in this kind.
+    """
+
+    n_records: int
+    lengths: tuple[int, int]
+    values: tuple[float, float] | tuple[int, int] | None
+    first: Place
+
+    def __add__(self, other: ListSummary) -> ListSummary:
+        """Return the summary of the records of both; those of `other` come later."""
+        if not isinstance(other, ListSummary):
+            return NotImplemented
+        lengths = (
+            min(self.lengths[0], other.lengths[0]),
+            max(self.lengths[1], other.lengths[1]),
+        )
+        values = [pair for pair in (self.values, other.values) if pair is not None]
+        both = (min(low for low, _ in values), max(high for _, high in values)) if values else None
+        return ListSummary(self.n_records + other.n_records, lengths, both, self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSummary:
+    """One feature of some records.
+
+    Parameters
+    ----------
+    lists : mapping of Kind to ListSummary
+        One entry a kind that it has somewhere: one, in sound data; none for a feature that
+        is named but never has a kind, which counts as missing (rule X3).
+    """
+
+    lists: Mapping[Kind, ListSummary]
+
+    def __post_init__(self) -> None:
+        """Keep a copy that nobody changes."""
+        object.__setattr__(self, "lists", MappingProxyType(dict(sorted(self.lists.items()))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the call that makes an equal one."""
+        return (type(self), (dict(self.lists),))
+
+    def __add__(self, other: FeatureSummary) -> FeatureSummary:
+        """Return the summary of the records of both; those of `other` come later."""
+        if not isinstance(other, FeatureSummary):
+            return NotImplemented
+        added = dict(self.lists)
+        for kind, found in other.lists.items():
+            added[kind] = added[kind] + found if kind in added else found
+        return FeatureSummary(added)
+
+    @property
+    def n_records(self) -> int:
+        """How many records have the feature."""
+        return sum(found.n_records for found in self.lists.values())
+
+    @property
+    def kind(self) -> Kind | None:
+        """Its kind; None if it has none, or several."""
+        return next(iter(self.lists)) if len(self.lists) == 1 else None
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Values in a record that has it, at the least and at the most."""
+        every = [found.lengths for found in self.lists.values()] or [(0, 0)]
+        return min(low for low, _ in every), max(high for _, high in every)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all records that have it have one number of values, at least 1."""
+        low, high = self.lengths
+        return 0 < low == high
+
+
+class Summary(Mapping[str, FeatureSummary]):
+    """What some records hold: a mapping of names to what is known of each feature.
+
+    Summaries of shards can be added, in the order of the shards, by ``sum`` too. Printing one gives a
+    table.
+
+    Parameters
+    ----------
+    n_records : int
+        How many records were looked at.
+    features : mapping of str to FeatureSummary
+
+    Notes
+    -----
+    Immutable; pickles, so that shards may be summarised by other processes.
+    """
+
+    __slots__ = ("_features", "n_records")
+
+    def __init__(self, n_records: int, features: Mapping[str, FeatureSummary]) -> None:
+        self.n_records = n_records
+        self._features = dict(features)
+
+    def __getitem__(self, name: str) -> FeatureSummary:
+        """Return what is known of one feature; a name that is not there lists the nearest."""
+        try:
+            return self._features[name]
+        except KeyError:
+            raise KeyError(f"no feature {name!r}{_nearest(name, self)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._features)
+
+    def __len__(self) -> int:
+        """Return the number of features."""
+        return len(self._features)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything; the order of features does not matter."""
+        if not isinstance(other, Summary):
+            return NotImplemented
+        return self.n_records == other.n_records and self._features == other._features
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Summary) -> Self:
+        """Return the summary of the records of both; those of `other` come later."""
+        if not isinstance(other, Summary):
+            return NotImplemented
+        added = dict(self._features)
+        for name, found in other.items():
+            added[name] = added[name] + found if name in added else found
+        return type(self)(self.n_records + other.n_records, added)
+
+    def __radd__(self, other: object) -> Self:
+        """Return itself for 0, with which :func:`sum` begins."""
+        return self if type(other) is int and other == 0 else NotImplemented
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the call that makes an equal one."""
+        return (type(self), (self.n_records, self._features))
+
+    def schema(
+        self, *, variable: Variable = "ragged", defaults: Mapping[str, Any] | None = None
+    ) -> Schema:
+        """Return the features to parse such records with.
+
+        Parameters
+        ----------
+        variable : {"ragged", "varlen", "padded"}, optional
+            What a feature becomes whose length varies, or which some record lacks:
+            RaggedFeature, VarLenFeature or FixedLenSequenceFeature. A record without it
+            has no values then.
+        defaults : mapping of str to value, optional
+            For features of one length that some records lack: what those get. They become
+            FixedLenFeature with this default value.
+
+        Returns
+        -------
+        Schema
+            FixedLenFeature for a feature that every record has with the same number of
+            values, at least one: of shape [] for 1, else [n]. One that some record lacks
+            keeps that shape as its original, with "ragged": :func:`restore` makes a masked
+            array of it. A feature that never has a kind is left out.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``WRONG_KIND`` for a feature of several kinds, with the place of the first
+            record of the rarer kind. ``BAD_ARGUMENT`` for an unknown
+            `variable`, a default for a feature that is not there or whose length varies,
+            and a summary without features.
+        """
+        if variable not in _VARIABLE:
+            detail = f"variable is {variable!r}, expected one of {', '.join(_VARIABLE)}"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        defaults = {} if defaults is None else defaults
+        for name in defaults:
+            if name not in self._features:
+                detail = f"a default for a feature that is not there{_nearest(name, self)}"
+                raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+        specs = {
+            name: self._spec(name, found, variable, defaults)
+            for name, found in self._features.items()
+            if found.lists
+        }
+        originals = {
+            name: Original(found.kind.label, _shape(found), missing=True)
+            for name, found in self._features.items()
+            if found.kind and found.is_fixed and isinstance(specs[name], RaggedFeature)
+        }
+        if not specs:
+            held = "no record has a feature" if self.n_records else "there are no records"
+            detail = f"{held}, so there is nothing to infer a schema from"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        return Schema(specs, originals)
+
+    def _spec(
+        self, name: str, found: FeatureSummary, variable: Variable, defaults: Mapping[str, Any]
+    ) -> FeatureSpec:
+        """Return the specification of one feature."""
+        if found.kind is None:
+            raise _several_kinds(name, found)
+        low, high = found.lengths
+        if name in defaults and not found.is_fixed:
+            detail = f"a default for a feature whose length varies, from {low} to {high}"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+        if not found.is_fixed or (found.n_records < self.n_records and name not in defaults):
+            return _VARIABLE[variable](found.kind)
+        default = defaults.get(name)
+        if default is not None and np.size(default) == 1 and isinstance(default, bytes | str):
+            default = [default] * high
+        return FixedLenFeature(_shape(found), found.kind.dtype, default)
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything as what JSON can hold."""
+        return {
+            "records": self.n_records,
+            "features": {
+                name: {kind.label: _describe(lists) for kind, lists in found.lists.items()}
+                for name, found in self._features.items()
+            },
+        }
+
+    def __str__(self) -> str:
+        """Return a table with a line a feature."""
+        header = ("name", "kind", "records", "length", "values")
+        rows = [self._row(name, found) for name, found in self._features.items()]
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [header, tuple("-" * width for width in widths), *rows]
+        title = f"{_plural(self.n_records, 'record')}, {_plural(len(self), 'feature')}"
+        laid = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        return "\n".join([title, *laid] if rows else [title])
+
+    __repr__ = __str__
+
+    def _row(self, name: str, found: FeatureSummary) -> tuple[str, ...]:
+        """Return the cells of one feature."""
+        count = found.n_records
+        share = f"{count:,} ({100 * count / max(self.n_records, 1):.1f} %)"
+        return (
+            name if name and name.isprintable() else repr(name),
+            "/".join(kind.label for kind in found.lists) or "none",
+            "all" if count == self.n_records else share,
+            _range(found.lengths) if found.lists else "",
+            "; ".join(_values(kind, lists) for kind, lists in found.lists.items() if lists.values),
+        )
+
+
+def _several_kinds(name: str, found: FeatureSummary) -> InvalidArgumentError:
+    """Return the error about a feature of several kinds; its place is where the second begins."""
+    places = sorted(found.lists.items(), key=lambda item: item[1].n_records, reverse=True)
+    (most, lists), (other, odd) = places[0], places[1]
+    detail = (
+        f"{_plural(odd.n_records, 'record')} with {other.label}, the first of them here; "
+        f"{_plural(lists.n_records, 'record')} with {most.label}"
+    )
+    where = odd.first
+    return InvalidArgumentError(
+        Reason.WRONG_KIND, where.offset, where.source, where.index, name, detail
+    )
+
+
+def _shape(found: FeatureSummary) -> list[int]:
+    """Return the shape of a feature of one length: [] for single values."""
+    length = found.lengths[1]
+    return [] if length == 1 else [length]
+
+
+def _describe(lists: ListSummary) -> dict[str, Any]:
+    low, high = lists.values or (None, None)
+    return {
+        "records": lists.n_records,
+        "min_length": lists.lengths[0],
+        "max_length": lists.lengths[1],
+        "min": _finite(low),
+        "max": _finite(high),
+    }
+
+
+def _finite(value: float | None) -> float | str | None:
+    """Return a number that JSON has, or the word for it."""
+    if value is None or math.isfinite(value):
+        return value
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def _values(kind: Kind, lists: ListSummary) -> str:
+    pair = lists.values or (0, 0)
+    if kind is Kind.BYTES:
+        return f"{_range(pair)} byte{'' if pair == (1, 1) else 's'}"
+    return _range(pair)
+
+
+def _range(pair: tuple[float, float]) -> str:
+    """Write two numbers, or one if they are equal; floats with the digits float32 has."""
+    low, high = (f"{n:,}" if isinstance(n, int) else str(np.float32(n)) for n in pair)
+    return low if low == high else f"{low} .. {high}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _nearest(name: object, names: Mapping[str, Any]) -> str:
+    """Return the end of a sentence about a name that is not there."""
+    close = get_close_matches(str(name), list(names))
+    return f"; the nearest: {', '.join(map(repr, close))}" if close else ""

@@ -1,0 +1,278 @@
+"""Write the shards of a data set, which appear when all are complete.
+
+How large shards should be: for N hosts that read in parallel, 10 x N files,
+each of 100 MB or more (10 MB at the least), so that every host has several
+files to interleave and no file is too small to be read at full speed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
+from tfrecord_lite.example.writing import ExampleWriter
+from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.outfile import open_output
+from tfrecord_lite.sources import shard_names
+from tfrecord_lite.stream import BUFFER_BYTES, RecordSink
+from tfrecord_lite.writer import as_record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from typing_extensions import Buffer
+
+    from tfrecord_lite.options import CompressionType
+
+__all__ = ["ShardedTFRecordWriter"]
+
+_BUFFERS_BYTES = 32 * 1024 * 1024
+_SMALLEST_BUFFER_BYTES = 64 * 1024
+
+
+class ShardedTFRecordWriter(ExampleWriter):
+    """Write records to many files, which appear when all are complete.
+
+    Parameters
+    ----------
+    pattern : str or PathLike
+        ``"train@10"`` or ``"train@10.tfrecord"`` for ``train-00000-of-00010`` and
+        so on; or any name with ``{shard}`` and, if wanted, ``{num_shards}``, as in
+        ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``. A path or a URL.
+    num_shards : int, optional
+        How many files; records go to them in turn (round robin). Not with ``@``.
+    options : TFRecordOptions, str, int or None, optional
+        As :class:`TFRecordWriter`.
+    bytes_per_shard : int, optional
+        Instead of `num_shards`: fill one file after the other, and begin the next
+        when one holds so many bytes, frames included, before compression. At
+        least one file is written.
+
+    Attributes
+    ----------
+    paths : list of str
+        The files; known after :meth:`close`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if the pattern does not say where the shard's number goes,
+        or not exactly one of `num_shards`, ``@`` and `bytes_per_shard` is given.
+    TypeError
+        If `num_shards` or `bytes_per_shard` is no whole number.
+
+    Notes
+    -----
+    All files are written beside their places, with hidden names, and renamed by
+    :meth:`close` when every one is on the disk. Leaving the ``with`` block by an
+    error removes them. If a rename fails, those before it are undone, and
+    :meth:`close` can be called again; but a file that took the place of an older
+    one stays. A machine that stops amid the renames leaves some of the files.
+    How large shards should be: see the head of this module.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> directory = tempfile.mkdtemp()
+    >>> with ShardedTFRecordWriter(os.path.join(directory, "train@2.tfrecord")) as writer:
+    ...     for i in range(5):
+    ...         writer.write(b"record %d" % i)
+    >>> sorted(os.listdir(directory))
+    ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
+    """
+
+    def __init__(
+        self,
+        pattern: str | os.PathLike[str],
+        num_shards: int | None = None,
+        options: CompressionType = None,
+        *,
+        bytes_per_shard: int | None = None,
+    ) -> None:
+        self.paths: list[str] = []
+        self._is_open = False  # to records
+        self._is_done = True
+        self._pattern = os.fspath(pattern)
+        self._options = options
+        if num_shards is not None:
+            num_shards = whole_number("num_shards", num_shards)
+        if bytes_per_shard is not None:
+            bytes_per_shard = whole_number("bytes_per_shard", bytes_per_shard)
+        self._bytes_per_shard = bytes_per_shard
+        self._sinks: list[RecordSink] = []
+        self._n_bytes = 0  # in the last shard
+        self._next = 0
+        TFRecordOptions.get_compression_type_string(options)
+        names = self._check_pattern(num_shards)
+        self._buffer_bytes = _BUFFERS_BYTES // max(len(names), 1)
+        self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
+        self._is_open, self._is_done = True, False
+        try:
+            for name in names:
+                self._open_shard(name)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _check_pattern(self, num_shards: int | None) -> list[str]:
+        """Return the names of the shards to open now: all of them, or the first."""
+        by_bytes = self._bytes_per_shard is not None
+        has_field = "{shard" in self._pattern
+        if by_bytes == (num_shards is not None or not has_field) or (
+            num_shards is not None and not has_field
+        ):
+            detail = (
+                f"the pattern {self._pattern!r} with num_shards={num_shards} and "
+                f"bytes_per_shard={self._bytes_per_shard} does not say how many shards there are; "
+                "expected 'name@10', or '{shard}' in the name with one of the two arguments"
+            )
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        for argument, value in (
+            ("num_shards", num_shards),
+            ("bytes_per_shard", self._bytes_per_shard),
+        ):
+            if value is not None and value < 1:
+                detail = f"{argument} is {value}, expected 1 or more"
+                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        try:
+            names = shard_names(self._pattern, 1 if by_bytes else num_shards)
+        except InvalidArgumentError:
+            raise
+        except (AttributeError, LookupError, ValueError):  # of str.format
+            names = None
+        if not names or len(set(names)) < len(names):
+            detail = (
+                f"the pattern {self._pattern!r} names no shard; expected 'name@10' or '{{shard}}'"
+            )
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        return names
+
+    def _open_shard(self, name: str) -> None:
+        file = open_output(name, atomic=True)
+        self._sinks.append(RecordSink(file, self._options, self._buffer_bytes))
+
+    def write(self, record: bytes | bytearray | str) -> None:
+        """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
+        if not self._is_open:
+            raise self._closed()
+        data = record if type(record) is bytes else as_record(record)
+        if self._rows:
+            self._sinks[0].check_process()
+            self._rows.add_record(data)
+            if self._rows.is_full:
+                self._put_rows()
+        else:
+            self._add(data)
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise self._closed()
+        self._sinks[0].check_process()
+
+    def _closed(self) -> FailedPreconditionError:
+        return FailedPreconditionError(Reason.CLOSED, source=self._pattern)
+
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        if isinstance(records, Block):
+            records = records.views()
+        n_taken = 0
+        try:
+            for record in records:
+                sink = self._next_sink(len(record))  # type: ignore[arg-type]
+                n_taken += 1
+                sink.add(record)
+        except BaseException:
+            # The sink has the record all the same; the others wait for another attempt.
+            for record in records[n_taken:]:
+                self._row_buffer().add_record(bytes(record))
+            raise
+
+    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        self._add(b"".join(pieces))
+
+    def _add(self, data: bytes) -> None:
+        self._next_sink(len(data)).add(data)
+
+    def _next_sink(self, n_bytes: int) -> RecordSink:
+        """Return the shard whose turn it is to take a record of so many bytes."""
+        if self._bytes_per_shard is None:
+            sink = self._sinks[self._next]
+            self._next = (self._next + 1) % len(self._sinks)
+            return sink
+        if self._n_bytes >= self._bytes_per_shard:
+            self._sinks[-1].finish()
+            self._open_shard((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
+            self._n_bytes = 0
+        self._n_bytes += n_bytes + OVERHEAD_BYTES
+        return self._sinks[-1]
+
+    def close(self) -> None:
+        """Finish all files, then put each in its place. Twice is fine."""
+        if self._is_done:
+            return
+        self._put_rows()
+        for sink in self._sinks:
+            sink.finish()
+        self._is_open = False
+        paths = shard_names(self._pattern, len(self._sinks)) or []
+        self._place_all(paths)
+        self.paths, self._is_done = paths, True
+
+    def _place_all(self, paths: list[str]) -> None:
+        """Put each file in its place; all of them, or none where nothing was before."""
+        new: list[RecordSink] = []
+        try:
+            for sink, path in zip(self._sinks, paths, strict=True):
+                if not sink.replaces(path):
+                    new.append(sink)
+                sink.commit(path)
+        except BaseException:
+            for sink in reversed(new):
+                with contextlib.suppress(OSError):  # the first error is the one to tell
+                    sink.take_back()
+            raise
+
+    def abandon(self) -> None:
+        """Remove what was written; nothing appears."""
+        self._is_open, self._is_done = False, True
+        for sink in self._sinks:
+            sink.abandon()
+
+    def __enter__(self) -> Self:
+        """Return the writer itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close; after an error, remove what was written."""
+        if kind is not None and not self._is_done:
+            self.abandon()
+        try:
+            self.close()
+        except BaseException:
+            self.abandon()
+            raise
+
+    def __del__(self) -> None:
+        """Remove the files of a writer that was forgotten."""
+        if not self._is_done and all(sink.belongs_here for sink in self._sinks):
+            text = f"the shards of {self._pattern} were not closed"
+            try:
+                warnings.warn(text, ResourceWarning, 2, source=self)
+            finally:  # a warning may be an error
+                self.abandon()

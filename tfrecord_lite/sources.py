@@ -1,0 +1,214 @@
+"""What names a file, or is one; and all the files that a pattern names.
+
+A *source* is a local path, a URL (``scheme://``, through fsspec, the extra
+``remote``) or an open binary file object. A path or URL may be a pattern, or the
+short form of a sharded name; what exists under exactly that name goes first.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "Source",
+    "Sources",
+    "expand",
+    "fsspec_module",
+    "is_file_object",
+    "is_url",
+    "local_size",
+    "name_of",
+    "not_a_source",
+    "position_of",
+    "seek_to",
+    "shard_names",
+]
+
+Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
+Sources: TypeAlias = "Source | Iterable[Source]"
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
+_SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
+_MOST_SHARDS = 99_999
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None:
+    """Return the names of all shards that a pattern stands for.
+
+    Parameters
+    ----------
+    pattern : str
+        ``"train@10"``, ``"train@10.tfrecord"``, or with the fields ``{shard}``
+        and, if wanted, ``{num_shards}``, as in
+        ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``.
+    num_shards : int, optional
+        Needed when the pattern does not say it.
+
+    Returns
+    -------
+    list of str, or None
+        None if `pattern` has neither form.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for more shards after an ``@`` than the five digits of their
+        names can number.
+
+    Examples
+    --------
+    >>> shard_names("train@2.tfrecord")
+    ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
+    """
+    sharded = _SHARDED.fullmatch(pattern)
+    if "{shard" in pattern:
+        count = num_shards or 0
+        return [pattern.format(shard=shard, num_shards=count) for shard in range(count)]
+    if sharded is None:
+        return None
+    stem, suffix, count = sharded["stem"], sharded["suffix"], int(sharded["count"])
+    if count > _MOST_SHARDS:
+        detail = (
+            f"{sharded['count']} shards are more than the {_MOST_SHARDS:,} that five digits "
+            "can number, and there is no file of this very name"
+        )
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=pattern, detail=detail)
+    return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
+
+
+def is_url(name: str) -> bool:
+    """Whether a name is that of a remote file."""
+    return _URL.match(name) is not None
+
+
+def name_of(source: Source) -> str:
+    """Return what errors call a source: its path or URL, or the name of a file object."""
+    if isinstance(source, (str, bytes, os.PathLike)):
+        return os.fsdecode(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else f"<{type(source).__name__}>"
+
+
+def is_file_object(source: Sources) -> bool:
+    """Whether a source is an open file object, and no path or URL."""
+    return hasattr(source, "read") and not isinstance(source, (str, bytes, os.PathLike))
+
+
+def position_of(source: Source) -> int | None:
+    """Return where a file object stands; None if it cannot seek, or for a path or URL."""
+    try:
+        file = cast("IO[bytes]", source)
+        return file.tell() if file.seekable() else None
+    except (AttributeError, OSError):
+        return None
+
+
+def seek_to(source: Source, position: int | None) -> None:
+    """Put a file object where it stood before.
+
+    Raises
+    ------
+    FailedPreconditionError
+        ``NOT_SEEKABLE`` if `position` is None.
+    """
+    if position is None:
+        detail = "the file object cannot seek, so it can be read once only"
+        raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name_of(source), detail=detail)
+    cast("IO[bytes]", source).seek(position)
+
+
+def expand(sources: Sources) -> list[Source]:
+    """List every file that paths, patterns and lists of them name.
+
+    Parameters
+    ----------
+    sources : source, or iterable of sources
+        A path or URL may hold ``*``, ``?`` and ``[...]``, or name shards as
+        ``train@10``. A file that has exactly that name goes first; a URL with an
+        ``@`` too.
+
+    Returns
+    -------
+    list of source
+        The matches of each pattern sorted, in the order the patterns were given.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a pattern matches nothing, or nothing was given.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a number of shards above 99,999.
+    TypeError
+        For anything that is no path, URL or binary file object.
+    """
+    if isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources):
+        return _matches(cast("Source", sources))
+    try:
+        items = list(sources)
+    except TypeError:
+        raise TypeError(not_a_source(sources)) from None
+    if not items:
+        detail = "an empty list of files was given; expected at least one path"
+        raise FileNotFoundError(detail)
+    return [match for item in items for match in _matches(item)]
+
+
+def not_a_source(value: object) -> str:
+    """Return what to say of anything that is no path, URL or file object."""
+    return f"expected a path, URL or binary file object, got {type(value).__name__}"
+
+
+def _matches(source: Source) -> list[Source]:
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        if not is_file_object(source):
+            raise TypeError(not_a_source(source))
+        return [source]
+    path = os.fsdecode(source)
+    is_remote = is_url(path)
+    if not is_remote and os.path.lexists(path):
+        return [path]
+    if _PATTERN.search(path):
+        matches = _remote_glob(path) if is_remote else sorted(glob.glob(path, recursive=True))
+        if not matches:
+            detail = f"no file matches the pattern {path!r}"
+            raise FileNotFoundError(detail)
+        return list(matches)
+    if _SHARDED.fullmatch(path) and not (is_remote and _is_remote_file(path)):
+        return list(shard_names(path) or [path])
+    return [path]
+
+
+def fsspec_module() -> Any:
+    """Return the package fsspec, or say how to install it."""
+    try:
+        import fsspec  # noqa: PLC0415 - optional
+    except ImportError:
+        detail = "URLs need an extra package: pip install 'tfrecord-numpy[remote]'"
+        raise ImportError(detail) from None
+    return fsspec
+
+
+def _remote_glob(url: str) -> list[str]:
+    filesystem, path = fsspec_module().core.url_to_fs(url)
+    return sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(path))
+
+
+def _is_remote_file(url: str) -> bool:
+    filesystem, path = fsspec_module().core.url_to_fs(url)
+    return bool(filesystem.exists(path))
+
+
+def local_size(source: Source) -> int | None:
+    """Return the size in bytes of a local file; None if it is not there or not local."""
+    if not isinstance(source, (str, bytes, os.PathLike)) or not os.path.isfile(source):
+        return None
+    return os.path.getsize(source)

@@ -1,0 +1,186 @@
+"""save: columns or rows to a TFRecord file and its sidecar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.frames import columns_of_frame
+from tfrecord_lite.example.regular import regular
+from tfrecord_lite.example.storing import schema_of
+from tfrecord_lite.outfile import open_output, remove
+from tfrecord_lite.sources import name_of
+from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.rows import Batches, row_batches
+from tfrecord_lite.storage.stamps import Stamped, is_same_file
+from tfrecord_lite.storage.structure import flatten
+from tfrecord_lite.writer import TFRecordWriter
+
+if TYPE_CHECKING:
+    from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.schema import Schema
+    from tfrecord_lite.storage.structure import Structure
+
+__all__ = ["save"]
+
+_COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
+
+
+def save(
+    path: str | os.PathLike[str],
+    data: Any,
+    schema_path: str | os.PathLike[str] | None = None,
+    *,
+    options: CompressionType = None,
+) -> Schema:
+    r"""Save columns or rows to a TFRecord file, with a sidecar that brings all of it back.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Where the Examples go. The file appears complete or not at all.
+    data : dict, tuple, array, data frame, or iterable of rows
+        *Columns*: a dict of them, each with one value a record, as
+        :func:`~tfrecord_lite.encode_examples` takes them; or a tuple of columns, or a single
+        ndarray, RaggedTensor, SparseTensor or BytesColumn; dicts and tuples may be nested.
+        A DataFrame of pandas or polars, or a Table of pyarrow.
+
+        *Rows*: any other iterable (a list, a generator), of one dict, tuple or value a record;
+        nested as well. It is read once, and never held in memory. The value of a row may be
+        a number, a string, an array, or a list; None is missing.
+    schema_path : str or PathLike, optional
+        Where the sidecar goes; by default `path` + ``.schema.json``. If it goes elsewhere, one
+        that older data left under that name is removed.
+    options : TFRecordOptions, str, int or None, optional
+        Compression, as for :class:`TFRecordWriter`; the name of the file does not choose
+        one, so ``x.gz`` without it is not compressed.
+
+    Returns
+    -------
+    Schema
+        What the sidecar says.
+
+    Raises
+    ------
+    InvalidArgumentError
+        With `key` and `index`, the column and the number of the record, for a value that
+        cannot be stored (``UNREPRESENTABLE``, ``UNSUPPORTED``), or that does not fit the rows
+        before it (``WRONG_KIND``, ``MISSING``, ``BAD_ARGUMENT``); ``BAD_ARGUMENT`` for a
+        `schema_path` that is the data's own file. Nothing has appeared then.
+    OSError
+        As Python's ``open`` and ``write``.
+    TypeError
+        For data that are neither, and keys that are no str.
+
+    Notes
+    -----
+    float64 and complex numbers are stored as their bytes, all integers and bools as int64
+    lists, float16 as float32; strings as they are, in UTF-8. See :func:`schema_of`. Byte
+    order is not kept.
+
+    The sidecar appears first, and names the data it is of: their size, and a checksum of how
+    they begin. A crash in between leaves older data beside it, which :func:`load` refuses
+    instead of reading them by the wrong schema.
+
+    Of rows, the first 1,024 (or 4 MB of them) decide how a column is stored; integers may
+    come after floats, not before. The first dimension of an array may vary from row to row.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
+    >>> save(path, ({"x": i / 10, "tags": ["odd"] * (i % 2)} for i in range(3)))
+    Schema of 2 features
+    name  specification    dtype   shape  original
+    ----  ---------------  ------  -----  --------------
+    x     FixedLenFeature  string  []     float64 []
+    tags  RaggedFeature    string         string [?] str
+    >>> columns = load(path)
+    >>> columns["x"], columns["tags"]
+    (array([0. , 0.1, 0.2]), <RaggedTensor [[], [odd], []]>)
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a str or PathLike, not {type(path).__name__}")
+    beside = f"{name_of(path)}{sidecar.SUFFIX}"
+    schema_path = beside if schema_path is None else schema_path
+    if is_same_file(name_of(path), name_of(schema_path)):
+        detail = "schema_path is the data's own file; they need two"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=name_of(path), detail=detail)
+    frame = columns_of_frame(data)
+    data = data if frame is None else frame
+    if not isinstance(data, _COLUMNS) and (
+        isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
+    ):
+        raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
+    file = open_output(path, atomic=True)
+    target: Any = Stamped(file)
+    try:
+        with TFRecordWriter(target, options) as writer:
+            try:
+                written = _write(writer, data, name_of(path))
+            except BaseException:
+                target.abandon()
+                raise
+        file.finish()
+        _place(file, sidecar.write(schema_path, *written, target.stamp))
+    except BaseException:
+        file.abandon()
+        raise
+    if not is_same_file(beside, name_of(schema_path)):
+        remove(beside)
+    return written[0]
+
+
+def _place(data: OutputFile, described: OutputFile) -> None:
+    """Let both files appear.
+
+    The sidecar goes first: it is refused with data that are not its own, while data of ours
+    without it would be read, as byte strings.
+    """
+    is_new = not described.replaces(described.name)
+    try:
+        described.commit()
+        data.commit()
+    except BaseException:
+        if is_new:
+            described.take_back()
+        described.abandon()
+        raise
+
+
+def _write(writer: TFRecordWriter, data: Any, name: str) -> tuple[Schema, Structure]:
+    write = _write_columns if isinstance(data, _COLUMNS) else _write_rows
+    try:
+        return write(writer, data)
+    except InvalidArgumentError as error:
+        where = (None, name, error.index)
+        raise InvalidArgumentError(error.reason, *where, error.key, error.detail) from None
+
+
+def _write_columns(writer: TFRecordWriter, data: Any) -> tuple[Schema, Structure]:
+    structure, columns = flatten(data)
+    made = {name: regular(name, column) for name, column in columns.items()}
+    schema = schema_of(made)
+    if made:
+        writer.write_examples(made, schema)
+    return schema, structure
+
+
+def _write_rows(writer: TFRecordWriter, rows: Iterable[Any]) -> tuple[Schema, Structure]:
+    batches = Batches()
+    for batch in row_batches(rows):
+        columns, schema = batches.add(batch)
+        if columns:
+            writer.write_examples(columns, schema)
+        else:  # nothing but None and empty lists
+            for _ in batch:
+                writer.write(b"")
+    structure = batches.structure
+    return batches.schema, {} if structure is None else structure

@@ -1,0 +1,240 @@
+"""The dtypes of tensors: TensorFlow's numbers for them, and NumPy's dtypes.
+
+A TensorProto says its dtype by a number, and stores its elements either all in
+``tensor_content``, little-endian, or as a list in the field for that dtype (rules T4
+and T5). Each row of :data:`TYPES` says all of that about one dtype.
+
+NumPy lacks the small floats and integers of machine learning. They come from the
+package ml_dtypes, which is imported when one of them is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema.kinds import numpy_dtype
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = [
+    "MOST_DIMS",
+    "STRING",
+    "TYPES",
+    "TensorType",
+    "check_shape",
+    "from_bytes",
+    "tensor_type",
+    "type_of_number",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """One dtype that a tensor may have."""
+
+    number: int
+    """TensorFlow's number of it."""
+    name: str
+    """Its name, the same for NumPy, ml_dtypes and TensorFlow."""
+    field: str
+    """The field of a TensorProto that lists elements of it."""
+    is_extra: bool = False
+    """Whether it comes from ml_dtypes."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype, in the machine's byte order; byte strings are objects.
+
+        Raises
+        ------
+        ImportError
+            If it needs ml_dtypes, and that is not installed, or too old.
+        """
+        if self is STRING:
+            return np.dtype(object)
+        return _extra_dtype(self.name) if self.is_extra else np.dtype(self.name)
+
+
+def _extra_dtype(name: str) -> np.dtype[Any]:
+    try:
+        import ml_dtypes  # noqa: PLC0415 - optional
+
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    except (ImportError, AttributeError):
+        detail = f"{name} needs an extra package: pip install 'tfrecord-numpy[dtypes]'"
+        raise ImportError(detail) from None
+    return found
+
+
+STRING = TensorType(7, "string", "string_val")
+"""Byte strings, the one dtype whose elements differ in size."""
+
+TYPES = (
+    TensorType(1, "float32", "float_val"),
+    TensorType(2, "float64", "double_val"),
+    TensorType(3, "int32", "int_val"),
+    TensorType(4, "uint8", "int_val"),
+    TensorType(5, "int16", "int_val"),
+    TensorType(6, "int8", "int_val"),
+    STRING,
+    TensorType(8, "complex64", "scomplex_val"),
+    TensorType(9, "int64", "int64_val"),
+    TensorType(10, "bool", "bool_val"),
+    TensorType(14, "bfloat16", "half_val", is_extra=True),
+    TensorType(17, "uint16", "int_val"),
+    TensorType(18, "complex128", "dcomplex_val"),
+    TensorType(19, "float16", "half_val"),
+    TensorType(22, "uint32", "uint32_val"),
+    TensorType(23, "uint64", "uint64_val"),
+    TensorType(24, "float8_e5m2", "float8_val", is_extra=True),
+    TensorType(25, "float8_e4m3fn", "float8_val", is_extra=True),
+    TensorType(26, "float8_e4m3fnuz", "float8_val", is_extra=True),
+    TensorType(27, "float8_e4m3b11fnuz", "float8_val", is_extra=True),
+    TensorType(28, "float8_e5m2fnuz", "float8_val", is_extra=True),
+    TensorType(29, "int4", "int_val", is_extra=True),
+    TensorType(30, "uint4", "int_val", is_extra=True),
+    TensorType(31, "int2", "int_val", is_extra=True),
+    TensorType(32, "uint2", "int_val", is_extra=True),
+    TensorType(33, "float4_e2m1fn", "float8_val", is_extra=True),
+)
+"""Every dtype that is read and written. Elements of less than a byte take a whole one."""
+
+_BY_NUMBER = {kind.number: kind for kind in TYPES}
+_BY_NAME = {kind.name: kind for kind in TYPES}
+# What TensorFlow has besides: quantized numbers, and what lives in a process only.
+_UNSUPPORTED = {
+    11: "qint8",
+    12: "quint8",
+    13: "qint32",
+    15: "qint16",
+    16: "quint16",
+    20: "resource",
+    21: "variant",
+}
+_FIRST_REF, _LAST_REF = 101, 133
+MOST_DIMS = 64
+"""As many dimensions as an array of NumPy may have."""
+_MOST_BYTES = 2**63 - 1
+
+# Names and Python types that mean something else to NumPy, or nothing at all.
+_WORDS: dict[Any, str] = {
+    "half": "float16",
+    "float": "float32",
+    float: "float32",
+    "double": "float64",
+    "bytes": "string",
+    "str": "string",
+    bytes: "string",
+    str: "string",
+    object: "string",
+}
+
+
+def type_of_number(number: int) -> TensorType:
+    """Return the dtype of a number that a TensorProto holds.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` for a number that is none (rule T3), or that of a quantized
+        dtype, a reference, a resource or a variant.
+    """
+    kind = _BY_NUMBER.get(number)
+    if kind is not None:
+        return kind
+    name = _UNSUPPORTED.get(number, "which is none")
+    if _FIRST_REF <= number <= _LAST_REF:
+        name = "a reference, which no stored tensor is"
+    detail = f"dtype number {number}: {name}"
+    raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+
+
+def tensor_type(given: object) -> TensorType:
+    """Return the dtype that a user means.
+
+    Parameters
+    ----------
+    given : dtype
+        NumPy's, in any byte order; ml_dtypes'; a name; TensorFlow's own or its number.
+        ``float`` is float32, as for TensorFlow.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` for a dtype that no tensor has here.
+    TypeError
+        If `given` is no dtype at all.
+
+    Examples
+    --------
+    >>> tensor_type(np.float16).number, tensor_type("bfloat16").number, tensor_type(bytes).name
+    (19, 14, 'string')
+    """
+    if isinstance(given, int) and not isinstance(given, bool):
+        return type_of_number(int(given))
+    # The class is asked: some of TensorFlow's dtypes have the property and fail to answer.
+    word: Any = given
+    if hasattr(type(given), "as_numpy_dtype"):
+        word = word.name
+    if isinstance(word, str | type):
+        word = _WORDS.get(word, word)
+    if isinstance(word, str) and (word in _BY_NAME or word in _UNSUPPORTED.values()):
+        name = word
+    else:
+        found = numpy_dtype(word)
+        name = "string" if found.kind in "OSUT" else found.name
+    if name not in _BY_NAME:
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=f"no tensors of {name} here")
+    return _BY_NAME[name]
+
+
+def check_shape(shape: tuple[int, ...], item_bytes: int) -> None:
+    """Refuse a shape that no array of NumPy can have, empty or not.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_SHAPE`` for negative sizes, more than 64 dimensions, or more bytes than can be
+        counted.
+    """
+    largest = prod(size for size in shape if size) * item_bytes
+    if len(shape) > MOST_DIMS or min(shape, default=0) < 0 or largest > _MOST_BYTES:
+        text = f"{len(shape)} dimensions" if len(shape) > MOST_DIMS else f"{list(shape)}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=f"no array can be of {text}")
+
+
+def from_bytes(
+    raw: npt.NDArray[np.uint8], kind: TensorType, *, little_endian: bool = True
+) -> npt.NDArray[Any]:
+    """View bytes as numbers of a dtype; swap them if they are of the other byte order.
+
+    Parameters
+    ----------
+    raw : uint8, shape (n_bytes,)
+        Contiguous. Overwritten if it has to be swapped.
+    kind : TensorType
+        Any but string; of bool, any byte but zero is true.
+    little_endian : bool
+        The byte order of each number; of complex ones, of each half (rule D4).
+
+    Returns
+    -------
+    array, shape (n_values,)
+        On the memory of `raw`, but for bool.
+    """
+    dtype = kind.dtype
+    if dtype == np.bool_:
+        is_true: npt.NDArray[Any] = raw != 0
+        return is_true
+    part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    if part > 1 and little_endian != (sys.byteorder == "little"):
+        raw.view(f"u{part}").byteswap(inplace=True)
+    values: npt.NDArray[Any] = raw.view(dtype)
+    return values

@@ -1,0 +1,138 @@
+"""decode_raw: strings that are nothing but numbers, end to end.
+
+Neither dtype nor shape are in such bytes; whoever reads them has to know.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tensors.dtypes import TensorType, check_shape, from_bytes, tensor_type
+from tfrecord_lite.tensors.strings import as_strings
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfrecord_lite.tensors.strings import Strings
+
+__all__ = ["decode_raw"]
+
+_PADDED = {
+    *("float16", "float32", "float64", "bfloat16"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+}
+_PLAIN = {*_PADDED, "bool", "complex64", "complex128"}
+_MOST_BYTES = 2**31 - 1
+
+
+def decode_raw(
+    input_bytes: object,
+    out_type: object,
+    little_endian: bool = True,  # noqa: FBT001, FBT002 - TensorFlow's signature
+    fixed_length: int | None = None,
+    name: str | None = None,  # noqa: ARG001
+) -> npt.NDArray[Any]:
+    r"""Decode strings of numbers, as ``tf.io.decode_raw`` (rules D1 to D6).
+
+    Parameters
+    ----------
+    input_bytes : bytes, sequence or array of bytes, BytesColumn or Block
+        One string, or an array of them of any shape.
+    out_type : dtype
+        float16, float32, float64, bfloat16, complex64, complex128, bool, or an integer of 8
+        to 64 bits.
+    little_endian : bool, optional
+        The byte order of the numbers; of complex ones, of each half (rule D4).
+    fixed_length : int, optional
+        Bytes of each string: a longer one is cut, a shorter one followed by zeros (rule
+        D5). Without it all strings must have one size. Not for bool and complex numbers.
+    name : str, optional
+        Ignored; TensorFlow names its operation so.
+
+    Returns
+    -------
+    array of `out_type`, shape (\*shape of the strings, n_values)
+        Owns its memory. ``(..., 0)`` if there are no strings.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``WRONG_COUNT`` for strings of several sizes, `index` being the first that differs,
+        and for a size that is not a whole number of values (rule D2); ``UNSUPPORTED`` for
+        another dtype (rules D3, D6); ``BAD_ARGUMENT`` for a `fixed_length` that is not
+        positive, 2 GB or more, or not a whole number of values, and for an `out_type` with
+        a byte order of its own; ``BAD_SHAPE`` for nested lists of several lengths, or
+        an array of 64 dimensions.
+    TypeError
+        For what is not bytes, no dtype, no integer or no bool.
+    ImportError
+        For bfloat16 without ml_dtypes.
+
+    Notes
+    -----
+    One copy of the bytes.
+
+    Examples
+    --------
+    >>> decode_raw(b"\x01\x00\x02\x00", np.int16)
+    array([1, 2], dtype=int16)
+    >>> decode_raw([b"abc", b"d"], np.uint8, fixed_length=2)
+    array([[ 97,  98],
+           [100,   0]], dtype=uint8)
+    """
+    kind = _checked_type(out_type, _PLAIN if fixed_length is None else _PADDED)
+    if not isinstance(little_endian, bool | np.bool_):
+        raise TypeError(f"little_endian must be a bool, not {type(little_endian).__name__}")
+    strings = as_strings(input_bytes)
+    if fixed_length is None:
+        n_bytes = _common_length(strings, kind)
+    else:
+        n_bytes = _checked_length(fixed_length, kind)
+    shape = (*strings.shape, n_bytes // kind.dtype.itemsize)
+    check_shape(shape, kind.dtype.itemsize)
+    raw = strings.joined(0, n_bytes) if fixed_length is None else strings.padded(n_bytes)
+    return from_bytes(raw, kind, little_endian=bool(little_endian)).reshape(shape)
+
+
+def _checked_type(out_type: object, allowed: set[str]) -> TensorType:
+    if isinstance(out_type, np.dtype) and not out_type.isnative:
+        detail = f"out_type {out_type.str!r}; give the byte order as little_endian"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    kind = tensor_type(out_type)
+    if kind.name not in allowed:
+        text = f"{kind.name}" if kind.name not in _PLAIN else f"{kind.name} with fixed_length"
+        detail = f"raw bytes of {text}; possible are {', '.join(sorted(allowed))}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return kind
+
+
+def _common_length(strings: Strings, kind: TensorType) -> int:
+    """Return the size of all strings, in bytes (rule D2); 0 if there are none (rule D1)."""
+    lengths = strings.lengths
+    if not lengths.size:
+        return 0
+    n_bytes = int(lengths[0])
+    other = np.flatnonzero(lengths != n_bytes)
+    if other.size:
+        i = int(other[0])
+        detail = f"{int(lengths[i])} bytes, and the first string has {n_bytes}"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, index=i, detail=detail)
+    if n_bytes % kind.dtype.itemsize:
+        detail = f"{n_bytes} bytes, not a multiple of {kind.dtype.itemsize}, as {kind.name} takes"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, index=0, detail=detail)
+    return n_bytes
+
+
+def _checked_length(fixed_length: object, kind: TensorType) -> int:
+    n_bytes = operator.index(fixed_length)  # type: ignore[arg-type]
+    if n_bytes > _MOST_BYTES:
+        detail = f"fixed_length {n_bytes} is more than {_MOST_BYTES}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    if n_bytes <= 0 or n_bytes % kind.dtype.itemsize:
+        detail = f"fixed_length {n_bytes} is not a positive multiple of {kind.dtype.itemsize}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return n_bytes

@@ -1,0 +1,191 @@
+"""serialize_tensor: an array to the bytes of a TensorProto, as TensorFlow writes them.
+
+::
+
+    08 dtype    12 length { 12 length { 08 size } ... }    22 length content
+                                                           42 length string ...
+
+Numbers are in ``tensor_content``, little-endian and row-major, never in the typed
+fields; strings each in a field of their own (rule T1). There is nothing to decide, so
+no protobuf runtime is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
+from tfrecord_lite.tensors.strings import as_strings, flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+__all__ = ["head_of", "serialize_tensor"]
+
+_MOST_BYTES = 2**31 - 1
+_CONTENT, _STRING = b"\x22", b"\x42"
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa: ARG001
+    r"""Serialise an array with its dtype and shape, as ``tf.io.serialize_tensor`` (T1, T2).
+
+    Parameters
+    ----------
+    tensor : array-like
+        An array or scalar of NumPy: numbers, bool, strings, objects that are ``bytes`` or
+        ``str``, and the dtypes of ml_dtypes that TensorFlow has. Or Python values: ints
+        become int32, or int64 if one is too large; floats float32. Or a BytesColumn.
+    name : str, optional
+        Ignored; TensorFlow names its operation so.
+
+    Returns
+    -------
+    bytes
+        A TensorProto, byte for byte what TensorFlow writes.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` for a dtype that tensors do not have, ragged, sparse and masked
+        arrays; ``BAD_SHAPE`` for nested lists of several lengths, or of more than 64
+        levels; ``BAD_ARGUMENT`` for Python values of several kinds, or out of range;
+        ``TENSOR_TOO_LARGE`` from 2 GB on, which no protobuf message may have.
+    TypeError
+        For anything else.
+
+    Examples
+    --------
+    >>> serialize_tensor(np.float32(1.5)).hex(" ")
+    '08 01 12 00 22 04 00 00 c0 3f'
+    >>> serialize_tensor([[b"one"], [b""]])
+    b'\x08\x07\x12\x08\x12\x02\x08\x02\x12\x02\x08\x01B\x03oneB\x00'
+    """
+    array, kind = _as_tensor(tensor)
+    n_bytes = 0
+    parts = [head_of(kind, array.shape)]
+    if kind is STRING:
+        for item in array.ravel().tolist():
+            parts += (_STRING, _varint(len(item)), item)
+        n_bytes = sum(map(len, parts))
+    elif array.size:
+        n_bytes = array.nbytes
+        _check_size(n_bytes)
+        parts += (_CONTENT, _varint(n_bytes), _little_endian(array).tobytes())
+    _check_size(n_bytes)
+    return b"".join(parts)
+
+
+def head_of(kind: TensorType, shape: Iterable[int], n_bytes: int = 0) -> bytes:
+    """Return what stands before the elements of a tensor.
+
+    Parameters
+    ----------
+    kind : TensorType
+    shape : iterable of int
+    n_bytes : int, optional
+        Of the content that is to follow, if any is.
+
+    Examples
+    --------
+    >>> head_of(tensor_type("uint8"), (2, 0)).hex(" ")
+    '08 04 12 06 12 02 08 02 12 00'
+    """
+    sizes = [b"\x08" + _varint(size) if size else b"" for size in shape]
+    dims = b"".join(b"\x12" + _varint(len(size)) + size for size in sizes)
+    head = b"\x08" + _varint(kind.number) + b"\x12" + _varint(len(dims)) + dims
+    return head + _CONTENT + _varint(n_bytes) if n_bytes else head
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _check_size(n_bytes: int) -> None:
+    if n_bytes > _MOST_BYTES:
+        detail = f"{n_bytes} bytes; a protobuf message holds {_MOST_BYTES}"
+        raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
+
+
+def _little_endian(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    is_little = array.dtype.byteorder != ">" and sys.byteorder == "little"
+    is_little |= array.dtype.byteorder == "<"
+    return array if is_little or array.dtype.itemsize == 1 else array.byteswap()
+
+
+def _as_tensor(value: Any) -> tuple[npt.NDArray[Any], TensorType]:
+    """Return a value as an array, in its own byte order, and the dtype to write."""
+    if isinstance(value, RaggedTensor | SparseTensor | np.ma.MaskedArray):
+        detail = f"a {type(value).__name__} is not one array; serialise its parts (rule T2)"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    if isinstance(value, BytesColumn):
+        value = value.to_numpy()
+    elif isinstance(value, bool | int | float | complex | bytes | str | list | tuple | range):
+        if not isinstance(value, np.generic):
+            value = _python_values(value)
+    elif hasattr(value, "__array__"):
+        value = np.asarray(value)
+    if not isinstance(value, np.ndarray | np.generic):
+        raise TypeError(f"a {type(value).__name__} is no tensor; give an array or Python values")
+    array = np.asarray(value)
+    kind = tensor_type(array.dtype)
+    if kind is STRING:
+        return _objects(array.shape, as_strings(array).items), kind  # type: ignore[union-attr]
+    return array, kind
+
+
+def _objects(shape: tuple[int, ...], items: list[bytes]) -> npt.NDArray[np.object_]:
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array.reshape(shape)
+
+
+def _python_values(value: Any) -> npt.NDArray[Any]:
+    """Make an array of Python values, with TensorFlow's choice of dtype (rule T2)."""
+    shape, leaves = flatten(value)
+    kinds = {_python_kind(leaf) for leaf in leaves}
+    if len(kinds) > 1:
+        detail = f"values of several kinds: {', '.join(sorted(kinds))}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    kind = next(iter(kinds), "numbers")
+    if kind == "strings":
+        return _objects(shape, as_strings(leaves).items)  # type: ignore[union-attr]
+    if kind == "numbers" and not any(isinstance(leaf, np.generic) for leaf in leaves):
+        return _python_numbers(leaves).reshape(shape)
+    return np.asarray(leaves).reshape(shape)  # NumPy's own values keep their dtype
+
+
+def _python_kind(leaf: object) -> str:
+    if isinstance(leaf, bytes | str):
+        return "strings"
+    if isinstance(leaf, bool | np.bool_):
+        return "bools"
+    if isinstance(leaf, int | float | np.integer | np.floating):
+        return "numbers"
+    if isinstance(leaf, complex | np.complexfloating):
+        return "complex numbers"
+    raise TypeError(f"a {type(leaf).__name__} is no element of a tensor")
+
+
+def _python_numbers(leaves: list[Any]) -> npt.NDArray[Any]:
+    if all(isinstance(leaf, int) for leaf in leaves) and leaves:
+        for dtype in (np.int32, np.int64):
+            limits = np.iinfo(dtype)
+            if limits.min <= min(leaves) and max(leaves) <= limits.max:
+                return np.array(leaves, dtype)
+    elif not any(_FLOAT32_MAX < abs(leaf) < np.inf for leaf in leaves):
+        return np.array(leaves, np.float32)
+    detail = "a number beyond int64, or beyond float32; give an array with a dtype"
+    raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)

@@ -1,0 +1,176 @@
+"""The elements of one TensorProto: all in its content, or listed in the field of its dtype.
+
+The content, if there is any, decides; it holds exactly the elements of the shape (rule
+T4). A typed field may hold fewer: the last one stands for all that follow, and if there
+is none, all are zero or empty (rule T5). So a few bytes may stand for a tensor of any
+size, and that is where a limit has to be given.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tensors.dtypes import STRING, TensorType, check_shape, from_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.messages.tensor_pb2 import TensorProto
+
+__all__ = ["LARGEST_FACTOR", "array_of", "check_fill"]
+
+LARGEST_FACTOR = 8
+"""Bytes in an array for each byte of the message, at the most, if nothing is repeated."""
+
+_LENGTH_BYTES = 5
+
+
+def array_of(message: TensorProto, kind: TensorType, limit: int) -> npt.NDArray[Any]:
+    """Make an array of a parsed message.
+
+    Parameters
+    ----------
+    message : TensorProto
+    kind : TensorType
+        Its dtype.
+    limit : int
+        How many bytes the array may have if the message repeats a value.
+
+    Returns
+    -------
+    array
+        Owns its memory.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_SHAPE``, ``WRONG_COUNT``, ``MALFORMED`` or ``TENSOR_TOO_LARGE``.
+    """
+    dtype = kind.dtype
+    shape = tuple(dim.size for dim in message.tensor_shape.dim)  # without one, a scalar (T7)
+    check_shape(shape, dtype.itemsize)
+    n_values = prod(shape)
+    if not n_values:
+        return np.empty(shape, dtype)
+    content = message.tensor_content
+    if content and kind is STRING:
+        return _strings_in(content, n_values).reshape(shape)
+    if content:
+        return _numbers_in(content, n_values, kind).reshape(shape)
+    listed = _LISTED[kind.field](getattr(message, kind.field), dtype)
+    if listed.size < n_values:
+        check_fill(n_values * dtype.itemsize, limit)
+        listed = _filled(listed, n_values, dtype)
+    return listed[:n_values].reshape(shape)
+
+
+def check_fill(n_bytes: int, limit: int) -> None:
+    """Refuse an array of repeated values that is larger than the limit."""
+    if n_bytes > limit:
+        detail = f"{n_bytes} bytes, most of them repeated; the limit is {limit}, see max_bytes"
+        raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
+
+
+def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> npt.NDArray[Any]:
+    n_bytes = n_values * kind.dtype.itemsize
+    if len(content) != n_bytes:
+        detail = f"{len(content)} bytes of content for {n_values} values of {kind.name}"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
+    raw = np.frombuffer(bytearray(content), np.uint8)
+    if kind.name == "bool" and raw.max() > 1:
+        detail = "the content of a bool tensor has bytes other than 0 and 1"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+    return from_bytes(raw, kind)
+
+
+def _strings_in(content: bytes, n_values: int) -> npt.NDArray[np.object_]:
+    """Read the lengths of all strings, varints of 32 bits, and the strings behind them."""
+    place, lengths = 0, []
+    for _ in range(min(n_values, len(content) + 1)):
+        length, place = _varint32(content, place)
+        lengths.append(length)
+    if place + sum(lengths) != len(content):
+        detail = f"{len(content)} bytes of content are not {n_values} strings"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
+    out = np.empty(n_values, object)
+    for i, length in enumerate(lengths):
+        out[i] = content[place : place + length]
+        place += length
+    return out
+
+
+def _varint32(data: bytes, place: int) -> tuple[int, int]:
+    """Read a number of 32 bits; return it, and the place behind it."""
+    number = 0
+    for i, byte in enumerate(data[place : place + _LENGTH_BYTES]):
+        number |= (byte & 0x7F) << (7 * i)
+        if byte < 0x80:
+            return number & 0xFFFFFFFF, place + i + 1
+    detail = "the length of a string is cut short, or longer than 5 bytes"
+    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+
+
+def _filled(listed: npt.NDArray[Any], n_values: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Repeat the last value; without one, zeros or empty strings."""
+    if not listed.size:
+        return np.full(n_values, b"", object) if dtype.hasobject else np.zeros(n_values, dtype)
+    out = np.empty(n_values, dtype)
+    out[: listed.size] = listed
+    out[listed.size :] = listed[-1]
+    return out
+
+
+def _bits(width: int, n_parts: int = 1) -> Callable[[Sequence[int], np.dtype[Any]], Any]:
+    """Return what makes numbers of bits; an incomplete number is dropped (rule T5)."""
+
+    def read(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        whole = np.fromiter(listed, f"u{width}", len(listed))
+        return whole[: whole.size // n_parts * n_parts].view(dtype)
+
+    return read
+
+
+def _plain(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return np.fromiter(listed, dtype, len(listed))
+
+
+def _narrow(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Numbers of up to 32 bits; narrow ones wrap around (rule T6)."""
+    return np.fromiter(listed, np.int32, len(listed)).astype(dtype)
+
+
+def _half(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Bits of 16-bit floats; what is above them is dropped (rule T6)."""
+    return np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
+
+
+def _small(listed: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return np.frombuffer(bytearray(listed), dtype)
+
+
+def _objects(listed: Sequence[bytes], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    return np.array([*listed, None], dtype)[:-1]
+
+
+# What makes an array of each typed field (rule T5). In our message class floats are bits,
+# so that those of every NaN survive (rule T8).
+_LISTED: dict[str, Callable[[Any, np.dtype[Any]], npt.NDArray[Any]]] = {
+    "float_val": _bits(4),
+    "double_val": _bits(8),
+    "scomplex_val": _bits(4, 2),
+    "dcomplex_val": _bits(8, 2),
+    "int_val": _narrow,
+    "half_val": _half,
+    "float8_val": _small,
+    "bool_val": _plain,
+    "int64_val": _plain,
+    "uint32_val": _plain,
+    "uint64_val": _plain,
+    "string_val": _objects,
+}

@@ -1,0 +1,77 @@
+"""Property-based tests for programs that read and write TFRecord files.
+
+Hypothesis strategies for whatever goes into such files and comes out of them, and
+assertions about programs that do so. Needs the extra ``testing``.
+
+::
+
+    features    feature specifications, Schemas; Examples and columns that fit them
+    columns     byte strings, ragged rows, sparse values
+    messages    Examples and SequenceExamples of anything; every encoding of any message
+    records     records; files, sound and damaged
+    round_trip  what was written comes back; damage does not pass for data
+    scribe      messages written in unusual ways (no Hypothesis)
+    damage      bytes damaged in one place (no Hypothesis)
+
+This package's own tests are the first to use it.
+"""
+
+from __future__ import annotations
+
+try:
+    import hypothesis as _hypothesis  # noqa: F401
+except ImportError:
+    raise ImportError(
+        "strategies need an extra package: pip install 'tfrecord-numpy[testing]'"
+    ) from None
+
+from tfrecord_lite.testing.columns import bytes_columns, ragged_tensors, sparse_tensors
+from tfrecord_lite.testing.damage import mutate
+from tfrecord_lite.testing.features import columns, examples_for, feature_specs, schemas
+from tfrecord_lite.testing.messages import (
+    chooser,
+    damaged_messages,
+    encodings,
+    examples,
+    feature_messages,
+    float32s,
+    int64s,
+    keys,
+    sequence_examples,
+)
+from tfrecord_lite.testing.records import any_stream, damaged, odd_lengths, pieces_of, records
+from tfrecord_lite.testing.round_trip import (
+    assert_damage_is_noticed,
+    assert_round_trip,
+    assert_same,
+)
+from tfrecord_lite.testing.scribe import Scribe
+
+__all__ = [
+    "Scribe",
+    "any_stream",
+    "assert_damage_is_noticed",
+    "assert_round_trip",
+    "assert_same",
+    "bytes_columns",
+    "chooser",
+    "columns",
+    "damaged",
+    "damaged_messages",
+    "encodings",
+    "examples",
+    "examples_for",
+    "feature_messages",
+    "feature_specs",
+    "float32s",
+    "int64s",
+    "keys",
+    "mutate",
+    "odd_lengths",
+    "pieces_of",
+    "ragged_tensors",
+    "records",
+    "schemas",
+    "sequence_examples",
+    "sparse_tensors",
+]

@@ -1,0 +1,275 @@
+"""Assertions: what was written comes back, and damage does not pass for data."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tfrecord_lite.columns import BytesColumn, RaggedTensor
+from tfrecord_lite.testing.records import is_sound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+
+    Item = TypeVar("Item")
+    _Array = npt.NDArray[Any]
+
+__all__ = ["assert_damage_is_noticed", "assert_round_trip", "assert_same"]
+
+_BYTES = (bytes, bytearray, memoryview)
+_MOST_BYTES = 8
+"""Of an integer of NumPy."""
+
+
+def assert_round_trip(
+    write: Callable[[str, list[Item]], object],
+    read: Callable[[str], Iterable[Any]],
+    items: Iterable[Item],
+    *,
+    expected: Iterable[Any] | None = None,
+) -> None:
+    """Assert that a reader gives back what a writer was given: all of it, in order, as it was.
+
+    Parameters
+    ----------
+    write : callable
+        Writes a file: ``write(path, items)``.
+    read : callable
+        Reads one: ``read(path)``. Called twice: a second reading must give the same.
+    items : iterable
+        What to write: bytes, dictionaries of arrays, messages, anything.
+    expected : iterable, optional
+        What the reader should give; `items`, unless it gives them in another form.
+
+    Raises
+    ------
+    AssertionError
+        Which says in which item, and where in it, the difference is; see
+        :func:`assert_same` for what counts as one.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import TFRecordReader, TFRecordWriter
+    >>> def write(path, records):
+    ...     with TFRecordWriter(path) as writer:
+    ...         for record in records:
+    ...             writer.write(record)
+    >>> assert_round_trip(write, TFRecordReader, [b"one", b"", b"three"])
+    >>> assert_round_trip(write, lambda path: list(TFRecordReader(path))[:2], [b"a", b"b", b"c"])
+    Traceback (most recent call last):
+        ...
+    AssertionError: 2 items, expected 3
+    """
+    given = list(items)
+    wanted = given if expected is None else list(expected)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "round-trip.tfrecord")
+        write(path, given)
+        _assert_all_same(list(read(path)), wanted, "")
+        _assert_all_same(list(read(path)), wanted, "when read again, ")
+
+
+def _assert_all_same(found: list[Any], expected: list[Any], when: str) -> None:
+    for i, (one, other) in enumerate(zip(found, expected, strict=False)):
+        assert_same(one, other, f"{when}item {i}")
+    if len(found) != len(expected):
+        raise AssertionError(f"{when}{len(found)} items, expected {len(expected)}")
+
+
+def assert_damage_is_noticed(
+    read: Callable[[str], Iterable[Any]], sound: bytes, damaged: bytes
+) -> None:
+    """Assert that a reader raises an error for a damaged file, and gives no other data before it.
+
+    What it gives before the error must be what it gives of the sound file, in order, as far
+    as that goes.
+
+    Parameters
+    ----------
+    read : callable
+        Reads a file: ``read(path)``.
+    sound : bytes
+        A sound file of records.
+    damaged : bytes
+        A damaged copy, as :func:`tfrecord_lite.testing.damaged` draws it. One that is
+        whole records and nothing else cannot be told from a sound one, and passes.
+
+    Raises
+    ------
+    AssertionError
+        If the reader ends without an error, or gives something else before it.
+    """
+    if is_sound(damaged):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sound.tfrecord"
+        path.write_bytes(sound)
+        expected = list(read(str(path)))
+        path = Path(folder) / "damaged.tfrecord"
+        path.write_bytes(damaged)
+        found = []
+        try:
+            for item in read(str(path)):
+                found.append(item)  # noqa: PERF402 - what comes before an error counts
+        except Exception:  # noqa: BLE001 - readers have errors of their own
+            ended = True
+        else:
+            ended = False
+    for i, (one, other) in enumerate(zip(found, expected, strict=False)):
+        assert_same(one, other, f"before the damage was noticed, item {i}")
+    if not ended:
+        raise AssertionError(f"no error; {len(found)} items were read of the damaged file")
+    if len(found) > len(expected):
+        more = len(found) - len(expected)
+        raise AssertionError(f"{more} items more than there are, before the damage was noticed")
+
+
+def assert_same(found: Any, expected: Any, where: str = "value") -> None:
+    """Assert that two values are the same, to the last bit that means something.
+
+    Parameters
+    ----------
+    found, expected : any
+        Must be of the same class. Arrays and scalars of NumPy must have the same dtype and
+        shape, and the same bits but for NaNs, of which any is any other; so 0.0 is not
+        -0.0. Of masked arrays the masks must be the same, and what they leave to see.
+        Sequences and mappings are compared item by item, columns by what they hold, all
+        else by ``==``. The class does not count for bytes, bytearray and memoryview, for
+        messages of one type, which are compared by their bytes, and for arrays in a file.
+    where : str, optional
+        What the error calls the value.
+
+    Raises
+    ------
+    AssertionError
+        At the first difference.
+    """
+    if _kind(found) != _kind(expected):
+        raise AssertionError(f"{where} is {_name(found)}, expected {_name(expected)}")
+    found, expected = _plain(found), _plain(expected)
+    if isinstance(expected, np.ndarray):
+        _assert_same_array(found, expected, where)
+    elif isinstance(expected, np.generic | float | complex) and not isinstance(
+        expected, bytes | str
+    ):
+        _assert_same_array(np.asarray(found), np.asarray(expected), where)
+    elif isinstance(expected, Mapping):
+        _assert_same_mapping(found, expected, where)
+    elif isinstance(expected, Sequence) and not isinstance(expected, str | bytes):
+        if len(found) != len(expected):
+            raise AssertionError(f"{where} has {len(found)} values, expected {len(expected)}")
+        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
+            assert_same(one, other, f"{where}, value {i}")
+    elif found != expected:
+        raise AssertionError(f"{where} differs from what was expected")
+
+
+def _assert_same_mapping(found: Any, expected: Any, where: str) -> None:
+    missing, more = expected.keys() - found.keys(), found.keys() - expected.keys()
+    if missing or more:
+        lacks, has = sorted(missing, key=repr), sorted(more, key=repr)  # of any classes
+        raise AssertionError(f"{where} lacks {lacks}, and has {has} besides")
+    keys = {key: key for key in found}
+    for key, value in expected.items():
+        assert_same(keys[key], key, f"{where}, key {key!r}")  # 1 is equal to True
+        assert_same(found[key], value, f"{where}, key {key!r}")
+
+
+def _kind(value: Any) -> object:
+    """Return what must be the same of two values, before they are looked into."""
+    if isinstance(value, _BYTES):
+        return bytes
+    if isinstance(value, np.memmap):
+        return np.ndarray
+    if _is_message(value):  # each runtime has classes of its own
+        return value.DESCRIPTOR.full_name
+    return type(value)
+
+
+def _is_message(value: Any) -> bool:
+    return hasattr(value, "SerializeToString") and hasattr(value, "DESCRIPTOR")
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__
+
+
+def _plain(value: Any) -> Any:
+    """Take a value apart, after its class has been compared."""
+    if isinstance(value, _BYTES):
+        return bytes(value)
+    if isinstance(value, BytesColumn):
+        return value.to_numpy()
+    if isinstance(value, RaggedTensor):
+        return {"flat_values": value.flat_values, "row_splits": list(value.nested_row_splits)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if _is_message(value):
+        return value.SerializeToString(deterministic=True)
+    return value
+
+
+def _assert_same_array(found: Any, expected: Any, where: str) -> None:
+    if found.dtype != expected.dtype:
+        raise AssertionError(f"{where} is of {found.dtype}, expected {expected.dtype}")
+    if found.shape != expected.shape:
+        raise AssertionError(f"{where} has the shape {found.shape}, expected {expected.shape}")
+    hidden = None
+    if isinstance(expected, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(expected)
+        _assert_same_values(np.ma.getmaskarray(found), hidden, f"{where}, mask")
+    _assert_same_values(np.asarray(found), np.asarray(expected), where, hidden)
+
+
+def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any = None) -> None:
+    """Compare plain arrays of one dtype and shape, but for what a mask hides."""
+    if expected.dtype.names is not None:
+        for name in expected.dtype.names:
+            mask = None if hidden is None else hidden[name]
+            _assert_same_values(found[name], expected[name], f"{where}, field {name!r}", mask)
+        return
+    found, expected = found.reshape(-1), expected.reshape(-1)
+    counts = np.True_ if hidden is None else ~hidden.reshape(-1)
+    if expected.dtype.kind in "OT":  # objects, and strings that may have NaN among them
+        for i in np.flatnonzero(np.broadcast_to(counts, expected.shape)).tolist():
+            assert_same(found[i], expected[i], f"{where}, value {i}")
+        return
+    wrong = np.flatnonzero(counts & ~_are_same(found, expected))
+    if wrong.size:
+        n_values = found.size
+        raise AssertionError(
+            f"{where} differs at {wrong.size} of {n_values} values, first {wrong[0]}"
+        )
+
+
+def _are_same(found: _Array, expected: _Array) -> npt.NDArray[np.bool_]:
+    """Say which values of two flat arrays have the same bits, or are both NaN."""
+    dtype = expected.dtype
+    if dtype.kind == "c":
+        return _are_same(found.real, expected.real) & _are_same(found.imag, expected.imag)
+    if dtype.kind == "f" and dtype.itemsize > _MOST_BYTES:  # some of its bits mean nothing
+        same = (found == expected) & (np.signbit(found) == np.signbit(expected))
+    else:
+        same = (_bits(found) == _bits(expected)).all(axis=1)
+    if same.all():
+        return same  # type: ignore[no-any-return]
+    try:
+        return same | (np.isnan(found) & np.isnan(expected))  # type: ignore[no-any-return]
+    except TypeError:  # of this dtype there is no NaN
+        return same  # type: ignore[no-any-return]
+
+
+def _bits(values: _Array) -> _Array:
+    """View a flat array as unsigned integers, a row of them for each value."""
+    size = values.dtype.itemsize
+    if not size:
+        return np.empty((values.size, 0), np.uint8)
+    unit = size if size in {1, 2, 4, _MOST_BYTES} else 1
+    return np.ascontiguousarray(values).view(f"u{unit}").reshape(values.size, size // unit)

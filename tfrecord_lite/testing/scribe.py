@@ -1,0 +1,349 @@
+"""Messages written in unusual ways that mean the same.
+
+The same message can be written in many ways, and a reader has to take all of them:
+
+- numbers of a repeated field packed, one by one, or some of both; in one chunk or several;
+- fields in any order, those of one number in theirs;
+- a field twice, of which the last counts; a member of a oneof in front of the one that
+  counts; an entry of a map in front of another with its key;
+- a nested message in several parts, which merge;
+- fields that the reader does not know, groups among them, and known ones with a wire type
+  that they cannot have;
+- tags, lengths and numbers in more bytes than they need.
+
+:class:`Scribe` rewrites a serialised message so, given its descriptor. Values are copied as
+bytes, so every bit of a NaN stays. It takes its decisions from a function ``below(n)``,
+which returns a number from 0 to n - 1: a random generator's, or one that draws from
+Hypothesis. 0 is always the plain choice, so that a counterexample shrinks to the plainest
+message that still shows it.
+
+Format: https://protobuf.dev/programming-guides/encoding/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from google.protobuf.descriptor import FieldDescriptor
+
+__all__ = ["UNKNOWN_NUMBERS", "Below", "Scribe", "len_field", "varint"]
+
+Below: TypeAlias = Callable[[int], int]
+"""Returns a number from 0 to n - 1, given n."""
+
+VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
+
+UNKNOWN_NUMBERS = (4, 15, 16, 2047, 2048, 2**28, 2**29 - 1)
+"""Field numbers of unknown fields, where the message does not know them."""
+
+_STRING, _GROUP, _MESSAGE, _BYTES, _ENUM = 9, 10, 11, 12, 14
+# By FieldDescriptor.type: from double, 1, to sint64, 18.
+_WIRE_TYPES = (
+    VARINT, I64, I32, VARINT, VARINT, VARINT, I64, I32, VARINT, LEN,
+    START_GROUP, LEN, LEN, VARINT, VARINT, I32, I64, VARINT, VARINT,
+)  # fmt: skip
+
+
+def varint(number: int, size: int = 1) -> bytes:
+    """Encode a number, in `size` bytes or as many as it needs."""
+    number %= 2**64
+    out = bytearray()
+    while number >= 0x80 or len(out) + 1 < size:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def len_field(number: int, content: bytes) -> bytes:
+    """Encode a field of bytes, of a string or a message."""
+    return varint(number << 3 | LEN) + varint(len(content)) + content
+
+
+class _Field(NamedTuple):
+    """A field as the runtime wrote it: plainly."""
+
+    number: int
+    wire_type: int
+    content: bytes
+    """Without tag and length; a group with its end."""
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[at]
+        number |= (byte & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if byte < 0x80:
+            return number, at
+
+
+def _fields(data: bytes, at: int = 0, group: int = 0) -> tuple[list[_Field], int]:
+    """Split a sound message, or a group up to its end; return where that is too."""
+    found: list[_Field] = []
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        number, wire_type, start = tag >> 3, tag & 7, at
+        if wire_type == END_GROUP and number == group:
+            return found, at
+        if wire_type == VARINT:
+            at = _read_varint(data, at)[1]
+        elif wire_type == LEN:
+            length, start = _read_varint(data, at)
+            at = start + length
+        elif wire_type == START_GROUP:
+            at = _fields(data, at, number)[1]
+        else:
+            at += 8 if wire_type == I64 else 4
+        found.append(_Field(number, wire_type, data[start:at]))
+    return found, at
+
+
+def _is_repeated(field: Any) -> bool:
+    # `label` is deprecated where there is `is_repeated`.
+    is_repeated = getattr(field, "is_repeated", None)
+    return bool(field.label == field.LABEL_REPEATED if is_repeated is None else is_repeated)
+
+
+def _is_map_entry(message: Any) -> bool:
+    return bool(message.GetOptions().map_entry)
+
+
+def _known(descriptor: Any) -> dict[int, set[int]]:
+    """Return the wire types that a message takes, by field number."""
+    known = {}
+    for field in descriptor.fields:
+        wire_type = _WIRE_TYPES[field.type]
+        known[field.number] = {wire_type, LEN} if _is_repeated(field) else {wire_type}
+    return known
+
+
+class Scribe:
+    """Writes messages in unusual ways that mean the same.
+
+    Parameters
+    ----------
+    below : callable
+        Takes the decisions.
+    oddity : int, optional
+        One decision in so many is the unusual one.
+    length_bytes : int, optional
+        Longest varint for a length: protobuf 7 takes 5, older ones take 10.
+    with_unknown_fields : bool, optional
+        Whether there may be fields that the reader does not know.
+    """
+
+    def __init__(
+        self,
+        below: Below,
+        oddity: int = 6,
+        length_bytes: int = 5,
+        *,
+        with_unknown_fields: bool = True,
+    ) -> None:
+        self._below = below
+        self._oddity = oddity
+        self._length_bytes = length_bytes
+        self._with_unknown_fields = with_unknown_fields
+
+    # --- the least parts
+
+    def sometimes(self) -> bool:
+        """Say whether to do the unusual thing."""
+        return self._below(self._oddity) == self._oddity - 1
+
+    def varint(self, number: int, most: int = 10) -> bytes:
+        """Write a number, maybe in more bytes than it needs."""
+        if not self.sometimes():
+            return varint(number)
+        return varint(number, 1 + self._below(most))
+
+    def tag(self, number: int, wire_type: int) -> bytes:
+        """Write a tag."""
+        return self.varint(number << 3 | wire_type, 5)
+
+    def len_field(self, number: int, content: bytes) -> bytes:
+        """Write a field of bytes."""
+        return self.tag(number, LEN) + self.varint(len(content), self._length_bytes) + content
+
+    def unknown(self, known: dict[int, set[int]], deepest: int = 3) -> bytes:
+        """Write a field the reader does not know, for its number or for its wire type."""
+        types = [VARINT, LEN, I32, I64] + [START_GROUP] * (deepest > 0)
+        wire_type = types[self._below(len(types))]
+        numbers = [n for n in UNKNOWN_NUMBERS if n not in known]
+        numbers += [n for n, types in known.items() if wire_type not in types]
+        number = numbers[self._below(len(numbers))]
+        tag = self.tag(number, wire_type)
+        if wire_type == VARINT:
+            return tag + self.varint(self._below(2 ** (1 + self._below(64))))
+        if wire_type == LEN:
+            length = self._below(20)
+            return self.len_field(number, bytes(self._below(256) for _ in range(length)))
+        if wire_type == START_GROUP:
+            inner = [self.unknown({}, deepest - 1) for _ in range(self._below(3))]
+            return tag + b"".join(inner) + self.tag(number, END_GROUP)
+        length = 4 if wire_type == I32 else 8
+        return tag + bytes(self._below(256) for _ in range(length))
+
+    def with_unknown(self, parts: Iterable[bytes], known: dict[int, set[int]]) -> bytes:
+        """Join fields, unknown ones between them."""
+        out = bytearray()
+        for part in [*parts, b""]:
+            while self._with_unknown_fields and self.sometimes():
+                out += self.unknown(known)
+            out += part
+        return bytes(out)
+
+    def pieces(self, n: int) -> list[slice]:
+        """Cut n items into runs, some of them maybe empty."""
+        cuts = [0]
+        while self.sometimes():
+            cuts.append(min(n, cuts[-1] + self._below(n + 1)))
+        cuts.append(n)
+        return [slice(a, b) for a, b in pairwise(cuts)]
+
+    def interleaved(self, strands: list[list[bytes]]) -> list[bytes]:
+        """Mix lists of fields, each of which stays in order."""
+        strands = [strand[:] for strand in strands if strand]
+        out = []
+        while strands:
+            chosen = self._below(len(strands)) if self.sometimes() else 0
+            out.append(strands[chosen].pop(0))
+            if not strands[chosen]:
+                del strands[chosen]
+        return out
+
+    # --- whole messages
+
+    def message(self, serialized: bytes, descriptor: Any) -> bytes:
+        """Write a message anew.
+
+        Parameters
+        ----------
+        serialized : bytes
+            As the protobuf runtime writes it: every field plain, each singular one once.
+        descriptor : Descriptor
+            ``message_class.DESCRIPTOR``.
+
+        Returns
+        -------
+        bytes
+            Another form of the same message. If it has unknown fields, the runtime keeps
+            them; ``DiscardUnknownFields`` makes the parsed messages equal.
+        """
+        return self._message(_fields(serialized)[0], descriptor)
+
+    def _message(self, fields: list[_Field], descriptor: Any) -> bytes:
+        strands: dict[int, list[bytes]] = {}
+        by_number: dict[int, list[_Field]] = {}
+        for field in fields:
+            by_number.setdefault(field.number, []).append(field)
+        for number, some in by_number.items():
+            known = descriptor.fields_by_number.get(number)
+            if known is None or known.type == _GROUP:
+                strands[number] = [self._as_it_is(field) for field in some]
+            elif _is_repeated(known):
+                strands[number] = self._repeated(known, some)
+            else:
+                strands[number] = self._singular(known, some[-1])
+        parts = self.interleaved(list(strands.values()))
+        if _is_map_entry(descriptor):  # the runtime puts one with an unknown field aside
+            return b"".join(parts)
+        return self.with_unknown(parts, _known(descriptor))
+
+    def _as_it_is(self, field: _Field) -> bytes:
+        if field.wire_type == LEN:
+            return self.len_field(field.number, field.content)
+        return self.tag(field.number, field.wire_type) + field.content
+
+    def _plain(self, known: FieldDescriptor, content: bytes) -> bytes:
+        """Write one value that is no message."""
+        wire_type = _WIRE_TYPES[known.type]
+        if wire_type == LEN:
+            return self.len_field(known.number, content)
+        return self.tag(known.number, wire_type) + self._number(content, wire_type)
+
+    def _number(self, content: bytes, wire_type: int) -> bytes:
+        return self.varint(_read_varint(content, 0)[0]) if wire_type == VARINT else content
+
+    def _repeated(self, known: FieldDescriptor, some: list[_Field]) -> list[bytes]:
+        if known.type == _MESSAGE:
+            of = known.message_type
+            parts = [self._nested(known, [field.content]) for field in some]
+            if _is_map_entry(of):
+                return self._entries(known, parts, [field.content for field in some])
+            return parts
+        if known.type in {_STRING, _BYTES}:
+            return [self._plain(known, field.content) for field in some]
+        return self._numbers(known, some)
+
+    def _numbers(self, known: FieldDescriptor, some: list[_Field]) -> list[bytes]:
+        """Write numbers: packed, unpacked, or any mixture."""
+        wire_type = _WIRE_TYPES[known.type]
+        values: list[bytes] = []
+        for field in some:
+            at, content = 0, field.content
+            while at < len(content):
+                stop = at + 4 if wire_type == I32 else at + 8
+                if wire_type == VARINT:
+                    stop = _read_varint(content, at)[1]
+                values.append(content[at:stop])
+                at = stop
+        are_packed = some[0].wire_type == LEN
+        parts: list[bytes] = []
+        for piece in self.pieces(len(values)):
+            numbers = [self._number(value, wire_type) for value in values[piece]]
+            if self.sometimes() is are_packed:
+                parts += (self.tag(known.number, wire_type) + number for number in numbers)
+            elif numbers or self.sometimes():
+                parts.append(self.len_field(known.number, b"".join(numbers)))
+        return parts
+
+    def _entries(
+        self, known: FieldDescriptor, parts: list[bytes], contents: list[bytes]
+    ) -> list[bytes]:
+        """Put map entries in any order; in front of some, others with their keys."""
+        strands = []
+        for part, content in zip(parts, contents, strict=True):
+            key = [field for field in _fields(content)[0] if field.number == 1]
+            decoys = []
+            while self.sometimes():
+                decoy = self._message(key, known.message_type)
+                decoys.append(self.len_field(known.number, decoy))
+            strands.append([*decoys, part])
+        return self.interleaved(strands)
+
+    def _nested(self, known: FieldDescriptor, contents: list[bytes]) -> bytes:
+        fields = [field for content in contents for field in _fields(content)[0]]
+        return self.len_field(known.number, self._message(fields, known.message_type))
+
+    def _singular(self, known: FieldDescriptor, field: _Field) -> list[bytes]:
+        """Write a field once, or after others that do not count, or a message in parts."""
+        parts = []
+        while self.sometimes():
+            parts += self._decoy(known)
+        if known.type != _MESSAGE:
+            return [*parts, self._plain(known, field.content)]
+        fields = _fields(field.content)[0]
+        for piece in self.pieces(len(fields)):
+            content = self._message(fields[piece], known.message_type)
+            parts.append(self.len_field(known.number, content))
+        return parts
+
+    def _decoy(self, known: FieldDescriptor) -> list[bytes]:
+        """Write what the field that follows overrules: its like, or one of its oneof."""
+        others = [known]
+        if known.containing_oneof is not None:
+            others = list(known.containing_oneof.fields)
+        other = others[self._below(len(others))]
+        if other.type == _MESSAGE:  # merges with its like, and overrules others of its oneof
+            return [self.len_field(other.number, b"")]
+        if other.type in {_GROUP, _ENUM}:  # of an enumeration, no number is sure to be known
+            return []
+        contents = {LEN: b"decoy", I32: b"\1\2\3\4", I64: b"\1\2\3\4\5\6\7\1", VARINT: b"\1"}
+        return [self._plain(other, contents[_WIRE_TYPES[other.type]])]
