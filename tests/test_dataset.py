@@ -718,6 +718,20 @@ def test_elements_are_made_as_they_are_wanted(names: list[str]) -> None:
     assert len(made) == 14
 
 
+def test_what_is_rare_is_not_waited_for(names: list[str]) -> None:
+    """Batches are parsed many at a time, but not when elements come one by one."""
+    seen: list[bytes] = []
+
+    def is_rare(record: bytes) -> bool:
+        seen.append(record)
+        return number_of(record) == 11
+
+    run = iter(TFRecordDataset(names).repeat().filter(is_rare).batch(2).parse_example(FEATURES))
+
+    assert numbers([next(run) for _ in range(3)]) == [11] * 6
+    assert len(seen) == 6 * 12
+
+
 def test_defaults_and_shapes_are_as_the_parser_has_them(names: list[str]) -> None:
     features = {"n": FixedLenFeature([1], "int64"), "x": FixedLenFeature([2], "float32", [0.5, 1])}
 

@@ -12,7 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines import FEATURES, numbers, plain, write_files
-from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset, TFRecordWriter
+from tfrecord_lite import (
+    Dataset,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordDataset,
+    TFRecordWriter,
+)
 from tfrecord_lite.dataset import batching, interleave, records, shuffle
 from tfrecord_lite.stream import RecordStream
 
@@ -217,6 +224,32 @@ def test_a_state_of_other_stages_is_refused(tmp_path: Path) -> None:
         assert caught.value.reason is Reason.BAD_ARGUMENT
     with pytest.raises(InvalidArgumentError):
         iter(TFRecordDataset(names).shuffle(2, 1)).load_state_dict({})
+
+
+def test_other_files_are_noticed(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4, 9])
+    makes: list[Callable[[list[str]], Dataset]] = [
+        lambda names: TFRecordDataset(names).batch(1),
+        lambda names: TFRecordDataset(names).interleave(2).shuffle(2, 1),
+        lambda names: TFRecordDataset(names).shuffle_all(1),
+        lambda names: TFRecordDataset(names).batch(2).parse_example(FEATURES).prefetch(1),
+    ]
+    states = []
+    for make in makes:
+        run = iter(make(names))
+        assert len(numbers([next(run) for _ in range(6)])) >= 6
+        states.append(run.state_dict())
+
+    for make, state in zip(makes[:2], states[:2], strict=True):
+        with pytest.raises(InvalidArgumentError):
+            iter(make(names[:1])).load_state_dict(state)
+    write_files(tmp_path, [2, 1])
+    for make, state in zip(makes, states, strict=True):
+        again = iter(make(names))
+        again.load_state_dict(state)
+        with pytest.raises(FailedPreconditionError) as caught:
+            list(again)
+        assert caught.value.reason is Reason.STALE_INDEX
 
 
 def test_a_state_knows_its_epoch(tmp_path: Path) -> None:

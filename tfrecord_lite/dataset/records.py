@@ -12,7 +12,7 @@ from tfrecord_lite.dataset import order
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.interleave import interleaved
 from tfrecord_lite.dataset.plan import Source
-from tfrecord_lite.errors import TFRecordError
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.index import TFRecordFile, frames
 from tfrecord_lite.stream import RecordStream
@@ -133,6 +133,10 @@ class Files(Source):
                     raise _loss(chunk, wrong)
                 if len(chunk):
                     yield chunk
+            if n_skip:
+                detail = f"a run is to go on {n_skip} records behind the end of the file"
+                name = self.names[number]
+                raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         finally:
             stream.close()
 
@@ -189,6 +193,9 @@ class ShuffledFiles(Source):
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
         at = state["taken"] if state else 0
+        if state and state["of"] != len(file):
+            detail = f"a run of {state['of']} records is to go on, there are {len(file)}"
+            raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
         while at < wanted.size:
             numbers = wanted[at : at + most]
             try:
@@ -203,7 +210,7 @@ class ShuffledFiles(Source):
             names = file.sources
             yield (
                 RecordChunk(names, block.data, block.offsets, block.lengths, places),
-                {"taken": at},
+                {"taken": at, "of": len(file)},
             )
 
 
