@@ -53,7 +53,7 @@ STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
 SOURCES: dict[str, Callable[[list[str], int], Dataset]] = {
     "in order": lambda names, _: TFRecordDataset(names),
     "interleaved": lambda names, n: TFRecordDataset(names).interleave(n, 1 + n % 2),
-    "any order": lambda names, n: TFRecordDataset(names).interleave(n, deterministic=False),
+    "long turns": lambda names, n: TFRecordDataset(names).interleave(n, 1024),
     "files": lambda names, n: TFRecordDataset(names).shuffle_files(n),
     "some files": lambda names, n: TFRecordDataset(names).interleave(n).shuffle_files(1),
     "all": lambda names, n: TFRecordDataset(names).shuffle_all(n),
@@ -122,13 +122,21 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_chunks")
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pipelines(), st.lists(st.integers(0, 7), min_size=1, max_size=4), st.integers(0, 2))
+@given(
+    pipelines(),
+    st.lists(st.integers(0, 7), min_size=1, max_size=4),
+    st.integers(0, 2),
+    st.sampled_from([1, 4096]),
+)
 def test_a_run_resumed_at_any_step_gives_the_rest(
     tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
     make: Callable[[list[str]], Dataset],
     counts: list[int],
     epoch: int,
+    large: int,
 ) -> None:
+    monkeypatch.setattr(shuffle, "_LARGE_RECORD_BYTES", large)
     names = write_files(tmp_path_factory.mktemp("a"), counts)
     whole = list(map(plain, make(names).set_epoch(epoch)))
 

@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.errors import TFRecordError
 
-__all__ = ["BatchChunk", "Chunk", "ColumnChunk", "ObjectChunk", "RecordChunk", "join", "objects"]
+__all__ = [
+    "BatchChunk",
+    "Chunk",
+    "ColumnChunk",
+    "ObjectChunk",
+    "RecordChunk",
+    "join",
+    "objects",
+    "record_chunk",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,6 +266,15 @@ def _dense(chunk: RecordChunk) -> RecordChunk:
     low, high = _stretch(chunk)
     n_bytes = int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk)
     return chunk.take(np.arange(len(chunk))) if high - low > 2 * n_bytes else chunk
+
+
+def record_chunk(
+    names: Sequence[str], items: Sequence[bytes], places: npt.NDArray[np.int64]
+) -> RecordChunk:
+    """Copy records into a buffer of their own; `places` as in a chunk."""
+    data = np.frombuffer(bytearray().join([*items, bytes(SPARE_BYTES)]), np.uint8)
+    splits = row_splits(np.fromiter(map(len, items), np.int64, len(items)))
+    return RecordChunk(names, data, splits[:-1], np.diff(splits), places)
 
 
 def objects(items: Sequence[Any]) -> npt.NDArray[np.object_]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Files", "ShuffledFiles"]
 
 _MOST_RECORDS = 4096
+_LARGE_RECORDS = 8
+"""So many large records are read at a time, of each file that is open."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """How much is read in random order at a time."""
 
@@ -120,6 +122,7 @@ class Files(Source):
             # What is skipped was checked when it was given out.
             verify=verify and not n_skip,
             max_record_bytes=MAX_RECORD_BYTES,
+            block_records=_LARGE_RECORDS,
         )
         is_to_check = verify and n_skip > 0
         try:
