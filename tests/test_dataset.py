@@ -35,6 +35,7 @@ from tfrecord_lite import (
 from tfrecord_lite.dataset import records
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.plan import Context
+from tfrecord_lite.messages import Example
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -545,6 +546,34 @@ def test_a_message_that_does_not_fit_is_named(tmp_path: Path, shuffle: bool) -> 
     assert error.offset == sum(len(example(i)) + 16 for i in range(4, bad))
     assert len(found) % 2 == 0
     assert shuffle or found == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: d.parse_example(FEATURES),
+        lambda d: d.batch(3).parse_example(FEATURES),
+        lambda d: d.interleave(2).shuffle(4, 1).batch(9).parse_example(FEATURES).prefetch(2),
+        lambda d: d.shuffle_all(1).repeat(2).batch(2).parse_example(FEATURES).cache(),
+        lambda d: d.batch(3).parse_example(FEATURES).in_processes(2).prefetch(1),
+        lambda d: d.filter(bool).shuffle(5, 1).batch(4).parse_example(FEATURES),
+    ],
+)
+def test_an_error_of_parsing_has_file_record_offset_and_key(
+    tmp_path: Path, make: Callable[[Any], Dataset]
+) -> None:
+    bad = Example()
+    bad.features.feature["n"].int64_list.value.append(1)
+    records = [example(i) for i in range(7)]
+    write(tmp_path / "0", records)
+    name = write(tmp_path / "1", [*records[:5], bad.SerializeToString(), *records[5:]])
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(make(TFRecordDataset([tmp_path / "0", name])))
+
+    error = caught.value
+    assert (error.reason, error.key, error.source) == (Reason.MISSING, "s", name)
+    assert (error.index, error.offset) == (5, sum(len(record) + 16 for record in records[:5]))
 
 
 def test_a_file_that_is_not_there_is_found_out_on_iteration_rule_r9(names: list[str]) -> None:
