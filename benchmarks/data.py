@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite import Feature
 
-__all__ = ["DATA_SETS", "data_set"]
+__all__ = ["DATA_SETS", "data_set", "shards"]
 
 _SEED = 20_240
 _BATCH = 1_000
@@ -191,3 +191,18 @@ def data_set(name: str, cache: Path, scale: float = 1.0) -> Path:
         for record in records:
             writer.write(record)
     return path
+
+
+def shards(name: str, cache: Path, scale: float, n_files: int) -> list[Path]:
+    """Return a data set dealt out to so many files, made first if they are not there."""
+    source = data_set(name, cache, scale)
+    folder = cache / f"{source.stem}-in-{n_files}"
+    names = [folder / f"{i:05d}.tfrecord" for i in range(n_files)]
+    if not all(path.exists() for path in names):
+        folder.mkdir(exist_ok=True)
+        writers = [TFRecordWriter(path, atomic=True) for path in names]
+        for number, record in enumerate(TFRecordReader(source)):
+            writers[number % n_files].write(record)
+        for writer in writers:
+            writer.close()
+    return names

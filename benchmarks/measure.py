@@ -3,8 +3,8 @@
 A process of its own keeps one measurement's memory, imports and caches out of
 the next. The request is a JSON object on the command line, ``{"what": ...}`` and
 the arguments of the function of that name; the answer is a JSON object on
-standard output. :mod:`benchmarks.records` and :mod:`benchmarks.columns` ask and
-compare.
+standard output. :mod:`benchmarks.records`, :mod:`benchmarks.columns` and
+:mod:`benchmarks.datasets` ask and compare.
 
 Each side runs the loop a user would write, the same on both sides. Imports are
 inside the functions, so that nothing is loaded that is not measured, and
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import time
 from importlib import import_module
@@ -164,20 +165,20 @@ def make_large(path: str, size: int, n_bytes: int) -> Result:
 
 def memory_ours(path: str) -> Result:
     """Iterate over a file; return the peak of the whole process."""
-    return {**read_ours(path), "peak_bytes": _peak_bytes()}
+    return {**read_ours(path), "peak_bytes": peak_bytes()}
 
 
 def memory_ours_blocks(path: str) -> Result:
     """Take a file's blocks; return the peak of the whole process."""
-    return {**read_ours_blocks(path), "peak_bytes": _peak_bytes()}
+    return {**read_ours_blocks(path), "peak_bytes": peak_bytes()}
 
 
 def memory_tensorflow(path: str) -> Result:
     """Iterate with TensorFlow; return the peak of the whole process."""
-    return {**read_tensorflow(path), "peak_bytes": _peak_bytes()}
+    return {**read_tensorflow(path), "peak_bytes": peak_bytes()}
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
     """Return the most memory this process had resident.
 
     On Linux not from getrusage: its figure outlives exec, so that it would
@@ -188,13 +189,11 @@ def _peak_bytes() -> int:
         for line in status.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024
-    import resource
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _features(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str, Any]:
+def features_of(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str, Any]:
     """Return what to parse of a data set, made of the classes of a module."""
     real, whole, text = dtypes
     if data_set == "tokens":
@@ -212,10 +211,10 @@ def _features(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str,
     return {name: io.FixedLenFeature([], dtype) for name, dtype in names.items()}
 
 
-def _parser(data_set: str, strings: Any) -> ExampleParser:
+def parser_of(data_set: str, strings: Any) -> ExampleParser:
     import tfrecord_lite
 
-    features = _features(data_set, tfrecord_lite, ("float32", "int64", "string"))
+    features = features_of(data_set, tfrecord_lite, ("float32", "int64", "string"))
     return tfrecord_lite.ExampleParser(features, strings=strings)
 
 
@@ -223,14 +222,14 @@ def columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> R
     """Parse a file into columns, block by block."""
     from tfrecord_lite import TFRecordReader
 
-    parser = _parser(data_set, strings)  # which loads what it needs, as an import does
+    parser = parser_of(data_set, strings)  # which loads what it needs, as an import does
 
     def parse() -> Iterator[int]:
         for block in TFRecordReader(path).blocks(batch):
             parser(block)
             yield len(block)
 
-    return _timed_sum(parse)
+    return timed_sum(parse)
 
 
 def columns_tensorflow(
@@ -239,7 +238,7 @@ def columns_tensorflow(
     """Parse a file into tensors with tf.data; with `as_numpy` make arrays of them all."""
     import tensorflow as tf
 
-    features = _features(data_set, tf.io, (tf.float32, tf.int64, tf.string))
+    features = features_of(data_set, tf.io, (tf.float32, tf.int64, tf.string))
     threads = tf.data.AUTOTUNE if autotune else None
 
     def parse() -> Iterator[int]:
@@ -256,7 +255,7 @@ def columns_tensorflow(
             n_rows = first.row_splits.shape if data_set == "tokens" else first.shape
             yield n_rows[0] - (data_set == "tokens")
 
-    return _timed_sum(parse)
+    return timed_sum(parse)
 
 
 def dicts_ours(path: str, limit: int) -> Result:
@@ -270,7 +269,7 @@ def dicts_ours(path: str, limit: int) -> Result:
                 values[0]
             yield 1
 
-    return _timed_sum(take)
+    return timed_sum(take)
 
 
 def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
@@ -290,20 +289,26 @@ def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
                 row[name] = np.array(values, dtypes[kind]) if as_numpy else list(values)
             yield 1
 
-    return _timed_sum(take)
+    return timed_sum(take)
 
 
-def _timed_sum(count: Callable[[], Iterator[int]]) -> Result:
+def timed_sum(count: Callable[[], Iterator[int]]) -> Result:
     """Time a loop that yields how many records it has done, by the clock and by the processor."""
-    start, cpu_start = time.perf_counter(), time.process_time()
+    start, cpu_start = time.perf_counter(), _cpu_seconds()
     n_records = sum(count())
-    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+    seconds, cpu_seconds = time.perf_counter() - start, _cpu_seconds() - cpu_start
     return {"seconds": seconds, "cpu_seconds": cpu_seconds, "n_records": n_records}
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process, and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def memory_columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
     """Parse a file into columns, block by block; return the peak of the whole process."""
-    return {**columns_ours(path, data_set, batch, strings), "peak_bytes": _peak_bytes()}
+    return {**columns_ours(path, data_set, batch, strings), "peak_bytes": peak_bytes()}
 
 
 def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
@@ -322,7 +327,7 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
         start = time.perf_counter()
         n_records = sum(map(len, TFRecordReader(path, verify=verify).blocks(batch)))
         passes[verify].append(time.perf_counter() - start)
-    parser = _parser(data_set, strings)
+    parser = parser_of(data_set, strings)
     clock = _Clock()
     clock.watch(Batch, "__init__", "match")
     clock.watch(Rows, "varints", "varints")
@@ -391,6 +396,17 @@ def import_tensorflow() -> Result:
 ENCODERS = ("encode_columns_ours", "encode_rows_ours", "encode_tensorflow")
 
 
+DATA_SETS = (
+    "pipeline_ours",
+    "pipeline_tensorflow",
+    "random_ours",
+    "random_tensorflow",
+    "make_index",
+    "loader_ours",
+    "loader_peer",
+)
+
+
 SEQUENCES = (
     *(
         f"sequence_{what}_{whose}"
@@ -435,6 +451,7 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_tensorflow": import_tensorflow,
     **measure_events.MEASUREMENTS,
     **measure_tensors.MEASUREMENTS,
+    **{name: _elsewhere("measure_datasets", name) for name in DATA_SETS},
     **{name: _elsewhere("encoders", name) for name in ENCODERS},
     **{name: _elsewhere("sequencers", name) for name in SEQUENCES},
 }

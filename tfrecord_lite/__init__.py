@@ -22,6 +22,12 @@ from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+    from tfrecord_lite.dataset import (
+        Dataset,
+        TFRecordDataset,
+        make_batched_features_dataset,
+        read_batches,
+    )
     from tfrecord_lite.events import find_runs, follow_events, read_events
     from tfrecord_lite.example.decode import decode_example, decode_examples
     from tfrecord_lite.example.encode import encode_example, encode_examples
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
         parse_single_sequence_example,
     )
     from tfrecord_lite.example.storing import restore, schema_of
+    from tfrecord_lite.index import TFRecordFile, tf_record_random_reader
     from tfrecord_lite.inference import infer_schema, summarize
     from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
@@ -79,6 +86,7 @@ __all__ = [
     "DamagedSpan",
     "DataLossError",
     "DataLossWarning",
+    "Dataset",
     "Example",
     "ExampleListParser",
     "ExampleParser",
@@ -104,7 +112,9 @@ __all__ = [
     "SparseTensor",
     "Summary",
     "TFRecordCompressionType",
+    "TFRecordDataset",
     "TFRecordError",
+    "TFRecordFile",
     "TFRecordOptions",
     "TFRecordReader",
     "TFRecordWriter",
@@ -128,12 +138,14 @@ __all__ = [
     "infer_schema",
     "load",
     "load_schema",
+    "make_batched_features_dataset",
     "parse_example",
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",
     "parse_tensors",
+    "read_batches",
     "read_events",
     "recover",
     "restore",
@@ -142,6 +154,7 @@ __all__ = [
     "serialize_tensor",
     "summarize",
     "tf_record_iterator",
+    "tf_record_random_reader",
     "verify",
 ]
 
@@ -149,11 +162,18 @@ __all__ = [
 # needs neither the engine nor the protobuf runtime.
 _LAZY = {
     "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
+    "dataset": (
+        "Dataset",
+        "TFRecordDataset",
+        "make_batched_features_dataset",
+        "read_batches",
+    ),
     "events": ("find_runs", "follow_events", "read_events"),
     "example.decode": ("decode_example", "decode_examples"),
     "example.encode": ("encode_example", "encode_examples"),
     "example.example_list": ("ExampleListParser", "decode_example_list", "decode_example_lists"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
+    "index": ("TFRecordFile", "tf_record_random_reader"),
     "example.sequence": ("encode_sequence_example",),
     "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),
     "example.sequence_encode": ("encode_sequence_examples",),

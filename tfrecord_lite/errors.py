@@ -60,6 +60,7 @@ class Reason(StrEnum):
     UNSUPPORTED = "not supported here"
     CLOSED = "closed"
     NOT_SEEKABLE = "cannot be read a second time"
+    STALE_INDEX = "index does not fit the file"
 
 
 class TFRecordError(Exception):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FAMILIES = {
     "F": 4,
-    "R": 9,
+    "R": 10,
     "C": 8,
     "O": 9,
     "P": 7,
@@ -34,6 +34,7 @@ FAMILIES = {
     "L": 6,
     "D": 6,
     "T": 8,
+    "B": 5,
 }
 """How many rules each family has."""
 

@@ -1,6 +1,6 @@
 """The command ``tfrecord``: look into record files and check them.
 
-One module a verb (``info``, ``head``, ``cat``, ``verify``), each with ``add_to``, which
+One module a verb (``info``, ``head``, ``cat``, ``verify``, ``index``), each with ``add_to``, which
 declares its arguments, and ``run``, which does its work; and what they share:
 
 ::

@@ -6,7 +6,7 @@ import argparse
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn
 
-from tfrecord_lite.cli import cat, head, info, recover, schema, verify
+from tfrecord_lite.cli import cat, head, index, info, recover, schema, verify
 from tfrecord_lite.cli.console import Console, OutputError, Status
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _VERBS = {
     "verify": verify,
     "recover": recover,
     "schema": schema,
+    "index": index,
 }
 
 _DESCRIPTION = """\
@@ -35,6 +36,7 @@ examples:
   tfrecord verify 'train-*.tfrecord'    is it all sound?
   tfrecord recover bad.tfrecord new.tfrecord    save what is sound
   tfrecord schema train.tfrecord        how can it be parsed?
+  tfrecord index train.tfrecord         where is each record?
 
 'tfrecord VERB --help' says more about each. With pip install 'tfrecord-numpy[cli]', info,
 verify, recover and schema show a progress bar on long work, if standard error is a terminal."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["gather", "place_all", "ranges", "row_splits", "scatter"]
 
 _WIDEST_ROW_BYTES = 256
-_WIDEST_EVEN_ROW_BYTES = 2048
-"""Of ranges that are about as long as each other: copies of the longest waste little."""
+_WIDEST_EVEN_ROW_BYTES = 4096
+"""Longer ranges are copied as rows too, if they are of about the same length."""
 _LARGE_BYTES = 4096
 _PIECES_BYTES = 256 * 1024
 """So many bytes of pieces are on their way at once; they stay in the cache."""
@@ -66,7 +66,7 @@ def gather(
     Parameters
     ----------
     data : uint8, shape (n_bytes,)
-        2048 bytes past each start may be read, as far as the buffer goes.
+        The longest range's length past each start may be read, as far as the buffer goes.
     starts, lengths : int64, shape (n,)
 
     Returns
@@ -79,9 +79,8 @@ def gather(
     if widest == 0:
         return np.empty(0, np.uint8)
     out = np.empty(int(splits[-1]) + widest, np.uint8)
-    is_even = widest * lengths.size <= 2 * int(splits[-1])
-    widest_row = _WIDEST_EVEN_ROW_BYTES if is_even else _WIDEST_ROW_BYTES
-    if int(starts.max()) + widest > data.size or widest > widest_row:
+    is_even = widest <= _WIDEST_EVEN_ROW_BYTES and widest * lengths.size <= 2 * int(splits[-1])
+    if int(starts.max()) + widest > data.size or (widest > _WIDEST_ROW_BYTES and not is_even):
         view = memoryview(data)  # type: ignore[arg-type]
         parts = [view[a : a + n] for a, n in zip(starts.tolist(), lengths.tolist(), strict=True)]
         return np.frombuffer(bytearray().join(parts), np.uint8)

@@ -1,0 +1,194 @@
+"""make_batched_features_dataset, and read_batches: files to batches of columns in one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from tfrecord_lite.dataset.dataset import Dataset
+from tfrecord_lite.dataset.tfrecords import TFRecordDataset
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.sources import expand, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from os import PathLike
+
+    from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.schema import FeatureSpec
+
+    Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
+
+__all__ = ["make_batched_features_dataset", "read_batches"]
+
+
+def make_batched_features_dataset(
+    file_pattern: Paths,
+    batch_size: int,
+    features: Mapping[str, FeatureSpec],
+    reader: Callable[..., Any] = TFRecordDataset,
+    label_key: str | None = None,
+    reader_args: Iterable[Any] | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,  # noqa: FBT001, FBT002 - TensorFlow's signature
+    shuffle_buffer_size: int = 10_000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    reader_num_threads: int | None = None,
+    parser_num_threads: int | None = None,  # noqa: ARG001 - TensorFlow's signature
+    sloppy_ordering: bool = False,  # noqa: ARG001, FBT001, FBT002 - TensorFlow's signature
+    drop_final_batch: bool = False,  # noqa: FBT001, FBT002 - TensorFlow's signature
+) -> Dataset:
+    """Read batches of columns, as ``tf.data.experimental.make_batched_features_dataset``.
+
+    Parameters
+    ----------
+    file_pattern : str, PathLike, or an iterable of them
+        Patterns or paths; their files are read in sorted order (rule B2), or with `shuffle`
+        in a random one.
+    batch_size : int
+    features : mapping of str to feature specification
+    reader : callable, optional
+        Called with the files and `reader_args`; returns a data set of records.
+    label_key : str, optional
+        A feature to take out: elements are then (features, label) (rule B4).
+    reader_args : iterable, optional
+        What `reader` is given after the files, such as ``["GZIP"]``.
+    num_epochs : int, optional
+        None repeats for ever (rule B3).
+    shuffle, shuffle_buffer_size, shuffle_seed
+        Whether and how to shuffle the records (rule B5).
+    prefetch_buffer_size : int, optional
+        Batches made ahead; None for a few.
+    reader_num_threads : int, optional
+        Files whose records are taken in turns; 1 if not said.
+    parser_num_threads : int, optional
+        Ignored; a batch is parsed faster than threads could share it.
+    sloppy_ordering : bool, optional
+        Ignored; no order would be faster.
+    drop_final_batch : bool, optional
+        Leave out a last batch that is not full.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT``: no features, a label that is none of them, no file, or a number
+        that is too small.
+    TypeError
+        If `reader` returns no :class:`Dataset`.
+    """
+    if not features:
+        detail = "features must be given"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    if label_key is not None and label_key not in features:
+        detail = f"the `label_key` provided ({label_key}) must be one of the `features` keys: "
+        raise InvalidArgumentError(
+            Reason.BAD_ARGUMENT, key=label_key, detail=detail + ", ".join(features)
+        )
+    try:
+        names = sorted(name_of(source) for source in expand(file_pattern))
+    except FileNotFoundError as error:
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=str(error)) from None
+    records = reader(names, *(reader_args or ()))
+    if not isinstance(records, Dataset):
+        detail = "The `reader` argument must return a `Dataset` object."
+        raise TypeError(detail)
+    n_files = reader_num_threads or 1
+    if isinstance(records, TFRecordDataset):
+        if n_files > 1:
+            records = records.interleave(n_files)
+        if shuffle:
+            records = records.shuffle_files(shuffle_seed)
+    dataset: Dataset = records
+    if shuffle:
+        dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
+    if num_epochs != 1:
+        dataset = dataset.repeat(num_epochs)
+    # Without an end there is no last batch.
+    dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    return dataset.parse_example(features, label_key=label_key).prefetch(prefetch_buffer_size)
+
+
+def read_batches(
+    files: Paths,
+    features: Mapping[str, FeatureSpec],
+    batch_size: int,
+    *,
+    shuffle: int | Literal["all"] | None = None,
+    seed: int | None = None,
+    epochs: int | None = 1,
+    label_key: str | None = None,
+    shard: tuple[int, int] | None = None,
+    interleave: int | None = None,
+    drop_remainder: bool = False,
+    strings: Literal["object", "column"] = "object",
+    compression: CompressionType = None,
+    verify: bool = True,
+    num_workers: int = 0,
+    prefetch: int = 0,
+) -> Dataset:
+    """Read files of Examples as batches of columns.
+
+    Parameters
+    ----------
+    files : str, PathLike, or an iterable of them
+        As for :class:`TFRecordDataset`.
+    features : mapping of str to feature specification
+    batch_size : int
+    shuffle : int or "all", optional
+        The size of a shuffle's buffer, or ``"all"`` for :meth:`TFRecordDataset.shuffle_all`.
+    seed : int, optional
+        Of the shuffle.
+    epochs : int or None, optional
+        How often all records come; None for ever.
+    label_key : str, optional
+        A feature to take out: elements are then (features, label).
+    shard : tuple of int, optional
+        (number of ranks, this rank): this rank's part of the records.
+    interleave : int, optional
+        Files whose records are taken in turns; None reads one after the other.
+    drop_remainder : bool, optional
+        Leave out a last batch that is not full.
+    strings : {"object", "column"}, optional
+        As for :class:`ExampleParser`.
+    compression, verify
+        As for :class:`TFRecordDataset`.
+    num_workers : int, optional
+        Processes that do the work; 0 does it here.
+    prefetch : int, optional
+        Batches made ahead in a thread.
+
+    Returns
+    -------
+    Dataset
+        Its elements are dictionaries of columns.
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError, FileNotFoundError
+        As the methods that this calls.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import Example
+    >>> example = Example()
+    >>> example.features.feature["n"].int64_list.value.append(7)
+    >>> with TFRecordWriter("n.tfrecord") as writer:
+    ...     for _ in range(3):
+    ...         writer.write(example.SerializeToString())
+    >>> list(read_batches("n.tfrecord", {"n": FixedLenFeature([], "int64")}, 2))
+    [{'n': array([7, 7])}, {'n': array([7])}]
+    """
+    records = TFRecordDataset(files, compression, verify=verify)
+    if interleave is not None:
+        records = records.interleave(interleave)
+    dataset: Dataset = records.shuffle_all(seed) if shuffle == "all" else records
+    if shard is not None:
+        dataset = dataset.shard(*shard)
+    if shuffle is not None and shuffle != "all":
+        dataset = dataset.shuffle(shuffle, seed)
+    if epochs != 1:
+        dataset = dataset.repeat(epochs)
+    dataset = dataset.batch(batch_size, drop_remainder)
+    dataset = dataset.parse_example(features, strings=strings, label_key=label_key)
+    dataset = dataset.in_processes(num_workers)
+    return dataset.prefetch(prefetch) if prefetch else dataset

@@ -1,0 +1,185 @@
+"""Batches, and columns of them.
+
+Batches of records stay records until they are parsed: several batches are cut from one
+stretch, and parsed at once where the columns can be cut into batches again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, RecordChunk, objects
+from tfrecord_lite.dataset.plan import Context, Stage
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.schema import FixedLenFeature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.plan import Kind
+
+__all__ = ["Batch", "Parse", "stack"]
+
+_MOST_RECORDS = 4096
+_MOST_BYTES = 2 * 1024 * 1024
+"""So much is parsed at once: it fits the cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch(Stage):
+    """So many elements at a time."""
+
+    n: int
+    drop_remainder: bool
+
+    @property
+    def kind(self) -> Kind:
+        """Say that batches of records stay records."""
+        return "batches" if self.input.kind == "records" else "objects"
+
+    def size(self) -> int | None:
+        """Return the number of batches."""
+        size = self.input.size()
+        return (
+            None if size is None else (size if self.drop_remainder else size + self.n - 1) // self.n
+        )
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        feed = self.feed(context, state["feed"] if state else None)
+        try:
+            n_batches = 1
+            while True:
+                before = feed.state()
+                chunk: Any = feed.gather(self.n, n_batches)
+                if chunk is None:
+                    return
+                n_whole = len(chunk) // self.n
+                n_used = n_whole * self.n
+                if n_whole:
+                    after = {"at": before["at"], "skip": before["skip"] + n_used}
+                    is_all = n_used == len(chunk)
+                    yield self._cut(chunk[:n_used]), {"feed": feed.state() if is_all else after}
+                if n_used < len(chunk) and not self.drop_remainder:
+                    yield self._cut(chunk[n_used:]), {"feed": feed.state()}
+                if isinstance(chunk, RecordChunk):
+                    n_bytes = max(int(chunk.lengths.sum()) * self.n // len(chunk), 1)
+                    n_batches = max(min(_MOST_RECORDS // self.n, _MOST_BYTES // n_bytes), 1)
+        finally:
+            feed.close()
+
+    def _cut(self, chunk: Any) -> BatchChunk | ObjectChunk:
+        if isinstance(chunk, RecordChunk):
+            splits = np.append(np.arange(0, len(chunk), self.n), len(chunk))
+            return BatchChunk(chunk, splits)
+        return ObjectChunk([stack(chunk.elements())])
+
+
+def stack(elements: list[Any]) -> Any:
+    """Make one batch of elements: arrays of one more dimension, part by part.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``WRONG_COUNT`` if they have not all the same parts and shapes; ``UNSUPPORTED`` for
+        ragged and sparse tensors.
+    """
+    first = elements[0]
+    if isinstance(first, (BytesColumn, RaggedTensor, SparseTensor)):
+        detail = f"a {type(first).__name__} cannot be stacked; put batch before what parses"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    try:
+        if isinstance(first, dict):
+            keys = list(first)
+            rows = [[element.pop(key) for key in keys] for element in map(dict, elements)]
+            columns = zip(*rows, strict=True)
+            return {key: stack(list(column)) for key, column in zip(keys, columns, strict=True)}
+        if isinstance(first, (tuple, list)):
+            return type(first)(stack(list(parts)) for parts in zip(*elements, strict=True))
+        return objects(elements) if isinstance(first, (bytes, str)) else np.stack(elements)
+    except TFRecordError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        detail = f"elements of one batch must be alike in parts and shapes: {error}"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parse(Stage):
+    """What a parser makes of each batch; of single records the results of the single call."""
+
+    parser: Any
+    """An ExampleParser, or a SequenceExampleParser."""
+    label_key: str | None = None
+    is_dense: bool
+    """Whether columns of several batches can be cut into those of each."""
+
+    @property
+    def kind(self) -> Kind:
+        """Say that these are columns."""
+        return "objects"
+
+    def size(self) -> int | None:
+        """Return the number of elements."""
+        return self.input.size()
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        feed = self.feed(context, state["feed"] if state else None)
+        try:
+            yield from self._parse(feed)
+        finally:
+            feed.close()
+
+    def _parse(self, feed: Feed) -> Iterator[Pair]:
+        most = None if self.is_dense else 1
+        while True:
+            before = feed.state()
+            chunk = feed.take(most)
+            if chunk is None:
+                return
+            if isinstance(chunk, BatchChunk) and len(chunk) > 1:
+                try:
+                    columns = self.parser(chunk.records.block)
+                except TFRecordError:
+                    pass  # batch by batch: those before the bad one come first
+                else:
+                    made = ColumnChunk(columns, chunk.splits, self.label_key)
+                    yield made, {"feed": feed.state()}
+                    continue
+            for i in range(len(chunk)):
+                element = self._parse_one(chunk[i : i + 1])
+                after = {"at": before["at"], "skip": before["skip"] + i + 1}
+                is_last = i + 1 == len(chunk)
+                yield ObjectChunk([element]), {"feed": feed.state() if is_last else after}
+
+    def _parse_one(self, chunk: Any) -> Any:
+        if isinstance(chunk, ObjectChunk):
+            element = chunk.items[0]
+            is_single = isinstance(element, (bytes, str))
+            return self._labelled(
+                self.parser.parse_single(element) if is_single else self.parser(element)
+            )
+        records = chunk.records if isinstance(chunk, BatchChunk) else chunk
+        try:
+            if isinstance(chunk, BatchChunk):
+                return self._labelled(self.parser(records.block))
+            return self._labelled(self.parser.parse_single(records.block[0]))
+        except TFRecordError as error:
+            raise records.placed(error) from None
+
+    def _labelled(self, columns: dict[str, Any]) -> Any:
+        if self.label_key is None:
+            return columns
+        label = columns.pop(self.label_key)
+        return columns, label
+
+
+def is_dense(features: Any) -> bool:
+    """Whether the columns of these features can be cut by rows."""
+    return all(isinstance(feature, FixedLenFeature) for feature in features.values())

@@ -1,0 +1,284 @@
+"""Chunks: what flows between the stages of a pipeline, many elements at a time.
+
+::
+
+    RecordChunk    serialised records: a buffer, extents, and where each came from
+    BatchChunk     batches of those
+    ColumnChunk    batches of columns, as they come from the parser
+    ObjectChunk    anything else: columns, what a function returned, ...
+
+All are cut, joined and permuted alike, so that a stage need not know which it has:
+``len``, a slice, ``take`` (elements by number, any order), ``join``. Python objects are
+made by ``elements``, at the edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.block import SPARE_BYTES, Block
+from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.wire.ragged import gather, row_splits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.errors import TFRecordError
+
+__all__ = [
+    "BatchChunk",
+    "Chunk",
+    "ColumnChunk",
+    "ObjectChunk",
+    "RecordChunk",
+    "join",
+    "objects",
+    "record_chunk",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordChunk:
+    """Serialised records."""
+
+    names: Sequence[str]
+    """The files of the data set."""
+    data: npt.NDArray[np.uint8]
+    """The buffer, with a block's spare bytes; shared with other chunks."""
+    offsets: npt.NDArray[np.int64]
+    """Where in the buffer each record starts, shape (n,)."""
+    lengths: npt.NDArray[np.int64]
+    """Bytes of each record, shape (n,)."""
+    places: npt.NDArray[np.int64]
+    """Of each record: which file, its number there, the offset of its head; shape (n, 3)."""
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return self.offsets.size
+
+    def __getitem__(self, key: slice) -> RecordChunk:
+        """Return a range of records on the same buffer."""
+        return self._of(self.offsets[key], self.lengths[key], self.places[key])
+
+    def _of(
+        self,
+        offsets: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+        places: npt.NDArray[np.int64],
+    ) -> RecordChunk:
+        return RecordChunk(self.names, self.data, offsets, lengths, places)
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> RecordChunk:
+        """Copy records, in any order, into a buffer of their own."""
+        offsets, lengths = self.offsets[numbers], self.lengths[numbers]
+        splits = row_splits(lengths)
+        data = np.empty(int(splits[-1]) + SPARE_BYTES, np.uint8)
+        data[: splits[-1]] = gather(self.data, offsets, lengths)
+        data[splits[-1] :] = 0
+        return RecordChunk(self.names, data, splits[:-1], lengths, self.places[numbers])
+
+    def pick(self, numbers: npt.NDArray[np.int64]) -> RecordChunk:
+        """Return records, in any order, on the same buffer."""
+        return self._of(self.offsets[numbers], self.lengths[numbers], self.places[numbers])
+
+    @property
+    def block(self) -> Block:
+        """The records as a block, which does not know where they came from."""
+        return Block(self.data, self.offsets, self.lengths)
+
+    def elements(self) -> list[Any]:
+        """Copy each record into a ``bytes`` of its own."""
+        return self.block.to_list()
+
+    def where(self, number: int) -> str:
+        """Say where a record came from."""
+        file, index, offset = self.places[number].tolist()
+        return f"record {index}, byte {offset} of {self.names[file]}"
+
+    def placed(self, error: TFRecordError) -> TFRecordError:
+        """Return an error about a record of this chunk, by its number, as one of its file."""
+        if error.index is None:
+            return error
+        file, index, offset = self.places[error.index].tolist()
+        return type(error)(error.reason, offset, self.names[file], index, error.key, error.detail)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchChunk:
+    """Batches of records."""
+
+    records: RecordChunk
+    splits: npt.NDArray[np.int64]
+    """Where each batch starts among the records, and the last ends; shape (n + 1,)."""
+
+    def __len__(self) -> int:
+        """Return the number of batches."""
+        return self.splits.size - 1
+
+    def __getitem__(self, key: slice) -> BatchChunk:
+        """Return a range of batches on the same buffer."""
+        start, stop, step = key.indices(len(self))
+        if step != 1:
+            return self.take(np.arange(start, stop, step))
+        splits = self.splits[start : max(stop, start) + 1]
+        return BatchChunk(self.records[splits[0] : splits[-1]], splits - splits[0])
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> BatchChunk:
+        """Copy batches, in any order."""
+        parts = [self.records[self.splits[i] : self.splits[i + 1]] for i in numbers.tolist()]
+        splits = row_splits(np.array([len(part) for part in parts], np.int64))
+        return BatchChunk(_join_records(parts) if parts else self.records[:0], splits)
+
+    def elements(self) -> list[Any]:
+        """Make of each batch an object array of ``bytes``."""
+        return [
+            objects(self.records[a:b].elements())
+            for a, b in zip(self.splits[:-1].tolist(), self.splits[1:].tolist(), strict=True)
+        ]
+
+    def where(self, number: int) -> str:
+        """Say where the first record of a batch came from."""
+        return f"the batch that begins with {self.records.where(int(self.splits[number]))}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectChunk:
+    """Python objects."""
+
+    items: list[Any]
+
+    def __len__(self) -> int:
+        """Return the number of objects."""
+        return len(self.items)
+
+    def __getitem__(self, key: slice) -> ObjectChunk:
+        """Return a range of the objects."""
+        return ObjectChunk(self.items[key])
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> ObjectChunk:
+        """Return objects, in any order."""
+        return ObjectChunk([self.items[i] for i in numbers.tolist()])
+
+    pick = take
+
+    def elements(self) -> list[Any]:
+        """Return the objects."""
+        return self.items
+
+    def where(self, number: int) -> None:
+        """Say that nobody knows where an object came from."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnChunk:
+    """Batches of columns, those of several batches in one piece."""
+
+    columns: dict[str, Any]
+    """Arrays, or BytesColumns, whose rows are those of all batches."""
+    splits: npt.NDArray[np.int64]
+    """Where each batch starts among the rows, and the last ends; shape (n + 1,)."""
+    label_key: str | None
+    """A column to take out: elements are then (columns, label)."""
+
+    def __len__(self) -> int:
+        """Return the number of batches."""
+        return self.splits.size - 1
+
+    def __getitem__(self, key: slice) -> Chunk:
+        """Return a range of batches of the same columns."""
+        start, stop, step = key.indices(len(self))
+        if step != 1:
+            return self.take(np.arange(start, stop, step))
+        splits = self.splits[start : max(stop, start) + 1]
+        return ColumnChunk(self.columns, splits, self.label_key)
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> ObjectChunk:
+        """Cut batches out, in any order."""
+        items = self.elements()
+        return ObjectChunk([items[i] for i in numbers.tolist()])
+
+    def elements(self) -> list[Any]:
+        """Cut the columns into batches; each owns its memory."""
+        splits = self.splits.tolist()
+        out: list[Any] = [{} for _ in splits[1:]]
+        for name, column in self.columns.items():
+            for piece, a, b in zip(out, splits[:-1], splits[1:], strict=True):
+                part = column[a:b]
+                piece[name] = part if isinstance(part, BytesColumn) else part.copy()
+        if self.label_key is None:
+            return out
+        return [(piece, piece.pop(self.label_key)) for piece in out]
+
+    def where(self, number: int) -> None:
+        """Say that nobody knows where columns came from."""
+
+
+Chunk: TypeAlias = RecordChunk | BatchChunk | ColumnChunk | ObjectChunk
+
+
+def join(chunks: Sequence[Chunk]) -> Chunk:
+    """Put chunks of one kind, one or more, end to end."""
+    if len(chunks) == 1:
+        return chunks[0]
+    if all(isinstance(chunk, RecordChunk) for chunk in chunks):
+        return _join_records(chunks)  # type: ignore[arg-type]
+    if all(isinstance(chunk, BatchChunk) for chunk in chunks):
+        records = _join_records([chunk.records for chunk in chunks])  # type: ignore[union-attr]
+        sizes = np.concatenate([np.diff(chunk.splits) for chunk in chunks])  # type: ignore[union-attr]
+        return BatchChunk(records, row_splits(sizes))
+    return ObjectChunk([item for chunk in chunks for item in chunk.elements()])
+
+
+def _join_records(chunks: Sequence[RecordChunk]) -> RecordChunk:
+    """Copy the stretches of the buffers that hold the records into one."""
+    first = chunks[0]
+    chunks = [chunk for chunk in chunks if len(chunk)] or [first]
+    if len(chunks) == 1:
+        return chunks[0]
+    lengths = np.concatenate([chunk.lengths for chunk in chunks])
+    places = np.concatenate([chunk.places for chunk in chunks])
+    if all(chunk.data is first.data for chunk in chunks):
+        offsets = np.concatenate([chunk.offsets for chunk in chunks])
+        return RecordChunk(first.names, first.data, offsets, lengths, places)
+    parts, offsets_of, at = [], [], 0
+    for chunk in map(_dense, chunks):
+        low, high = _stretch(chunk)
+        parts.append(chunk.data[low:high])
+        offsets_of.append(chunk.offsets + (at - low))
+        at += high - low
+    data = np.concatenate([*parts, np.zeros(SPARE_BYTES, np.uint8)])
+    return RecordChunk(first.names, data, np.concatenate(offsets_of), lengths, places)
+
+
+def _stretch(chunk: RecordChunk) -> tuple[int, int]:
+    """Return where the part of the buffer begins and ends that has all records."""
+    return int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
+
+
+def _dense(chunk: RecordChunk) -> RecordChunk:
+    """Return the records, copied if most of their stretch of the buffer is something else."""
+    low, high = _stretch(chunk)
+    n_bytes = int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk)
+    return chunk.take(np.arange(len(chunk))) if high - low > 2 * n_bytes else chunk
+
+
+def record_chunk(
+    names: Sequence[str], items: Sequence[bytes], places: npt.NDArray[np.int64]
+) -> RecordChunk:
+    """Copy records into a buffer of their own; `places` as in a chunk."""
+    data = np.frombuffer(bytearray().join([*items, bytes(SPARE_BYTES)]), np.uint8)
+    splits = row_splits(np.fromiter(map(len, items), np.int64, len(items)))
+    return RecordChunk(names, data, splits[:-1], np.diff(splits), places)
+
+
+def objects(items: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """Make a vector of objects, whatever they are."""
+    out = np.empty(len(items), np.object_)
+    out[:] = items
+    return out

@@ -1,0 +1,106 @@
+"""The plan of a pipeline: stages, each with what it takes its elements from.
+
+A plan is plain data, frozen, and can be pickled. Running it starts the generator of each
+stage, the last one first. To spread a pipeline over workers is to change its plan.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from tfrecord_lite.dataset.feed import Feed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.dataset.feed import Pair, State
+
+__all__ = ["Context", "Kind", "Source", "Stage", "chain", "describe"]
+
+Kind: TypeAlias = Literal["records", "batches", "objects"]
+"""Which chunks a stage gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What all stages of a run share."""
+
+    epoch: tuple[int, ...] = (0,)
+    """Which pass this is, from the outermost loop in: part of every key for random order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A stage that takes its elements from nowhere else in the plan."""
+
+    counts: ClassVar[bool] = False
+    """Whether what it gives depends on the number of an element among all; such a stage
+    has to see all of them, so a plan can be spread over workers only behind it."""
+
+    @property
+    def kind(self) -> Kind:
+        """Which chunks it gives."""
+        return "records"
+
+    def size(self) -> int | None:
+        """Return the number of its elements; None if that is not known."""
+        return None
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Start it."""
+        raise NotImplementedError
+
+    def part(self, n_parts: int, number: int) -> Source:
+        """Return one that gives every n-th of the elements, from `number` on."""
+        raise NotImplementedError
+
+    def worker_part(self, n_workers: int, worker: int) -> Source:
+        """Return one that gives the part of one of the workers, in whichever way is fastest."""
+        return self.part(n_workers, worker)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage(Source):
+    """A stage that takes its elements from another."""
+
+    input: Source
+
+    @property
+    def kind(self) -> Kind:
+        """Which chunks it gives: those of its input, unless said otherwise."""
+        return self.input.kind
+
+    def feed(self, context: Context, state: dict[str, Any] | None) -> Feed:
+        """Start the input."""
+        return Feed(functools.partial(self.input.run, context), state)
+
+    def with_input(self, stage: Source) -> Stage:
+        """Return the same stage on another input."""
+        return replace(self, input=stage)
+
+
+def chain(stage: Source) -> list[Source]:
+    """List the stages of a plan, the source first."""
+    stages = [stage]
+    while isinstance(stage, Stage):
+        stage = stage.input
+        stages.append(stage)
+    return stages[::-1]
+
+
+def describe(stage: Source) -> list[str]:
+    """Name the stages of a plan, with the numbers that decide what they give."""
+    texts = []
+    for each in chain(stage):
+        numbers = [
+            f"{name}={value}"
+            for name, value in vars(each).items()
+            if isinstance(value, (int, type(None))) and not name.startswith("_")
+        ]
+        numbers += [
+            f"n_{name}={len(value)}" for name, value in vars(each).items() if type(value) is tuple
+        ]
+        texts.append(f"{type(each).__name__}({', '.join(numbers)})")
+    return texts

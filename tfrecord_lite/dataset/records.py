@@ -1,0 +1,238 @@
+"""Where records come from: files in order, interleaved, or all in one random order."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.dataset import order
+from tfrecord_lite.dataset.chunks import RecordChunk
+from tfrecord_lite.dataset.interleave import interleaved
+from tfrecord_lite.dataset.plan import Source
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
+from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.index import TFRecordFile, frames
+from tfrecord_lite.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.plan import Context
+
+__all__ = ["Files", "ShuffledFiles"]
+
+_MOST_RECORDS = 4096
+_LARGE_RECORDS = 8
+"""So many large records are read at a time, of each file that is open."""
+_ABOUT_BYTES = 4 * 1024 * 1024
+"""How much is read in random order at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files(Source):
+    """The records of files, one file after the other, or several at a time."""
+
+    names: tuple[str, ...]
+    compression: str | None = None
+    verify: bool = True
+    cycle_length: int = 1
+    block_length: int = 1
+    n_parts: int = 1
+    number: int = 0
+    seed: int | None = None
+    """Of a random order of the files; None keeps theirs."""
+    is_seeded: bool = True
+    reshuffles: bool = True
+
+    def part(self, n_parts: int, number: int) -> Files:
+        """Return one that gives every n-th of the records."""
+        return replace(
+            self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
+        )
+
+    def worker_part(self, n_workers: int, worker: int) -> Files:
+        """Split by files if there are enough and it makes no difference to others."""
+        if self.n_parts == 1 and len(self.names) >= n_workers:
+            return replace(self, names=self.names[worker::n_workers])
+        return self.part(n_workers, worker)
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield the records of this part."""
+        is_whole = self.n_parts == 1
+        if self.cycle_length > 1:
+            read = functools.partial(self._read, self._order(context), verify=self.verify)
+            sizes = (self.cycle_length, self.block_length)
+            pairs = interleaved(read, len(self.names), *sizes, state["at"] if state else None)
+        else:
+            read = functools.partial(
+                self._read, self._order(context), verify=is_whole and self.verify
+            )
+            pairs = self._in_order(read, state["at"] if state else None)
+        seen = state["seen"] if state else 0
+        for chunk, after in pairs:
+            first = (self.number - seen) % self.n_parts
+            seen += len(chunk)
+            now = {"at": after, "seen": seen}
+            mine = chunk if is_whole else chunk[first :: self.n_parts]
+            if is_whole or self.cycle_length > 1 or not self.verify:
+                if len(mine):
+                    yield mine, now
+                continue
+            # Who reads a part need not check what others will.
+            wrong = _first_wrong(mine)
+            if wrong is None:
+                if len(mine):
+                    yield mine, now
+                continue
+            if wrong:
+                yield mine[:wrong], {"at": after, "seen": seen}
+            raise _loss(mine, wrong)
+
+    def _order(self, context: Context) -> list[int]:
+        """Return the numbers of the files in the order of this epoch."""
+        if self.seed is None:
+            return list(range(len(self.names)))
+        key = (self.seed, 0, *(context.epoch if self.reshuffles else ()))
+        numbers: list[int] = order.permutation(key, len(self.names)).tolist()
+        return numbers
+
+    def _in_order(
+        self, read: Callable[[int, int], Iterator[RecordChunk]], state: State
+    ) -> Iterator[tuple[RecordChunk, State]]:
+        file, taken = (state["file"], state["taken"]) if state else (0, 0)
+        for number in range(file, len(self.names)):
+            n_given = taken if number == file else 0
+            for chunk in read(number, n_given):
+                n_given += len(chunk)
+                yield chunk, {"file": number, "taken": n_given}
+
+    def _read(
+        self, numbers: list[int], place: int, n_skip: int, *, verify: bool
+    ) -> Iterator[RecordChunk]:
+        """Yield the records of the file at a place in the order, behind the first so many."""
+        number = numbers[place]
+        stream = RecordStream(
+            self.names[number],
+            self.compression,
+            # What is skipped was checked when it was given out.
+            verify=verify and not n_skip,
+            max_record_bytes=MAX_RECORD_BYTES,
+            block_records=_LARGE_RECORDS,
+        )
+        is_to_check = verify and n_skip > 0
+        try:
+            while (block := stream.next_block()) is not None:
+                chunk = self._chunk(number, block)[n_skip:]
+                n_skip -= min(len(block), n_skip)
+                wrong = _first_wrong(chunk) if is_to_check else None
+                if wrong is not None:
+                    if wrong:
+                        yield chunk[:wrong]
+                    raise _loss(chunk, wrong)
+                if len(chunk):
+                    yield chunk
+            if n_skip:
+                detail = f"a run is to go on {n_skip} records behind the end of the file"
+                name = self.names[number]
+                raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
+        finally:
+            stream.close()
+
+    def _chunk(self, number: int, block: Block) -> RecordChunk:
+        span = block.spans[0]
+        places = np.empty((len(block), 3), np.int64)
+        places[:, 0] = number
+        places[:, 1] = np.arange(span.index, span.index + len(block))
+        places[:, 2] = block.offsets
+        places[:, 2] += span.base or 0
+        return RecordChunk(self.names, block.data, block.offsets, block.lengths, places)
+
+
+def _first_wrong(chunk: RecordChunk) -> int | None:
+    """Return the first record whose CRC is wrong, of a chunk as it was read."""
+    places, sizes = chunk.offsets - HEAD_BYTES, chunk.lengths + OVERHEAD_BYTES
+    return frames.first_wrong(chunk.data, places, sizes, verify=True)
+
+
+def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
+    start, size = int(chunk.offsets[number]) - HEAD_BYTES, int(chunk.lengths[number])
+    file, index, offset = chunk.places[number].tolist()
+    size += OVERHEAD_BYTES
+    frame = chunk.data[start : start + size].tobytes()
+    return frames.loss(frame, size, name=chunk.names[file], index=index, offset=offset)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffledFiles(Source):
+    """All records of uncompressed files, in a random order each time."""
+
+    files: _Opened
+    seed: int
+    is_seeded: bool
+    reshuffles: bool = True
+    n_parts: int = 1
+    number: int = 0
+
+    def part(self, n_parts: int, number: int) -> ShuffledFiles:
+        """Return one that gives every n-th of the records in that order."""
+        return replace(
+            self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
+        )
+
+    def size(self) -> int:
+        """Return the number of records of this part."""
+        return len(range(self.number, len(self.files.opened), self.n_parts))
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield the records of this part."""
+        file = self.files.opened
+        key = (self.seed, 0, *(context.epoch if self.reshuffles else ()))
+        wanted = order.permutation(key, len(file))[self.number :: self.n_parts]
+        n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
+        most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
+        at = state["taken"] if state else 0
+        if state and state["of"] != len(file):
+            detail = f"a run of {state['of']} records is to go on, there are {len(file)}"
+            raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
+        while at < wanted.size:
+            numbers = wanted[at : at + most]
+            try:
+                block = file.block(numbers)
+            except TFRecordError:
+                if numbers.size == 1:
+                    raise
+                most = 1  # those before the bad one come first
+                continue
+            at += numbers.size
+            places = file.places(numbers)
+            names = file.sources
+            yield (
+                RecordChunk(names, block.data, block.offsets, block.lengths, places),
+                {"taken": at, "of": len(file)},
+            )
+
+
+class _Opened:
+    """Files whose index is made when it is first needed, and kept."""
+
+    def __init__(self, names: tuple[str, ...], *, verify: bool) -> None:
+        self._names = names
+        self._verify = verify
+        self._file: TFRecordFile | None = None
+
+    @property
+    def opened(self) -> TFRecordFile:
+        """The files."""
+        if self._file is None:
+            self._file = TFRecordFile(self._names, verify=self._verify)
+        return self._file
+
+
+def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
+    """Make of files in order the same files in random order."""
+    return ShuffledFiles(files=_Opened(files.names, verify=files.verify), **settings)

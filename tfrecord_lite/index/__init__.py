@@ -1,0 +1,17 @@
+"""Random access: where each record of a file is, and reading any of them.
+
+::
+
+    scan ─> extents: RecordIndex, two arrays <─> text: DALI's "offset size" lines
+                │
+    handles ────┴─> frames: many records into one buffer, checked
+    (pread)              └─> file: TFRecordFile        offsets: tf_record_random_reader
+"""
+
+from __future__ import annotations
+
+from tfrecord_lite.index.extents import RecordIndex
+from tfrecord_lite.index.file import TFRecordFile
+from tfrecord_lite.index.offsets import RandomReader, tf_record_random_reader
+
+__all__ = ["RandomReader", "RecordIndex", "TFRecordFile", "tf_record_random_reader"]

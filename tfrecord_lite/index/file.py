@@ -1,0 +1,429 @@
+"""TFRecordFile: one file or many as a sequence of records, any of them at once."""
+
+from __future__ import annotations
+
+import operator
+import os
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from tfrecord_lite.block import SPARE_BYTES, Block
+from tfrecord_lite.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordError,
+)
+from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.index import frames, text
+from tfrecord_lite.index.extents import RecordIndex, Stamp, scan_file
+from tfrecord_lite.index.handles import Handle, Pool
+from tfrecord_lite.sources import expand, is_file_object, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.parse import ExampleParser
+    from tfrecord_lite.example.reading import Result
+    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.sources import Sources
+
+__all__ = ["TFRecordFile"]
+
+_BYTES_AT_ONCE = 1024 * 1024
+"""How much iteration reads at a time."""
+
+
+class TFRecordFile:
+    r"""The records of one file or many, by number: a sequence of ``bytes``.
+
+    A map-style data set for torch's ``DataLoader`` and a data source for Grain, as it is.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, or an iterable of them
+        Local paths; patterns as for :class:`TFRecordReader`. The records of several
+        files are numbered through, in the order of the files.
+    index : "auto", None, or a path or list of paths, optional
+        ``"auto"`` takes the index that ``tfrecord index`` or :meth:`save_index` wrote
+        beside a file (``FILE.idx``) if it is whole and fits, and reads the file once if
+        not. None always reads it. Paths, one a file, name indexes in DALI's form.
+    verify : bool, optional
+        Check the CRC of each record's data when it is read. Its head is always held
+        against the index.
+    max_record_bytes : int, optional
+        Refuse larger records.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        At once.
+    FailedPreconditionError
+        ``UNSUPPORTED`` for a compressed file, a URL, a file object or a pipe;
+        ``STALE_INDEX`` if an index that was named does not fit its file.
+    DataLossError
+        ``LENGTH_CRC``, ``TRUNCATED`` or ``RECORD_TOO_LARGE`` where a file is damaged:
+        behind a wrong length nobody knows where a record is.
+
+    Notes
+    -----
+    The index takes 16 bytes of memory a record. Threads may share a file, and so may
+    forked processes; it can be pickled, index included. A file that has changed since is
+    a ``STALE_INDEX`` error when it is opened again, and a record that is not where the
+    index says is one whenever it is read.
+
+    Examples
+    --------
+    >>> with TFRecordWriter("three.tfrecord") as writer:
+    ...     for record in (b"one", b"two", b"three"):
+    ...         writer.write(record)
+    >>> file = TFRecordFile("three.tfrecord")
+    >>> len(file), file[-1], file[:2], file.__getitems__([2, 0])
+    (3, b'three', [b'one', b'two'], [b'three', b'one'])
+    """
+
+    def __init__(
+        self,
+        path: Sources,
+        *,
+        index: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = "auto",
+        verify: bool = True,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+    ) -> None:
+        self._names = [_local_name(source) for source in expand(path)]
+        self._verify = verify
+        self._stamps: list[Stamp] = []
+        self._indexes: list[RecordIndex] = []
+        for name, wanted in zip(self._names, _wanted(index, len(self._names)), strict=True):
+            stamp = Stamp.of(Handle(name))
+            self._stamps.append(stamp)
+            self._indexes.append(_index_of(name, stamp, wanted, max_record_bytes))
+        self._ends = np.cumsum([len(index) for index in self._indexes])
+        self._end_list: list[int] = self._ends.tolist()
+        self._is_closed = False
+        self._parser: tuple[Mapping[str, FeatureSpec], ExampleParser] | None = None
+        self._renew()
+
+    def _renew(self) -> None:
+        """Start without open files, as a process that shares none with another."""
+        self._pool = Pool(self._names, self._stamps)
+        self._process = os.getpid()
+
+    @property
+    def sources(self) -> list[str]:
+        """The paths of the files, in order."""
+        return list(self._names)
+
+    @property
+    def indexes(self) -> list[RecordIndex]:
+        """The index of each file; not to be changed."""
+        return list(self._indexes)
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return int(self._ends[-1])
+
+    @overload
+    def __getitem__(self, key: int) -> bytes: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[bytes]: ...
+    def __getitem__(self, key: int | slice) -> bytes | list[bytes]:
+        """Return one record, counted from the end if negative, or those of a slice.
+
+        Raises
+        ------
+        IndexError
+            If there is no such record.
+        DataLossError, FailedPreconditionError
+            As :meth:`block`.
+        """
+        if isinstance(key, slice):
+            return self.block(np.arange(*key.indices(len(self)))).to_list()
+        number, place = self._locate_one(operator.index(key))
+        index = self._indexes[number]
+        offset, size = int(index.offsets[place]), int(index.sizes[place])
+        frame = self._handle(number).read(size, offset)
+        data = frames.data_of(frame, size, verify=self._verify)
+        if data is None:
+            name = self._names[number]
+            raise frames.loss(frame, size, name=name, index=place, offset=offset)
+        return data
+
+    def __getitems__(self, indices: Sequence[int]) -> list[bytes]:
+        """Return many records, in the order asked for; torch's ``DataLoader`` calls this."""
+        return self.block(indices).to_list()
+
+    def block(self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Block:
+        """Read many records into one block.
+
+        Parameters
+        ----------
+        indices : sequence of int, or int array, shape (n,)
+            In any order, repeated ones allowed, negative ones counted from the end.
+
+        Returns
+        -------
+        Block
+            Record i is ``file[indices[i]]``. Owns its memory: as much as the records
+            take in the file. It does not know where they came from; :meth:`place` does.
+
+        Raises
+        ------
+        IndexError
+            If there is no such record.
+        TypeError
+            If the indices are no whole numbers.
+        DataLossError
+            ``DATA_CRC``, ``LENGTH_CRC`` or ``TRUNCATED``, of the first damaged record
+            of those asked for.
+        FailedPreconditionError
+            ``STALE_INDEX`` if the file has changed; ``CLOSED`` after :meth:`close`.
+        """
+        numbers, places = self._locate(indices)
+        offsets, sizes = np.empty_like(places), np.empty_like(places)
+        files = np.unique(numbers).tolist()
+        chosen = [np.flatnonzero(numbers == number) for number in files]
+        for number, rows in zip(files, chosen, strict=True):
+            index = self._indexes[number]
+            offsets[rows], sizes[rows] = index.offsets[places[rows]], index.sizes[places[rows]]
+        data = np.empty(int(sizes.sum()) + SPARE_BYTES, np.uint8)
+        data[-SPARE_BYTES:] = 0
+        starts = np.empty_like(places)
+        at = 0
+        for number, rows in zip(files, chosen, strict=True):
+            handle = self._handle(number)
+            starts[rows] = frames.read(handle, offsets[rows], sizes[rows], data, at)
+            at += int(sizes[rows].sum())
+        wrong = frames.first_wrong(data, starts, sizes, verify=self._verify)
+        if wrong is not None:
+            number, size, offset = int(numbers[wrong]), int(sizes[wrong]), int(offsets[wrong])
+            frame = self._handle(number).read(size, offset)
+            name, place = self._names[number], int(places[wrong])
+            raise frames.loss(frame, size, name=name, index=place, offset=offset)
+        return Block(data, starts + HEAD_BYTES, sizes - OVERHEAD_BYTES)
+
+    def place(self, index: int) -> tuple[str, int, int]:
+        """Return the file a record is in, its number there, and the offset of its head.
+
+        Raises
+        ------
+        IndexError
+            If there is no such record.
+        """
+        number, place = self._locate_one(operator.index(index))
+        return self._names[number], place, int(self._indexes[number].offsets[place])
+
+    def places(
+        self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]
+    ) -> npt.NDArray[np.int64]:
+        """Return where many records are.
+
+        Returns
+        -------
+        int64, shape (n, 3)
+            Of each record: the number of its file, its number there, the offset of its head.
+
+        Raises
+        ------
+        IndexError, TypeError
+            As :meth:`block`.
+        """
+        numbers, places = self._locate(indices)
+        offsets = np.empty_like(places)
+        for number in np.unique(numbers).tolist():
+            rows = np.flatnonzero(numbers == number)
+            offsets[rows] = self._indexes[number].offsets[places[rows]]
+        return np.stack([numbers, places, offsets], axis=1)
+
+    def parse(
+        self,
+        indices: Sequence[int] | npt.NDArray[np.integer[Any]],
+        features: Mapping[str, FeatureSpec] | ExampleParser,
+    ) -> dict[str, Result]:
+        """Read many Examples and parse them into columns.
+
+        Parameters
+        ----------
+        indices : sequence of int, or int array, shape (n,)
+            As for :meth:`block`.
+        features : mapping of str to feature specification, or ExampleParser
+            As for :func:`parse_example`. The parser of the last call is kept.
+
+        Returns
+        -------
+        dict of str to result
+            As :class:`ExampleParser` gives it; row i is record ``indices[i]``.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :class:`ExampleParser`, about a record of its file.
+        IndexError, TypeError, DataLossError, FailedPreconditionError
+            As :meth:`block`.
+        """
+        parser = self._parser_of(features)
+        block = self.block(indices)
+        try:
+            return parser(block)
+        except TFRecordError as error:
+            if error.index is None:
+                raise
+            name, place, offset = self.place(int(np.asarray(indices)[error.index]))
+            fields = (error.reason, offset, name, place, error.key, error.detail)
+            raise type(error)(*fields) from None
+
+    def _parser_of(self, features: Mapping[str, FeatureSpec] | ExampleParser) -> ExampleParser:
+        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
+
+        if isinstance(features, ExampleParser):
+            return features
+        kept = self._parser  # read once: another thread may put another in its place
+        if kept is None or kept[0] != features:
+            kept = self._parser = (dict(features or {}), ExampleParser(features))
+        return kept[1]
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield all records, each as ``bytes`` of its own; reads a megabyte at a time."""
+        first = 0
+        for index in self._indexes:
+            splits = np.cumsum(index.sizes) // _BYTES_AT_ONCE
+            edges = np.flatnonzero(np.diff(splits)) + 1
+            starts = [0, *edges.tolist()]
+            for start, stop in zip(starts, [*starts[1:], len(index)], strict=True):
+                yield from self.block(np.arange(first + start, first + stop)).to_list()
+            first += len(index)
+
+    def save_index(self) -> list[str]:
+        """Write the index of each file beside it, as ``FILE.idx``, in DALI's form.
+
+        Returns
+        -------
+        list of str
+            The paths of the indexes.
+
+        Raises
+        ------
+        OSError
+            If one cannot be written.
+        """
+        names = [name + text.SUFFIX for name in self._names]
+        for index, name in zip(self._indexes, names, strict=True):
+            text.save(index, name)
+        return names
+
+    def _locate_one(self, index: int) -> tuple[int, int]:
+        """Return the number of the file that a record is in, and its number there."""
+        n_records = len(self)
+        if not -n_records <= index < n_records:
+            raise IndexError(_out_of_range(index, n_records))
+        index %= n_records
+        number = bisect_right(self._end_list, index)
+        return number, index - (self._end_list[number - 1] if number else 0)
+
+    def _locate(
+        self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the number of the file that each record is in, and its number there."""
+        wanted = np.asarray(indices)
+        if wanted.size == 0:
+            wanted = wanted.astype(np.int64)
+        if wanted.dtype.kind not in "iu" or wanted.ndim != 1:
+            detail = f"indices must be a vector of whole numbers, got {wanted.dtype} of {wanted.ndim} dimensions"
+            raise TypeError(detail)
+        n_records = len(self)
+        outside = np.flatnonzero((wanted < -n_records) | (wanted >= n_records))
+        if outside.size:
+            raise IndexError(_out_of_range(int(wanted[outside[0]]), n_records))
+        wanted = wanted.astype(np.int64)
+        wanted[wanted < 0] += n_records
+        numbers = self._ends.searchsorted(wanted, side="right")
+        return numbers, wanted - np.concatenate(([0], self._ends))[numbers]
+
+    def _handle(self, number: int) -> Handle:
+        if self._is_closed:
+            raise FailedPreconditionError(Reason.CLOSED, source=self._names[number])
+        if self._process != os.getpid():
+            self._renew()
+        return self._pool.handle(number)
+
+    def close(self) -> None:
+        """Close the files; no record can be read any more. Twice is fine."""
+        self._is_closed = True
+        if self._process == os.getpid():  # a fork's own copies close with it
+            self._pool.close()
+
+    def __enter__(self) -> Self:
+        """Return the file itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy in another process needs; nothing that is open."""
+        return {key: value for key, value in self.__dict__.items() if key != "_pool"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Open the files anew when they are needed."""
+        self.__dict__.update(state)
+        self._renew()
+
+    def __repr__(self) -> str:
+        """Say which files, at most two, and how many records."""
+        names = ", ".join(self._names[:2]) + ", ..." * (len(self._names) > 2)
+        return f"<TFRecordFile of {names}: {len(self):,} records>"
+
+
+def _local_name(source: object) -> str:
+    """Return the path of a source; only a file that was given by its path can be opened here."""
+    name = name_of(source)  # type: ignore[arg-type]
+    if is_file_object(source):  # type: ignore[arg-type]
+        detail = "random access needs a path; a file object has one place only"
+    elif "://" in name:
+        detail = "random access needs a local file; copy it first, or read it in order"
+    else:
+        return name
+    raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
+
+
+def _wanted(index: object, n_files: int) -> list[str | None]:
+    """Return the index that was asked for of each file: a path, ``auto`` or None."""
+    if index is None or index == "auto":
+        return [index] * n_files
+    paths = [index] if isinstance(index, (str, bytes, os.PathLike)) else list(index)  # type: ignore[call-overload]
+    if len(paths) != n_files:
+        detail = f"{len(paths)} indexes were given for {n_files} files"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return [os.fsdecode(path) for path in paths]
+
+
+def _index_of(name: str, stamp: Stamp, wanted: str | None, max_record_bytes: int) -> RecordIndex:
+    """Load the index of a file, or make it."""
+    if wanted is not None and wanted != "auto":
+        return text.load_checked(wanted, stamp, name)
+    beside = name + text.SUFFIX
+    if wanted == "auto" and os.path.exists(beside):  # noqa: PTH110 - as every name here
+        try:
+            index = text.load_checked(beside, stamp, name)
+        except (OSError, TFRecordError):
+            pass  # it was not asked for, so it need not be good
+        else:
+            if index.is_whole(stamp):
+                return index
+    return scan_file(name, max_record_bytes)
+
+
+def _out_of_range(index: int, n_records: int) -> str:
+    return f"record {index} was asked for, there are {n_records} (0 to {n_records - 1})"

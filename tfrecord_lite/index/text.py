@@ -1,0 +1,113 @@
+"""An index as text: DALI's form, which ``tfrecord2idx`` writes and others read.
+
+::
+
+    0 309
+    309 311
+    620 304
+
+A line a record: its offset in the file, and its size with head and foot, both in bytes.
+The form has no room for what the file looked like, so an index that was loaded is held
+against the file: it must not be older, must end where the file ends, and must know the
+first record's length.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.index.extents import RecordIndex
+from tfrecord_lite.outfile import open_output
+
+if TYPE_CHECKING:
+    from tfrecord_lite.index.extents import Stamp
+
+__all__ = ["SUFFIX", "load", "load_checked", "save"]
+
+SUFFIX = ".idx"
+"""What a file's name is followed by in the name of its index."""
+
+_LINES_AT_ONCE = 65_536
+
+
+def save(index: RecordIndex, name: str) -> None:
+    """Write an index; a file of that name is replaced, when the new one is complete.
+
+    Parameters
+    ----------
+    index : RecordIndex
+    name : str
+        Path of the index.
+    """
+    output = open_output(name, atomic=True)
+    try:
+        for first in range(0, len(index), _LINES_AT_ONCE):
+            part = slice(first, first + _LINES_AT_ONCE)
+            pairs = zip(index.offsets[part].tolist(), index.sizes[part].tolist(), strict=True)
+            text = "".join(["%d %d\n" % pair for pair in pairs])  # noqa: UP031 - twice as fast as an f-string
+            output.write([text.encode()])
+        output.finish()
+        output.commit()
+    except BaseException:
+        output.abandon()
+        raise
+
+
+def load(name: str) -> RecordIndex:
+    """Read an index.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` if it is not lines of two numbers, or ``BAD_ARGUMENT`` if those
+        are no offsets and sizes.
+    """
+    try:
+        with open(name, "rb") as file:  # noqa: PTH123 - as every name here
+            is_empty = not file.read(1)
+        # A file without lines makes loadtxt warn.
+        shape = (0, 2)
+        rows = (
+            np.empty(shape, np.int64)
+            if is_empty
+            else np.loadtxt(name, np.int64, comments=None, ndmin=2, encoding="ascii")
+        )
+    except (ValueError, OverflowError):
+        rows = np.empty((1, 0), np.int64)
+    if rows.shape[1] != 2:
+        detail = "expected lines of two numbers: 'offset size'"
+        raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
+    return RecordIndex(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1]))
+
+
+def load_checked(name: str, stamp: Stamp, source: str) -> RecordIndex:
+    """Read an index and hold it against the file it is of.
+
+    Parameters
+    ----------
+    name : str
+        Path of the index.
+    stamp : Stamp
+        How the file looks now.
+    source : str
+        Path of the file, for errors.
+
+    Raises
+    ------
+    FailedPreconditionError
+        ``STALE_INDEX`` if it does not fit, or is older than the file.
+    InvalidArgumentError
+        As :func:`load`.
+    """
+    index = load(name)
+    detail = index.misfit(stamp)
+    if detail is None and os.stat(name).st_mtime_ns < stamp.mtime_ns:  # noqa: PTH116 - as every name here
+        detail = "it is older than the file"
+    if detail is None:
+        return index
+    detail = f"the index {name} is not this file's, or not any more: {detail}; make it again"
+    raise FailedPreconditionError(Reason.STALE_INDEX, source=source, detail=detail)
