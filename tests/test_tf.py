@@ -1,0 +1,367 @@
+"""The namespace tf without TensorFlow: what it says, keeps, and leaves to the library.
+
+That scripts print what they print with TensorFlow is tested beside it, in tests/parity.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tfrecord_lite
+from tests.fresh import run_fresh
+from tests.tf_scripts import OURS, SCRIPTS, run_script
+from tfrecord_lite import TFRecordWriter, encode_example, errors, tf
+from tfrecord_lite.dataset.spread import worker_part
+from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+# ------------------------------------------------------------------------------ the names
+
+
+def test_the_package_does_not_load_it_unless_it_is_asked_for() -> None:
+    out = run_fresh(
+        "import sys, tfrecord_lite\n"
+        "before = 'tfrecord_lite.tf' in sys.modules\n"
+        "print(before, tfrecord_lite.tf.int64.name, 'tensorflow' in sys.modules)"
+    )
+
+    assert out == "False int64 False\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tfrecord_lite import tf",
+        "import tfrecord_lite.tf as tf",
+        "import tfrecord_lite.tf.compat.v1 as tf",
+        "from tfrecord_lite.tf.compat import v1 as tf",
+    ],
+)
+def test_every_way_to_import_it(line: str) -> None:
+    assert run_fresh(
+        f"{line}\nprint(tf.train.Example(), tf.io.FixedLenFeature, tf.int64.name)"
+    ) == (" <class 'tfrecord_lite.schema.features.FixedLenFeature'> int64\n")
+
+
+MODULES = [
+    "tf", "tf.data", "tf.data.experimental", "tf.dtypes", "tf.errors", "tf.image", "tf.io",
+    "tf.io.gfile", "tf.python_io", "tf.sparse", "tf.train", "tf.compat", "tf.compat.v1",
+    "tf.compat.v1.io",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(name: str) -> None:
+    module = importlib.import_module(f"tfrecord_lite.{name}")
+
+    with pytest.raises(AttributeError, match=r"tf\S*no_such_name is not here.*: \w+") as caught:
+        module.no_such_name  # noqa: B018
+
+    assert caught.value.name == "no_such_name"
+    assert all(hasattr(module, public) for public in module.__all__)
+
+
+@pytest.mark.parametrize(
+    ("ask", "hint"),
+    [
+        (lambda: tf.keras, "torch"),
+        (lambda: tf.function, "leave it out"),
+        (lambda: tf.image.resize, "Pillow"),
+        (lambda: tf.math, "NumPy"),
+        (lambda: tf.io.tf_record_iterator, "compat.v1"),
+        (lambda: tf.data.Dataset.range(1).window, "itertools"),
+        (lambda: tf.constant(1).mean, "numpy"),
+    ],
+)
+def test_the_hint_fits_the_name(ask: Callable[[], Any], hint: str) -> None:
+    with pytest.raises(AttributeError, match=hint):
+        ask()
+
+
+def test_what_is_there_is_the_library() -> None:
+    assert tf.train.Example is tfrecord_lite.Example
+    assert tf.io.FixedLenFeature is tfrecord_lite.FixedLenFeature
+    assert tf.io.TFRecordWriter is tf.python_io.TFRecordWriter is TFRecordWriter
+    assert tf.compat.v1.train is tf.train
+    assert tf.errors.DataLossError is errors.DataLossError
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_runs_where_there_is_no_tensorflow(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+
+    assert run_script(OURS, SCRIPTS[name], tmp_path / "empty")
+
+
+# ---------------------------------------------------------------------------- tensors
+
+arrays = st.one_of(
+    st.integers(-(2**63), 2**63 - 1).map(np.int64),
+    st.floats(width=32).map(np.float32),
+    st.binary(max_size=4),
+    st.lists(st.integers(0, 255), max_size=3).map(lambda items: np.array(items, np.uint8)),
+    st.lists(st.binary(max_size=3), min_size=1, max_size=3).map(
+        lambda items: np.array([*items, None], object)[:-1]
+    ),
+)
+structures = st.recursive(
+    arrays,
+    lambda inner: st.one_of(
+        st.dictionaries(st.text(max_size=2), inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+    ),
+    max_leaves=6,
+)
+
+
+def described(value: Any) -> Any:
+    def leaf(item: Any) -> Any:
+        return item if isinstance(item, bytes) else (str(item.dtype), item.shape, item.tolist())
+
+    return repr(map_structure(leaf, value))
+
+
+@given(structures)
+def test_plain_values_are_the_same_behind_tensors(value: Any) -> None:
+    wrapped = wrap(value)
+
+    assert described(unwrap(wrapped)) == described(value)
+    assert described(unwrap(pickle.loads(pickle.dumps(wrapped)))) == described(value)
+    map_structure(lambda item: isinstance(item, tf.Tensor) or pytest.fail(repr(item)), wrapped)
+
+
+@given(arrays)
+def test_a_tensor_shares_its_memory_and_answers_as_an_array(value: Any) -> None:
+    tensor = tf.Tensor(value)
+
+    assert tensor.numpy() is value or np.shares_memory(tensor.numpy(), value) or not np.size(value)
+    assert tensor.shape == np.shape(value)
+    assert tensor.dtype == (np.object_ if isinstance(value, bytes) else value.dtype)
+    assert np.array_equal(np.asarray(tensor), np.asarray(value, tensor.dtype), equal_nan=False) or (
+        np.isnan(value)
+    )
+
+
+def test_ragged_and_sparse_columns_keep_their_parts() -> None:
+    ragged = tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 3])
+    sparse = tf.SparseTensor([[0], [2]], [b"a", b"b"], [3])
+
+    for made in (ragged, pickle.loads(pickle.dumps(ragged))):
+        assert made.to_list() == [[1], [2, 3]]
+        assert made.values.dtype == tf.int32
+        assert made.to_tensor().numpy().tolist() == [[1, 0], [2, 3]]
+    assert tf.cast(ragged, tf.float32).values.dtype == tf.float32
+    for made in (sparse, pickle.loads(pickle.dumps(sparse))):
+        assert tf.sparse.to_dense(made).numpy().tolist() == [b"a", b"", b"b"]
+    assert isinstance(unwrap(sparse), tfrecord_lite.SparseTensor)
+
+
+def test_dtypes_are_numpys_under_another_name() -> None:
+    for name in tf.dtypes.__all__:
+        dtype = getattr(tf, name, None)
+        if not isinstance(dtype, tf.DType) or name in {"bfloat16", "string"}:
+            continue
+        assert np.dtype(dtype) == dtype
+        assert np.zeros(1, dtype).dtype == dtype
+        assert pickle.loads(pickle.dumps(dtype)) == dtype
+    assert tf.string == np.object_
+    assert tf.int64 != tf.int32
+    assert tf.int64 != "no dtype"
+    assert tf.io.FixedLenFeature([], tf.int64) == tf.io.FixedLenFeature([], np.int64)
+
+
+def test_values_that_would_change_are_refused() -> None:
+    for value, dtype in ((1.5, tf.int32), (300, tf.uint8), ("a", tf.int64), (1, tf.string)):
+        with pytest.raises(TypeError):
+            tf.constant(value, dtype)
+    with pytest.raises(TypeError):
+        tf.cast("a", tf.int32)
+
+
+def test_settings_that_would_change_a_result_are_refused() -> None:
+    pytest.importorskip("PIL")
+    gif = b"GIF89a" + bytes(20)
+    for ask in (
+        lambda: tf.io.decode_image(gif),
+        lambda: tf.io.decode_png(b"", dtype=tf.uint16),
+        lambda: tf.io.decode_jpeg(b"", ratio=2),
+        lambda: tf.io.encode_jpeg(np.zeros((1, 1, 3), np.uint8), "grayscale"),
+        lambda: tf.io.gfile.GFile("gs://bucket/file"),
+        lambda: tf.data.Dataset.range(1).cache("file"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            ask()
+        assert caught.value.reason is errors.Reason.UNSUPPORTED
+
+
+# --------------------------------------------------------------------------- data sets
+
+
+def files(folder: Path) -> list[str]:
+    """Write three files of seven records, two and none."""
+    out = []
+    for number, size in enumerate((7, 2, 0)):
+        out.append(str(folder / f"{number}.tfrecord"))
+        with TFRecordWriter(out[-1]) as writer:
+            for i in range(size):
+                writer.write(encode_example({"x": 10 * number + i}))
+    return out
+
+
+def number_of(record: Any) -> Any:
+    return tf.io.parse_single_example(record, {"x": tf.io.FixedLenFeature([], tf.int64)})["x"]
+
+
+def records_of(name: Any) -> tf.data.Dataset:
+    return tf.data.TFRecordDataset(name).map(number_of)
+
+
+def counted() -> Any:
+    yield from range(9)
+
+
+def double(x: Any) -> Any:
+    return {"x": x * 2, "text": tf.constant("t")}
+
+
+def datasets(folder: Path) -> dict[str, tf.data.Dataset]:
+    """Return data sets that end in each stage which is the namespace's own."""
+    names = files(folder)
+    numbers = tf.data.Dataset.range(9)
+    return {
+        "slices": numbers,
+        "calls": tf.data.Dataset.from_generator(counted, tf.int64),
+        "map": numbers.map(double),
+        "interleave": tf.data.Dataset.from_tensor_slices(names).interleave(records_of, 2, 2),
+        "flat_map": tf.data.Dataset.from_tensor_slices(names).flat_map(records_of),
+        "shuffled inside": tf.data.Dataset.list_files(names, seed=1).flat_map(
+            lambda name: records_of(name).shuffle(3, seed=2)
+        ),
+        "unbatch": numbers.batch(4).unbatch(),
+        "batch": numbers.map(double).batch(4),
+        "padded_batch": numbers.map(lambda x: np.arange(int(x))).padded_batch(4),
+    }
+
+
+@pytest.mark.parametrize("name", [
+    "slices", "calls", "map", "interleave", "flat_map", "shuffled inside", "unbatch", "batch",
+    "padded_batch",
+])  # fmt: skip
+def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -> None:
+    inner = datasets(tmp_path)[name]._dataset
+    whole = [repr(element) for element in inner.set_epoch(0)]
+    assert len(whole) > 2
+
+    for n in range(len(whole) + 1):
+        run = iter(inner.set_epoch(0))
+        head = [repr(next(run)) for _ in range(n)]
+        again = iter(inner)
+        again.load_state_dict(run.state_dict())
+        assert head + [repr(element) for element in again] == whole
+
+
+@pytest.mark.parametrize("name", ["slices", "calls", "interleave", "flat_map", "unbatch", "map"])
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_workers_share_the_elements(name: str, n_workers: int, tmp_path: Path) -> None:
+    inner = datasets(tmp_path)[name]._dataset
+    whole = sorted(repr(element) for element in inner)
+
+    parts = [
+        [repr(element) for element in tfrecord_lite.Dataset(worker_part(inner._plan, n_workers, i))]
+        for i in range(n_workers)
+    ]
+
+    assert sorted(element for part in parts for element in part) == whole
+
+
+@given(st.integers(0, 40), st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=3))
+def test_parts_of_parts_are_those_of_a_list(n: int, cuts: list[tuple[int, int]]) -> None:
+    plan: Any = tf.data.Dataset.range(n)._dataset._plan
+    expected = list(range(n))
+    for n_parts, number in cuts:
+        plan = plan.part(n_parts, number % n_parts)
+        expected = expected[number % n_parts :: n_parts]
+
+    assert [int(x) for x in tfrecord_lite.Dataset(plan)] == expected
+    assert plan.size() == len(expected)
+
+
+@given(st.lists(st.integers(0, 6), max_size=5), st.integers(1, 4), st.integers(1, 4))
+def test_interleave_is_what_num_parallel_reads_is(sizes: list[int], cycle: int, block: int) -> None:
+    # The same rule twice, once over records of files: see the tests of the library's.
+    made = tf.data.Dataset.from_tensor_slices(np.arange(len(sizes))).interleave(
+        lambda i: tf.data.Dataset.range(sizes[int(i)]).map(lambda j: 10 * i + j), cycle, block
+    )
+    queues = [[10 * i + j for j in range(size)] for i, size in enumerate(sizes)]
+    slots: list[list[int] | None] = [None] * cycle
+    expected, turn = [], 0
+    while queues or any(slot is not None for slot in slots):
+        slot = slots[turn]
+        if slot is None and queues:
+            slot = slots[turn] = queues.pop(0)
+        if slot is not None:
+            expected += slot[:block]
+            is_short = len(slot) < block
+            del slot[:block]
+            slots[turn] = None if is_short else slot
+        turn = (turn + 1) % cycle
+
+    assert [int(x) for x in made] == expected
+
+
+def test_data_sets_can_be_pickled_if_their_functions_can(tmp_path: Path) -> None:
+    made = datasets(tmp_path)["interleave"].batch(3)
+
+    again = pickle.loads(pickle.dumps(made))
+
+    assert [repr(x) for x in again] == [repr(x) for x in made]
+
+
+def test_parsers_are_kept_between_records() -> None:
+    from tfrecord_lite.tf.io import _parsing
+
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+    record = encode_example({"x": 1})
+    for _ in range(3):
+        tf.io.parse_single_example(record, dict(spec))
+
+    assert _parsing._example_parser(spec) is _parsing._example_parser(dict(spec))
+
+
+def test_what_cannot_be_stacked_or_sliced_is_refused() -> None:
+    for ask, reason in (
+        (lambda: tf.data.Dataset.from_tensor_slices(1), errors.Reason.BAD_SHAPE),
+        (lambda: tf.data.Dataset.from_tensor_slices(([1], [1, 2])), errors.Reason.WRONG_COUNT),
+        (lambda: tf.data.Dataset.range(3).batch(0), errors.Reason.BAD_ARGUMENT),
+        (
+            lambda: list(tf.data.Dataset.range(3).map(lambda x: np.arange(int(x))).batch(3)),
+            errors.Reason.WRONG_COUNT,
+        ),
+        (
+            lambda: list(tf.data.Dataset.range(3).padded_batch(3, padded_shapes=[1])),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (
+            lambda: list(
+                tf.data.Dataset.from_generator(
+                    lambda: iter([[1]]), output_signature=tf.TensorSpec([2], tf.int32)
+                )
+            ),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (lambda: tf.data.Dataset.list_files("no/such/*"), errors.Reason.BAD_ARGUMENT),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            ask()
+        assert caught.value.reason is reason
