@@ -17,8 +17,11 @@ from hypothesis import strategies as st
 import tfrecord_lite
 from tests.fresh import run_fresh
 from tests.tf_scripts import OURS, SCRIPTS, run_script
-from tfrecord_lite import TFRecordWriter, encode_example, errors, tf
+from tfrecord_lite import Block, ExampleParser, TFRecordWriter, encode_example, errors, tf
+from tfrecord_lite.dataset.chunks import RecordChunk
+from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.spread import worker_part
+from tfrecord_lite.tf._record import Neighbours, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -365,3 +368,133 @@ def test_what_cannot_be_stacked_or_sliced_is_refused() -> None:
         with pytest.raises(tf.errors.InvalidArgumentError) as caught:
             ask()
         assert caught.value.reason is reason
+
+
+# ------------------------------------------------------- records parsed with their neighbours
+
+SPEC: dict[str, Any] = {
+    "x": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
+    "pair": tf.io.FixedLenFeature([2], tf.float32, default_value=[0, 0]),
+    "text": tf.io.FixedLenFeature([], tf.string, default_value=""),
+    "many": tf.io.VarLenFeature(tf.int64),
+    "words": tf.io.VarLenFeature(tf.string),
+}
+rows = st.fixed_dictionaries(
+    {},
+    optional={
+        "x": st.integers(-5, 5),
+        "pair": st.just(np.array([1.5, 2], np.float32)),
+        "text": st.binary(max_size=3),
+        "many": st.lists(st.integers(-3, 3), min_size=1, max_size=3),
+        "words": st.lists(st.binary(max_size=3), min_size=1, max_size=3),
+    },
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=40), st.data())
+def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(
+    given_rows: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    records = [encode_example(row) for row in given_rows]
+    bad = data.draw(st.none() | st.integers(0, len(records) - 1))
+    if bad is not None:
+        records[bad] = b"\xff"
+    near = Neighbours(chunk_of(records))
+    order = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=60))
+
+    for i in order:
+        record = RecordTensor(records[i], near, i)
+        outcomes = []
+        for each in (record, records[i]):
+            try:
+                outcomes.append(repr(tf.io.parse_single_example(each, SPEC)))
+            except tf.errors.InvalidArgumentError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+
+
+def chunk_of(records: list[bytes]) -> RecordChunk:
+    block = Block.from_records(records)
+    places = np.zeros((len(records), 3), np.int64)
+    return RecordChunk(["file"], block.data, block.offsets, block.lengths, places)
+
+
+def test_rows_that_were_cut_out_do_not_share_memory() -> None:
+    records = [encode_example({"pair": np.full(2, i, np.float32)}) for i in range(9)]
+    near = Neighbours(chunk_of(records))
+
+    parsed = [
+        tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
+        for i, record in enumerate(records)
+    ]
+    for i, row in enumerate(parsed):
+        assert row["pair"].numpy().base is None
+        assert row["pair"].numpy().tolist() == [i, i]
+
+
+def test_many_records_are_parsed_by_few_calls(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "x"
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"x": np.arange(2000)})
+    calls: list[Any] = []
+    whole, single = ExampleParser.__call__, ExampleParser.parse_single
+
+    def counting(function: Any) -> Any:
+        def counted(*arguments: Any) -> Any:
+            calls.append(function)
+            return function(*arguments)
+
+        return counted
+
+    monkeypatch.setattr(ExampleParser, "__call__", counting(whole))
+    monkeypatch.setattr(ExampleParser, "parse_single", counting(single))
+
+    for threads in (None, 4):
+        calls.clear()
+        dataset = tf.data.TFRecordDataset(path).map(number_of, num_parallel_calls=threads)
+        assert [int(x) for x in dataset] == list(range(2000))
+        assert len(calls) < 20
+
+
+def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with TFRecordWriter(path) as writer:
+        for i in range(30):
+            writer.write(encode_example({"x": i}) if i != 17 else b"\xff")
+    seen = []
+
+    def parse(record: Any) -> Any:
+        try:
+            seen.append(int(number_of(record)))
+        except tf.errors.InvalidArgumentError:
+            seen.append(-1)
+        return record
+
+    list(tf.data.TFRecordDataset(path).map(parse))
+    assert seen == [*range(17), -1, *range(18, 30)]
+
+
+@pytest.mark.parametrize("how", ["names", "a lambda", "shuffled", "take inside", "one of them"])
+def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
+    how: str, tmp_path: Path
+) -> None:
+    names = files(tmp_path)
+    listed = tf.data.Dataset.list_files(names, shuffle=how == "shuffled", seed=3)
+    make: Callable[[Any], tf.data.Dataset] = {
+        "a lambda": lambda name: tf.data.TFRecordDataset(name, ""),
+        "take inside": lambda name: tf.data.TFRecordDataset(name).take(9),
+        "one of them": lambda name: tf.data.TFRecordDataset(
+            name, num_parallel_reads=2 if b"0.tf" in name.numpy() else None
+        ),
+    }.get(how, tf.data.TFRecordDataset)
+
+    dataset = listed.interleave(make, cycle_length=2)
+
+    is_plain = how not in {"take inside", "one of them"}
+    assert isinstance(dataset._dataset._plan, Files) == is_plain
+    slow = listed.map(lambda name: name).interleave(make, cycle_length=2)
+    found, expected = list(dataset.map(number_of)), list(slow.map(number_of))
+    if how == "shuffled":
+        found, expected = sorted(map(int, found)), sorted(map(int, expected))
+    assert repr(found) == repr(expected)
+    assert len(found) == 9

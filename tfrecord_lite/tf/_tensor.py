@@ -19,7 +19,7 @@ from tfrecord_lite.tensors.serialize import as_tensor
 from tfrecord_lite.tf._dtype import DType, as_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "RaggedTensor",
@@ -102,7 +102,8 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ("_value",)
 
     def __init__(self, value: Any) -> None:
-        self._value = value[()] if isinstance(value, np.ndarray) else value
+        is_scalar = isinstance(value, np.ndarray) and not value.ndim
+        self._value = value[()] if is_scalar else value
 
     def numpy(self) -> Any:
         """Return the array, on the same memory; of no dimensions: NumPy's scalar, or bytes."""
@@ -334,12 +335,13 @@ class RaggedTensor(_Composite):
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     """Call a function with each leaf of dictionaries and tuples; return the same structure."""
+    if not isinstance(value, (dict, tuple)) or isinstance(value, TensorShape):
+        return function(value)
     if isinstance(value, dict):
-        return type(value)((name, map_structure(function, item)) for name, item in value.items())
-    if isinstance(value, tuple) and not isinstance(value, TensorShape):
-        items: Iterable[Any] = (map_structure(function, item) for item in value)
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    return function(value)
+        made = {name: map_structure(function, item) for name, item in value.items()}
+        return made if type(value) is dict else type(value)(made)
+    items = [map_structure(function, item) for item in value]
+    return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
 
 
 def _wrap_one(value: Any) -> Any:

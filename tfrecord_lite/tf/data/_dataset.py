@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -209,7 +209,10 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """Call a function with each element; see :meth:`tfrecord_lite.Dataset.map`."""
-        return Dataset(self._dataset.map(_Calling(map_func), num_parallel_calls))
+        dataset = self._dataset
+        if dataset._plan.kind == "records":  # noqa: SLF001 - a face over it
+            dataset = dataset._then(stages.Records)  # noqa: SLF001
+        return Dataset(dataset.map(_Calling(map_func), num_parallel_calls))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keep the elements for which a function returns true."""
@@ -224,18 +227,19 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Make a data set of each element, and take theirs in turns.
-
-        Faster over files: ``tf.data.TFRecordDataset(files, num_parallel_reads=n)``.
-        """
+        """Make a data set of each element, and take theirs in turns."""
         is_open = cycle_length is None or cycle_length == AUTOTUNE
         cycle = (os.cpu_count() or 1) if is_open else int(cycle_length or 0)
         block = 1 if block_length is None else block_length
         if cycle < 1 or block < 1:
             detail = f"cycle_length {cycle_length}, block_length {block_length}, expected from 1"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        settings = {"cycle_length": cycle, "block_length": block}
-        return self._then(stages.Interleave, function=_Opening(map_func), **settings)
+        settings: dict[str, Any] = {"cycle_length": cycle, "block_length": block}
+        function = _Opening(map_func)
+        files = stages.files_of(self._dataset._plan, function)  # noqa: SLF001 - a face over it
+        if files is not None:
+            return Dataset(library.Dataset(replace(files, **settings)))
+        return self._then(stages.Interleave, function=function, **settings)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Make a data set of each element, and give theirs one after the other."""

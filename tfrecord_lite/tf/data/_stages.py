@@ -16,10 +16,13 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import batching
 from tfrecord_lite.dataset.batching import Batch
-from tfrecord_lite.dataset.chunks import ObjectChunk
+from tfrecord_lite.dataset.chunks import ObjectChunk, RecordChunk
 from tfrecord_lite.dataset.feed import Elements, Feed
 from tfrecord_lite.dataset.plan import Context, Kind, Source, Stage
+from tfrecord_lite.dataset.records import Files
+from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tf._record import Neighbours, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure
 
 if TYPE_CHECKING:
@@ -27,7 +30,16 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.feed import Pair, State
 
-__all__ = ["Calls", "Interleave", "PaddedBatch", "Slices", "StackedBatch", "Unbatch", "rows_of"]
+__all__ = [
+    "Calls",
+    "Interleave",
+    "PaddedBatch",
+    "Records",
+    "Slices",
+    "StackedBatch",
+    "Unbatch",
+    "rows_of",
+]
 
 _MOST_ELEMENTS = 1024
 
@@ -109,6 +121,33 @@ class Calls(_Numbered):
         for i, element in enumerate(self.function()):
             if i >= done and i % self.n_parts == self.number:
                 yield ObjectChunk([element]), {"done": i + 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records(Stage):
+    """Records as tensors that know their neighbours."""
+
+    @property
+    def kind(self) -> Kind:
+        """Say that these are objects."""
+        return "objects"
+
+    def size(self) -> int | None:
+        """Return the number of records."""
+        return self.input.size()
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        feed = self.feed(context, state["feed"] if state else None)
+        try:
+            while (chunk := feed.take()) is not None:
+                items = chunk.elements()
+                if isinstance(chunk, RecordChunk):
+                    near = Neighbours(chunk)
+                    items = [RecordTensor(item, near, i) for i, item in enumerate(items)]
+                yield ObjectChunk(items), {"feed": feed.state()}
+        finally:
+            feed.close()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +236,39 @@ class StackedBatch(Batch):
         if isinstance(chunk, ObjectChunk):
             return ObjectChunk([_stacked(chunk.items)])
         return super()._cut(chunk)
+
+
+def files_of(plan: Source, function: Callable[[Any], Source]) -> Files | None:
+    """Return the files that a function makes of the rows of a plan; None if it is not that.
+
+    Whoever interleaves files gets the library's own way to do that, which is much faster.
+    """
+    slices: Source = plan
+    order: dict[str, Any] = {}
+    if isinstance(plan, Shuffle) and isinstance(plan.input, Slices):
+        slices = plan.input
+        if plan.buffer_size >= slices.n_rows:
+            order = {name: getattr(plan, name) for name in ("seed", "is_seeded", "reshuffles")}
+    if not isinstance(slices, Slices) or (slices is not plan and not order):
+        return None
+    if not isinstance(slices.arrays, np.ndarray) or not 0 < slices.n_rows <= _MOST_FILES:
+        return None
+    rows = [row for chunk, _ in slices.run(Context(), None) for row in chunk.elements()]
+    if not all(isinstance(row, bytes) for row in rows):
+        return None
+    made = [function(row) for row in rows]
+    first = made[0]
+    if not isinstance(first, Files) or first.seed is not None or first.cycle_length != 1:
+        return None
+    names: list[str] = []
+    for each in made:
+        if not isinstance(each, Files) or each != replace(first, names=each.names):
+            return None
+        names += each.names
+    return replace(first, names=tuple(names), **order)
+
+
+_MOST_FILES = 10_000
 
 
 def _stacked(elements: list[Any]) -> Any:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence_parse import SequenceExampleParser
+from tfrecord_lite.tf._record import RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import unwrap, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from tfrecord_lite.schema import FeatureSpec
 
@@ -45,6 +47,10 @@ def parse_single_example(
 ) -> dict[str, Any]:
     """Parse one Example, as :func:`tfrecord_lite.parse_single_example`."""
     parser = _example_parser(features)
+    if example_names is None and isinstance(serialized, RecordTensor) and can_be_cut(features):
+        row = serialized.parsed(parser)
+        if row is not None:
+            return wrap(row)  # type: ignore[no-any-return]
     return wrap(parser.parse_single(unwrap(serialized), _names(example_names)))  # type: ignore[no-any-return]
 
 
@@ -78,23 +84,24 @@ def _names(names: Any) -> Any:
 
 
 def _kept(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep what was made of features: scripts give them anew with each record."""
-
-    @functools.lru_cache(maxsize=64)
-    def cached(keys: tuple[Any, ...]) -> Any:
-        return make(*(key if key is None else dict(key) for key in keys))
+    """Keep what was made of features: scripts give the same ones with each record."""
+    recent: list[tuple[Any, Any]] = []
 
     @functools.wraps(make)
     def kept(*features: Any) -> Any:
-        try:
-            keys = tuple(given if given is None else tuple(given.items()) for given in features)
-            hash(keys)
-        except (AttributeError, TypeError):  # no mapping, or values without a hash
-            return make(*features)
-        return cached(keys)
+        if not all(given is None or isinstance(given, Mapping) for given in features):
+            return make(*features)  # which refuses them
+        items = [given if given is None else tuple(given.items()) for given in features]
+        for known, parser in recent:
+            if known == items:  # quick for the very same specifications
+                return parser
+        parser = make(*features)
+        recent[:] = [(items, parser), *recent[: _MOST_KEPT - 1]]
+        return parser
 
     return kept
 
 
+_MOST_KEPT = 16
 _example_parser = _kept(ExampleParser)
 _sequence_parser = _kept(SequenceExampleParser)
