@@ -8,6 +8,7 @@ one to the other, through dictionaries and tuples, at the edge.
 from __future__ import annotations
 
 import functools
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,7 +180,7 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __index__(self) -> int:
         """Return the one element."""
-        return self._value.__index__()
+        return operator.index(self._value)
 
     def __format__(self, spec: str) -> str:
         """Write the value."""
