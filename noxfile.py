@@ -12,7 +12,7 @@ import nox
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False
-nox.options.sessions = ["lint", "types", "docs", "tests", "parity"]
+nox.options.sessions = ["lint", "types", "docs", "tests", "parity", "frameworks"]
 
 NEWEST = ""
 # Not the full product: each Python, each protobuf major, oldest and newest NumPy,
@@ -87,6 +87,14 @@ def parity(session: nox.Session) -> None:
     session.install("-e", ".[parity,test]")
     session.run("python", "-c", "import tensorflow")
     session.run("pytest", "tests/parity", *session.posargs)
+
+
+@nox.session
+def frameworks(session: nox.Session) -> None:
+    """Run the tests with torch, Grain and JAX themselves."""
+    session.install("-e", ".[frameworks,test]")
+    session.run("python", "-c", "import grain, jax, torch, torchdata")
+    session.run("pytest", "tests/frameworks", *session.posargs)
 
 
 @nox.session

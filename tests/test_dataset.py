@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import json
-import os
 import pickle
-import signal
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -31,10 +28,13 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordWriter,
     VarLenFeature,
+    encode_sequence_example,
     make_batched_features_dataset,
     read_batches,
 )
 from tfrecord_lite.dataset import records
+from tfrecord_lite.dataset.chunks import RecordChunk
+from tfrecord_lite.dataset.plan import Context
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -233,6 +233,33 @@ def test_every_batch_owns_its_memory(names: list[str]) -> None:
     assert numbers(batches) == [0, 1, 2, -1, -1, -1, *range(6, 12)]
 
 
+def test_sequences_are_parsed(tmp_path: Path) -> None:
+    context = {"id": FixedLenFeature([], "int64")}
+    lists = {"t": FixedLenSequenceFeature([], "int64")}
+    made = [
+        encode_sequence_example({"context": {"id": i}, "feature_lists": {"t": list(range(i))}})
+        for i in (2, 0, 3)
+    ]
+    records = TFRecordDataset(write(tmp_path / "a", made))
+
+    batches = list(records.batch(2).parse_sequence_example(context, lists))
+    single: Any = list(records.take(1).parse_sequence_example(context, lists))
+
+    assert [plain(batch) for batch in batches] == [
+        ({"id": [2, 0]}, {"t": [[0, 1], [0, 0]]}, {"t": [2, 0]}),
+        ({"id": [3]}, {"t": [[0, 1, 2]]}, {"t": [3]}),
+    ]
+    assert plain(single[0]) == ({"id": 2}, {"t": [0, 1]}, {"t": 2})
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(
+            TFRecordDataset(write(tmp_path / "b", [*made, b"bogus"]))
+            .batch(2)
+            .parse_sequence_example(context, lists)
+        )
+    assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 3)
+    assert caught.value.source == str(tmp_path / "b")
+
+
 def test_columns_that_cannot_be_cut_are_parsed_batch_by_batch(names: list[str]) -> None:
     features = {
         "v": VarLenFeature("int64"),
@@ -282,6 +309,76 @@ def test_what_is_not_alike_is_not_stacked(names: list[str], make: Callable[[int]
         list(TFRecordDataset(names).map(lambda record: make(number_of(record) % 2)).batch(3))
 
     assert caught.value.reason is Reason.WRONG_COUNT
+
+
+def test_what_has_no_shape_is_not_stacked(names: list[str]) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(TFRecordDataset(names).parse_example({"n": VarLenFeature("int64")}).batch(2))
+
+    assert caught.value.reason is Reason.UNSUPPORTED
+
+
+def test_filtered_records_are_still_records(names: list[str], tmp_path: Path) -> None:
+    """So they are parsed as fast, and errors know where they came from."""
+    odd = TFRecordDataset(names).filter(lambda record: number_of(record) % 2)
+    bad = TFRecordDataset(write(tmp_path / "bad", [example(0), b"", b"bogus"])).filter(bool)
+
+    assert [type(chunk) for chunk, _ in odd._plan.run(Context(), None)] == [RecordChunk] * 6
+    batches = list(odd.shuffle(4, 1).batch(4).parse_example(FEATURES))
+    assert sorted(numbers(batches)) == [1, 3, 5, 7, 9, 11]
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(bad.batch(2).parse_example(FEATURES))
+    assert (caught.value.source, caught.value.index) == (str(tmp_path / "bad"), 2)
+
+
+NOTHING: dict[str, Callable[[Any], Dataset]] = {
+    "empty files": lambda d: d.skip(0).filter(lambda _: False),
+    "nothing taken": lambda d: d.take(0),
+    "all skipped": lambda d: d.skip(12),
+    "filtered": lambda d: d.filter(lambda _: False).batch(2),
+    "more shards than records": lambda d: d.shard(50, 49),
+    "no whole batch": lambda d: d.batch(13, drop_remainder=True),
+}
+
+
+@pytest.mark.parametrize("nothing", NOTHING)
+def test_nothing_for_ever_ends(names: list[str], tmp_path: Path, nothing: str) -> None:
+    made = NOTHING[nothing](TFRecordDataset(names))
+    empty = NOTHING[nothing](TFRecordDataset(write_files(tmp_path, [0, 0])))
+
+    for dataset in (made, empty):
+        for run in (
+            dataset.repeat(),
+            dataset.shuffle(3, 1).repeat().batch(2).prefetch(1),
+            dataset.cache().repeat(),
+            dataset.repeat().enumerate().map(len, num_parallel_calls=2),
+            dataset.repeat().in_processes(2),
+        ):
+            assert list(run) == []
+
+
+def test_a_data_set_is_true_whatever_is_in_it(names: list[str]) -> None:
+    assert TFRecordDataset(names)
+    assert TFRecordDataset(names).shuffle_all(1).take(0)
+
+
+def test_an_error_of_a_function_says_of_which_record(names: list[str]) -> None:
+    def work(_: object) -> None:
+        raise ZeroDivisionError
+
+    records = TFRecordDataset(names).skip(6)
+    for dataset in (
+        records.map(work),
+        records.map(work, num_parallel_calls=2),
+        records.filter(work),
+        records.batch(3).map(work),
+        records.filter(bool).map(work).in_processes(1),
+    ):
+        with pytest.raises(ZeroDivisionError) as caught:
+            list(dataset)
+        assert f"record 1, byte {len(example(5)) + 16} of {names[2]}" in "".join(
+            caught.value.__notes__
+        )
 
 
 def test_map_in_threads_keeps_the_order(names: list[str]) -> None:
@@ -483,152 +580,6 @@ def test_an_error_of_a_function_comes_in_its_place(names: list[str], n_threads: 
         assert found == [0, 1, 2, 3]
 
 
-# Threads and processes
-
-
-def own_threads() -> list[threading.Thread]:
-    return [t for t in threading.enumerate() if t.name.startswith("tfrecord")]
-
-
-@pytest.mark.parametrize("n_taken", [0, 1, 5, 12])
-@pytest.mark.parametrize("end", ["close", "forget"])
-def test_no_thread_is_left(names: list[str], n_taken: int, end: str) -> None:
-    run: Any = iter(TFRecordDataset(names).repeat().prefetch(3).map(bytes).prefetch(2))
-    for _ in range(n_taken):
-        next(run)
-    assert len(own_threads()) == (2 if n_taken else 0)
-
-    if end == "close":
-        run.close()
-        assert list(run) == []
-    del run
-    gc.collect()
-
-    assert own_threads() == []
-
-
-def test_prefetching_works_ahead_and_no_further(names: list[str]) -> None:
-    made: list[int] = []
-    reached = threading.Event()
-
-    def note(record: bytes) -> int:
-        made.append(number_of(record))
-        if len(made) == 4:
-            reached.set()
-        return made[-1]
-
-    run = iter(TFRecordDataset(names).map(note).prefetch(3))
-    assert next(run) == 0
-
-    assert reached.wait(30)  # one was taken, three are ready, and one more may be in the making
-    for _ in range(50):
-        time.sleep(0.001)
-        assert len(made) <= 5
-    run.close()
-
-
-def test_ctrl_c_arrives_while_waiting_for_the_thread(names: list[str]) -> None:
-    stop = threading.Event()
-    waiting = threading.Event()
-
-    def slow(record: bytes) -> bytes:
-        waiting.set()
-        stop.wait(60)
-        return record
-
-    def press() -> None:
-        waiting.wait(60)
-        os.kill(os.getpid(), signal.SIGINT)
-        stop.set()
-
-    presser = threading.Thread(target=press)
-    run = iter(TFRecordDataset(names).map(slow).prefetch(2))
-    presser.start()
-    with pytest.raises(KeyboardInterrupt):
-        presser.join(next(run) and 60)  # if the signal comes late, here
-    presser.join()
-    run.close()
-
-    assert own_threads() == []
-
-
-def test_a_run_that_was_interrupted_does_not_look_like_one_that_ended(names: list[str]) -> None:
-    presses = iter([False, False, True, False])
-
-    def work(record: bytes) -> int:
-        if next(presses, False):
-            raise KeyboardInterrupt
-        return number_of(record)
-
-    dataset = TFRecordDataset(names).map(work)
-    run = iter(dataset)
-    assert [next(run), next(run)] == [0, 1]
-    with pytest.raises(KeyboardInterrupt):
-        next(run)
-
-    with pytest.raises(FailedPreconditionError) as caught:
-        next(run)
-    again = iter(dataset)
-    again.load_state_dict(run.state_dict())
-
-    assert caught.value.reason is Reason.CLOSED
-    assert list(again) == list(range(2, 12))
-
-
-def test_processes_may_be_spawned(names: list[str]) -> None:
-    dataset = TFRecordDataset(names).shuffle(3, 1).batch(2).parse_example(FEATURES)
-
-    found = list(map(plain, dataset.in_processes(2, start_method="spawn").set_epoch(0)))
-
-    assert found == list(map(plain, dataset.in_processes(2).set_epoch(0)))
-    assert sorted(numbers(found)) == list(range(12))
-
-
-def test_no_process_and_no_shared_memory_is_left(tmp_path: Path) -> None:
-    import multiprocessing
-
-    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()  # noqa: PTH112, PTH208, S108 - as the system has it
-    run = iter(
-        TFRecordDataset(write_files(tmp_path, [5, 7]))
-        .repeat()
-        .batch(2)
-        .parse_example(FEATURES)
-        .in_processes(2)
-    )
-    next(run)
-    assert len(multiprocessing.active_children()) == 2
-
-    run.close()
-
-    assert multiprocessing.active_children() == []
-    after = set(os.listdir("/dev/shm")) if before else set()  # noqa: PTH208, S108 - as the system has it
-    assert not {name for name in after - before if name.startswith("psm_")}
-
-
-def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
-    def die(record: bytes) -> bytes:
-        if number_of(record) == 3:
-            os._exit(7)
-        return record
-
-    with pytest.raises(RuntimeError, match="exit code 7"):
-        list(TFRecordDataset(names).map(die).in_processes(1))
-
-
-def test_large_arrays_come_back_from_a_worker(names: list[str]) -> None:
-    def large(record: bytes) -> Any:
-        n = number_of(record)
-        return {"n": n, "a": np.full(n * 200_000, n), "e": np.empty(0)}
-
-    found: list[Any] = list(TFRecordDataset(names).map(large).in_processes(2))
-
-    assert sorted(each["n"] for each in found) == list(range(12))
-    for each in found:
-        assert each["a"].shape == (each["n"] * 200_000,)
-        assert (each["a"] == each["n"]).all()
-        assert each["a"].flags.writeable
-
-
 # Caches
 
 
@@ -655,6 +606,62 @@ def test_a_shuffle_behind_a_cache_goes_on_and_one_before_it_stays(names: list[st
 
     assert numbers(behind) != numbers(behind)
     assert numbers(before) == numbers(before)
+
+
+def test_what_is_done_to_elements_does_not_change_a_cache(names: list[str]) -> None:
+    ragged = {"n": VarLenFeature("int64"), "s": FEATURES["s"]}
+    dense = {"n": FEATURES["n"]}
+    batches = TFRecordDataset(names).batch(5)
+    for dataset in (
+        batches.parse_example(ragged).cache(),
+        batches.parse_example(dense).cache(),
+        batches.parse_example(dense).map(lambda batch: [(batch["n"],), batch]).cache(),
+        batches.parse_example(dense).map(lambda batch: batch["n"]).cache(),
+    ):
+        expected = list(map(plain, dataset.set_epoch(0)))
+        for _ in range(2):
+            for element in dataset:
+                spoil(element)
+            assert list(map(plain, dataset)) == expected
+
+
+def spoil(element: Any) -> None:
+    """Change all of an element that can be changed."""
+    if isinstance(element, np.ndarray):
+        element[:] = 77
+    for part in element.values() if isinstance(element, dict) else ():
+        spoil(part)
+    for part in element if isinstance(element, (list, tuple)) else ():
+        spoil(part)
+    if isinstance(element, (dict, list)):
+        element.clear()
+
+
+def test_an_error_or_an_early_end_keeps_nothing(names: list[str]) -> None:
+    fails = iter([False] * 7 + [True])
+
+    def work(record: bytes) -> int:
+        if next(fails, False):
+            raise ZeroDivisionError
+        return number_of(record)
+
+    dataset = TFRecordDataset(names).map(work).cache()
+    found: list[int] = []
+    with pytest.raises(ZeroDivisionError):
+        found.extend(dataset)
+
+    assert found == list(range(7))
+    assert [list(dataset) for _ in range(2)] == [list(range(12))] * 2
+
+
+def test_two_runs_fill_one_cache(names: list[str]) -> None:
+    dataset = TFRecordDataset(names).shuffle(5, 1).cache()
+
+    first, second = iter(dataset), iter(dataset)
+    pairs = [numbers(pair) for pair in zip(first, second, strict=True)]
+
+    assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(12))
+    assert numbers(dataset) in (list(run) for run in zip(*pairs, strict=True))
 
 
 # make_batched_features_dataset and read_batches

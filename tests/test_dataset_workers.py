@@ -1,4 +1,4 @@
-"""Exactly once: over workers, ranks, files, epochs and shuffles, and with torch itself."""
+"""Exactly once: over workers, ranks, files, epochs and shuffles; with torch itself: ``frameworks``."""
 
 from __future__ import annotations
 
@@ -170,74 +170,3 @@ def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> Non
 
     assert found == Counter(list(range(36)) * 3)
     run.close()
-
-
-# With torch itself
-
-
-@pytest.fixture
-def torch() -> Any:
-    """Return torch, or skip."""
-    return pytest.importorskip("torch", reason="torch is not installed: pip install torch")
-
-
-@pytest.mark.parametrize("n_workers", [0, 1, 2, 3])
-@pytest.mark.parametrize("persistent", [False, True])
-def test_a_data_loader_gives_each_record_once(
-    torch: Any, tmp_path: Path, n_workers: int, persistent: bool
-) -> None:
-    names = write_files(tmp_path, [5, 9, 2, 25])
-    dataset = (
-        TFRecordDataset(names).shuffle(11, seed=1).batch(4).parse_example({"n": FEATURES["n"]})
-    )
-    loader = torch.utils.data.DataLoader(
-        dataset,
-        batch_size=None,
-        num_workers=n_workers,
-        persistent_workers=persistent and n_workers > 0,
-    )
-
-    epochs = [[n for batch in loader for n in batch["n"].tolist()] for _ in range(3)]
-
-    assert [sorted(epoch) for epoch in epochs] == [list(range(41))] * 3
-    assert epochs[0] != epochs[1] != epochs[2]
-
-
-def test_a_map_style_data_set_needs_no_adapter(torch: Any, tmp_path: Path) -> None:
-    from tfrecord_lite import TFRecordFile
-
-    file = TFRecordFile(write_files(tmp_path, [5, 9, 2, 25]))
-    loader = torch.utils.data.DataLoader(
-        file, batch_size=4, shuffle=True, num_workers=2, collate_fn=numbers
-    )
-
-    assert sorted(n for batch in loader for n in batch) == list(range(41))
-
-
-@pytest.mark.parametrize("n_workers", [0, 2])
-@pytest.mark.parametrize("n_given", [0, 1, 5, 10])
-def test_a_stateful_data_loader_goes_on(
-    torch: Any, tmp_path: Path, n_workers: int, n_given: int
-) -> None:
-    stateful = pytest.importorskip(
-        "torchdata.stateful_dataloader", reason="torchdata is not installed: pip install torchdata"
-    )
-    names = write_files(tmp_path, [5, 9, 2, 25])
-
-    def make() -> Any:
-        dataset = TFRecordDataset(names).shuffle(11, seed=1).batch(4)
-        dataset = dataset.parse_example({"n": FEATURES["n"]})
-        return stateful.StatefulDataLoader(dataset, batch_size=None, num_workers=n_workers)
-
-    torch.manual_seed(3)
-    loader = make()
-    run = iter(loader)
-    head = [next(run)["n"].tolist() for _ in range(n_given)]
-    state = loader.state_dict()
-    rest = [batch["n"].tolist() for batch in run]
-
-    again = make()
-    again.load_state_dict(state)
-
-    assert [batch["n"].tolist() for batch in again] == rest
-    assert sorted(n for batch in head + rest for n in batch) == list(range(41))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfrecord_lite.dataset.dataset import Dataset, TFRecordDataset
+from tfrecord_lite.dataset.dataset import Dataset
+from tfrecord_lite.dataset.tfrecords import TFRecordDataset
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.sources import expand, name_of
 

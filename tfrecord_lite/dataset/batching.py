@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, RecordChunk, objects
 from tfrecord_lite.dataset.plan import Context, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.feed import Feed, Pair, State
     from tfrecord_lite.dataset.plan import Kind
-    from tfrecord_lite.example.parse import ExampleParser
 
 __all__ = ["Batch", "Parse", "stack"]
 
@@ -86,9 +86,13 @@ def stack(elements: list[Any]) -> Any:
     Raises
     ------
     InvalidArgumentError
-        ``WRONG_COUNT`` if they have not all the same parts and shapes.
+        ``WRONG_COUNT`` if they have not all the same parts and shapes; ``UNSUPPORTED`` for
+        ragged and sparse tensors.
     """
     first = elements[0]
+    if isinstance(first, (BytesColumn, RaggedTensor, SparseTensor)):
+        detail = f"a {type(first).__name__} cannot be stacked; put batch before what parses"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     try:
         if isinstance(first, dict):
             keys = list(first)
@@ -107,9 +111,10 @@ def stack(elements: list[Any]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Parse(Stage):
-    """Columns of each batch; of single records the results of the single call."""
+    """What a parser makes of each batch; of single records the results of the single call."""
 
-    parser: ExampleParser
+    parser: Any
+    """An ExampleParser, or a SequenceExampleParser."""
     label_key: str | None = None
     is_dense: bool
     """Whether columns of several batches can be cut into those of each."""

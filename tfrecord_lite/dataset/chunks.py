@@ -86,6 +86,11 @@ class RecordChunk:
         """Copy each record into a ``bytes`` of its own."""
         return self.block.to_list()
 
+    def where(self, number: int) -> str:
+        """Say where a record came from."""
+        file, index, offset = self.places[number].tolist()
+        return f"record {index}, byte {offset} of {self.names[file]}"
+
     def placed(self, error: TFRecordError) -> TFRecordError:
         """Return an error about a record of this chunk, by its number, as one of its file."""
         if error.index is None:
@@ -127,6 +132,10 @@ class BatchChunk:
             for a, b in zip(self.splits[:-1].tolist(), self.splits[1:].tolist(), strict=True)
         ]
 
+    def where(self, number: int) -> str:
+        """Say where the first record of a batch came from."""
+        return f"the batch that begins with {self.records.where(int(self.splits[number]))}"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectChunk:
@@ -151,6 +160,9 @@ class ObjectChunk:
     def elements(self) -> list[Any]:
         """Return the objects."""
         return self.items
+
+    def where(self, number: int) -> None:
+        """Say that nobody knows where an object came from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,6 +204,9 @@ class ColumnChunk:
         if self.label_key is None:
             return out
         return [(piece, piece.pop(self.label_key)) for piece in out]
+
+    def where(self, number: int) -> None:
+        """Say that nobody knows where columns came from."""
 
 
 Chunk: TypeAlias = RecordChunk | BatchChunk | ColumnChunk | ObjectChunk

@@ -1,40 +1,33 @@
-"""Dataset and TFRecordDataset: what users chain, and the iterator that can be resumed."""
+"""Dataset: the stages that users chain, as methods."""
 
 from __future__ import annotations
 
-import os
-import secrets
-from dataclasses import replace
+import multiprocessing
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfrecord_lite.dataset import batching, spread
+from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.batching import Batch, Parse
-from tfrecord_lite.dataset.feed import Elements, Feed
-from tfrecord_lite.dataset.plan import Context, Source, chain, describe
-from tfrecord_lite.dataset.prefetch import Cache, Prefetch
-from tfrecord_lite.dataset.records import Files, ShuffledFiles, shuffled_files
+from tfrecord_lite.dataset.cache import Cache
+from tfrecord_lite.dataset.iterator import DatasetIterator
+from tfrecord_lite.dataset.plan import Source, chain, describe
+from tfrecord_lite.dataset.prefetch import Prefetch
+from tfrecord_lite.dataset.records import Files, ShuffledFiles
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
 from tfrecord_lite.dataset.workers import Processes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.options import TFRecordOptions
-from tfrecord_lite.sources import expand, is_file_object, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Literal, Self
 
-    from tfrecord_lite.options import CompressionType
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = ["Dataset", "DatasetIterator", "TFRecordDataset"]
+__all__ = ["Dataset"]
 
 _AUTO = 2
 """What is prefetched if the number is left open."""
-_SLOPPY_RECORDS = 1024
-"""Records taken from a file at a time where their order does not matter."""
 
 
 class Dataset:
@@ -89,8 +82,8 @@ class Dataset:
         """
         return self._then(
             Shuffle,
-            buffer_size=_whole("buffer_size", buffer_size, 1),
-            seed=_seed(seed),
+            buffer_size=whole("buffer_size", buffer_size, 1),
+            seed=seed_of(seed),
             is_seeded=seed is not None,
             reshuffles=reshuffle_each_iteration,
             number=1 + sum(isinstance(stage, Shuffle) for stage in chain(self._plan)),
@@ -98,7 +91,7 @@ class Dataset:
 
     def repeat(self, count: int | None = None) -> Dataset:
         """Go through the elements `count` times; None or a negative number: for ever."""
-        n = None if count is None or count < 0 else _whole("count", count, 0)
+        n = None if count is None or count < 0 else whole("count", count, 0)
         return self._then(Repeat, n=n)
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:  # noqa: FBT001, FBT002 - TensorFlow's signature
@@ -116,7 +109,7 @@ class Dataset:
             ``BAD_ARGUMENT`` if `batch_size` is not positive; on iteration, ``WRONG_COUNT``
             for elements that cannot be stacked.
         """
-        n = _whole("batch_size", batch_size, 1)
+        n = whole("batch_size", batch_size, 1)
         return self._then(Batch, n=n, drop_remainder=drop_remainder)
 
     def parse_example(
@@ -156,6 +149,32 @@ class Dataset:
         is_dense = batching.is_dense(features)
         return self._then(Parse, parser=parser, label_key=label_key, is_dense=is_dense)
 
+    def parse_sequence_example(
+        self,
+        context_features: Mapping[str, FeatureSpec] | None = None,
+        sequence_features: Mapping[str, FeatureSpec] | None = None,
+        *,
+        strings: Literal["object", "column"] = "object",
+    ) -> Dataset:
+        """Parse SequenceExamples: batches into (context, sequences, lengths), or single ones.
+
+        Parameters
+        ----------
+        context_features, sequence_features, strings
+            As for :class:`SequenceExampleParser`.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            As :class:`SequenceExampleParser`, here or on iteration.
+        """
+        from tfrecord_lite.example.sequence_parse import (  # noqa: PLC0415 - loads the engine
+            SequenceExampleParser,
+        )
+
+        parser = SequenceExampleParser(context_features, sequence_features, strings=strings)
+        return self._then(Parse, parser=parser, is_dense=False)
+
     def map(self, map_func: Callable[..., Any], num_parallel_calls: int | None = None) -> Dataset:
         """Call a function with each element; the parts of a tuple are its arguments.
 
@@ -165,8 +184,8 @@ class Dataset:
         num_parallel_calls : int, optional
             Call it in so many threads; -1 for one a processor. The order stays.
         """
-        n_threads = _processors() if num_parallel_calls == -1 else num_parallel_calls or 1
-        n_threads = _whole("num_parallel_calls", n_threads, 1)
+        n_threads = processors() if num_parallel_calls == -1 else num_parallel_calls or 1
+        n_threads = whole("num_parallel_calls", n_threads, 1)
         return self._then(Map, function=map_func, n_threads=n_threads)
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
@@ -175,11 +194,11 @@ class Dataset:
 
     def take(self, count: int) -> Dataset:
         """Give the first `count` elements; all if it is negative."""
-        return self if count < 0 else self._then(Take, n=_whole("count", count, 0))
+        return self if count < 0 else self._then(Take, n=whole("count", count, 0))
 
     def skip(self, count: int) -> Dataset:
         """Leave out the first `count` elements; all if it is negative."""
-        return self.take(0) if count < 0 else self._then(Skip, n=_whole("count", count, 0))
+        return self.take(0) if count < 0 else self._then(Skip, n=whole("count", count, 0))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         """Give every `num_shards`-th element, from number `index` on: one rank's part.
@@ -192,8 +211,8 @@ class Dataset:
             ``BAD_ARGUMENT`` if there is no such shard, or behind a shuffle without a
             seed: ranks would each shuffle in another order.
         """
-        n_parts = _whole("num_shards", num_shards, 1)
-        number = _whole("index", index, 0)
+        n_parts = whole("num_shards", num_shards, 1)
+        number = whole("index", index, 0)
         if number >= n_parts:
             detail = f"index is {index}, expected less than num_shards, {num_shards}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
@@ -219,7 +238,7 @@ class Dataset:
     def prefetch(self, buffer_size: int | None = None) -> Dataset:
         """Make so many elements ahead, in a thread; None or -1: a few."""
         n = _AUTO if buffer_size in (None, -1) else buffer_size
-        return self._then(Prefetch, n=max(_whole("buffer_size", n, 0), 1))
+        return self._then(Prefetch, n=max(whole("buffer_size", n, 0), 1))
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset:
         """Make the elements in so many processes, each from its part of the records.
@@ -238,11 +257,18 @@ class Dataset:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `num_workers` is negative.
+            ``BAD_ARGUMENT`` if `num_workers` is negative, or there is no such method here.
         RuntimeError
             On iteration, if a process dies.
+        FailedPreconditionError
+            On iteration in a process that may not start others, as torch's workers:
+            ``UNSUPPORTED``.
         """
-        n_workers = _whole("num_workers", num_workers, 0)
+        n_workers = whole("num_workers", num_workers, 0)
+        methods = multiprocessing.get_all_start_methods()
+        if start_method is not None and start_method not in methods:
+            detail = f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if not n_workers:
             return self
         return self._then(Processes, n_workers=n_workers, start_method=start_method)
@@ -252,7 +278,7 @@ class Dataset:
 
         Needed only to agree with other processes, or with an earlier run.
         """
-        self._epoch, self._is_epoch_set = _whole("epoch", epoch, 0), True
+        self._epoch, self._is_epoch_set = whole("epoch", epoch, 0), True
         return self
 
     def __iter__(self) -> DatasetIterator:
@@ -273,6 +299,10 @@ class Dataset:
     def as_numpy_iterator(self) -> DatasetIterator:
         """Start the next epoch; everything is NumPy anyway."""
         return iter(self)
+
+    def __bool__(self) -> bool:
+        """Return True: whether there are elements is not known without reading."""
+        return True
 
     def __len__(self) -> int:
         """Return the number of elements.
@@ -300,237 +330,3 @@ class Dataset:
     def __repr__(self) -> str:
         """Name the stages."""
         return f"<{type(self).__name__}: {' > '.join(describe(self._plan))}>"
-
-
-class DatasetIterator:
-    """One pass through a data set, which can say where it stands, and go on from there.
-
-    Notes
-    -----
-    Has the methods of torchdata's ``Stateful`` protocol. Not to be used by several threads
-    at once. Files, threads and processes go when it ends, is closed or is forgotten.
-    """
-
-    def __init__(self, plan: Source, epoch: tuple[int, ...], state: Any = None) -> None:
-        self._plan = plan
-        self._begin(epoch, state)
-
-    def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
-        self._epoch = epoch
-        context = Context(epoch=epoch)
-        self._feed = Feed(lambda at: self._plan.run(context, at), state)
-        self._elements = Elements(self._feed)
-        self._is_closed = False
-
-    def __iter__(self) -> Self:
-        """Return the iterator itself."""
-        return self
-
-    def __next__(self) -> Any:
-        """Return the next element."""
-        if self._is_closed:
-            raise StopIteration
-        return next(self._elements)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return where the iterator stands: behind the last element it gave.
-
-        Returns
-        -------
-        dict
-            Plain data, fit for JSON: numbers of files, records and steps. Never records.
-        """
-        return {
-            "version": 1,
-            "stages": describe(self._plan),
-            "epoch": list(self._epoch),
-            "at": self._elements.state(),
-        }
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on where another iterator stood, of a data set made in the same way.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` if the stages are others.
-        """
-        if state_dict.get("version") != 1 or state_dict["stages"] != describe(self._plan):
-            detail = f"the state is of {state_dict.get('stages')}, this data set is {describe(self._plan)}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        self._feed.close()
-        self._begin(tuple(state_dict["epoch"]), state_dict["at"])
-
-    def close(self) -> None:
-        """End the pass. Twice is fine."""
-        self._is_closed = True
-        self._feed.close()
-
-
-class TFRecordDataset(Dataset):
-    r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
-
-    Parameters
-    ----------
-    filenames : str, bytes, PathLike, or an iterable of them
-        Paths, URLs and patterns as for :class:`TFRecordReader`.
-    compression_type : str or None, optional
-        ``""``, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"``, ``"BZ2"``; None finds it out for each file.
-    buffer_size : int, optional
-        Has no effect, as it changes no result (rule B1).
-    num_parallel_reads : int, optional
-        Take the records of so many files in turns, one at a time; -1: of as many as there
-        are processors.
-    name : str, optional
-        Ignored.
-    verify : bool, optional
-        Check the CRC of every record's data.
-
-    Raises
-    ------
-    TypeError
-        If `filenames` are no paths.
-    FileNotFoundError
-        If a pattern matches nothing. A path that is not there is found out on iteration.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1 or
-        `num_parallel_reads` below 1.
-
-    Notes
-    -----
-    Iteration raises what :class:`TFRecordReader` does, behind all elements before it.
-
-    Examples
-    --------
-    >>> with TFRecordWriter("five.tfrecord") as writer:
-    ...     for i in range(5):
-    ...         writer.write(b"%d" % i)
-    >>> dataset = TFRecordDataset("five.tfrecord").shuffle(3, seed=1).batch(2)
-    >>> [batch.tolist() for batch in dataset]
-    [[b'2', b'3'], [b'1', b'4'], [b'0']]
-    """
-
-    def __init__(
-        self,
-        filenames: str | bytes | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]],
-        compression_type: CompressionType = None,
-        buffer_size: int | None = None,
-        num_parallel_reads: int | None = None,
-        name: str | None = None,
-        *,
-        verify: bool = True,
-    ) -> None:
-        sources = expand(filenames)
-        for source in sources:
-            if is_file_object(source):
-                detail = "filenames must be paths: files are opened again for each epoch"
-                raise TypeError(detail)
-        compression = None
-        if compression_type is not None:
-            compression = TFRecordOptions.get_compression_type_string(compression_type)
-        if buffer_size is not None:
-            _whole("buffer_size", buffer_size, -1)
-        cycle = _processors() if num_parallel_reads == -1 else num_parallel_reads
-        super().__init__(
-            Files(
-                names=tuple(map(name_of, sources)),
-                compression=compression,
-                verify=verify,
-                cycle_length=1 if cycle is None else _whole("num_parallel_reads", cycle, 1),
-            )
-        )
-
-    def interleave(
-        self, cycle_length: int | None = None, block_length: int = 1, *, deterministic: bool = True
-    ) -> TFRecordDataset:
-        """Take the records of several files in turns, as ``tf.data.Dataset.interleave``.
-
-        Parameters
-        ----------
-        cycle_length : int, optional
-            Of so many files at a time; None for all.
-        block_length : int, optional
-            So many records a turn.
-        deterministic : bool, optional
-            False takes a thousand and more at a time, which is faster: when nobody minds
-            the order, as before a shuffle.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``BAD_ARGUMENT`` for a length below 1.
-        """
-        files = self._files()
-        cycle = len(files.names) if cycle_length is None else cycle_length
-        block = _whole("block_length", block_length, 1)
-        return self._like(
-            replace(
-                files,
-                cycle_length=_whole("cycle_length", cycle, 1),
-                block_length=block if deterministic else max(block, _SLOPPY_RECORDS),
-            )
-        )
-
-    def shuffle_files(
-        self,
-        seed: int | None = None,
-        reshuffle_each_iteration: bool = True,  # noqa: FBT001, FBT002 - as of shuffle
-    ) -> TFRecordDataset:
-        """Read the files in random order: for large data sets, before a :meth:`shuffle`.
-
-        Parameters
-        ----------
-        seed, reshuffle_each_iteration
-            As of :meth:`shuffle`.
-        """
-        settings: dict[str, Any] = {"seed": _seed(seed), "is_seeded": seed is not None}
-        return self._like(replace(self._files(), reshuffles=reshuffle_each_iteration, **settings))
-
-    def shuffle_all(
-        self,
-        seed: int | None = None,
-        reshuffle_each_iteration: bool = True,  # noqa: FBT001, FBT002 - as of shuffle
-    ) -> TFRecordDataset:
-        """Put all records of all files in random order, each order as likely as any other.
-
-        Records are read one by one where they are, by an index that is kept in memory (24
-        bytes a record). The files must be local and not compressed.
-
-        Raises
-        ------
-        FailedPreconditionError
-            On iteration, as :class:`TFRecordFile`.
-        """
-        settings = {"seed": _seed(seed), "is_seeded": seed is not None}
-        files = self._files()
-        return self._like(shuffled_files(files, reshuffles=reshuffle_each_iteration, **settings))
-
-    def _files(self) -> Files:
-        if not isinstance(self._plan, Files):
-            detail = "the order of these files was decided already"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        return self._plan
-
-    def _like(self, plan: Source) -> TFRecordDataset:
-        out = TFRecordDataset.__new__(TFRecordDataset)
-        Dataset.__init__(out, plan)
-        return out
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    """Return a whole number that is large enough."""
-    if isinstance(value, (bool, float)) or not isinstance(value, (int, np.integer)):
-        detail = f"{name} must be a whole number, got {type(value).__name__}"
-        raise TypeError(detail)
-    if value < least:
-        detail = f"{name} is {value}, expected {least} or more"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return int(value)
-
-
-def _seed(seed: int | None) -> int:
-    return secrets.randbits(63) if seed is None else int(seed) % 2**64
-
-
-def _processors() -> int:
-    return os.cpu_count() or 1

@@ -16,6 +16,7 @@ So states are made once a chunk, and still fit between any two elements.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -46,6 +47,10 @@ class Feed:
     An error of the stage comes when what was before it has been taken, and again
     whenever more is asked for: a generator that has raised would look like one that
     has ended.
+
+    A run belongs to the process that began it. In one that was forked meanwhile its files
+    would be read from the same place, each process missing what the other took, and its
+    threads are not there.
     """
 
     def __init__(self, start: Start, state: State = None) -> None:
@@ -56,6 +61,7 @@ class Feed:
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
         self._error: BaseException | None = None
+        self._process = os.getpid()
 
     def state(self) -> dict[str, Any]:
         """Return where the feed stands: what follows is what was not taken."""
@@ -96,6 +102,12 @@ class Feed:
         """Get a chunk of which something is left to take; False at the end."""
         if self._error is not None:
             raise self._error
+        if self._process != os.getpid():
+            detail = (
+                f"the run was begun by process {self._process}, of which this is a fork; "
+                "start another here, from its state_dict if it is to go on"
+            )
+            raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
         while True:
             try:
                 pair = next(self._pairs, None)
@@ -121,6 +133,8 @@ class Feed:
 
     def close(self) -> None:
         """End the stage: its files, threads and processes go."""
+        if self._process != os.getpid():
+            return
         close = getattr(self._pairs, "close", None)
         if close is not None:
             close()
@@ -138,6 +152,7 @@ class Elements:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._before = feed.state()
+        self._chunk: Chunk | None = None
         self._ready: list[Any] = []
         self._n_taken = 0
 
@@ -149,13 +164,17 @@ class Elements:
         """Return the next element."""
         if self._n_taken == len(self._ready):
             self._before, self._ready, self._n_taken = self._feed.state(), [], 0
-            chunk = self._feed.take()
-            if chunk is None:
+            self._chunk = self._feed.take()
+            if self._chunk is None:
                 raise StopIteration
-            self._ready = chunk.elements()
+            self._ready = self._chunk.elements()
         item = self._ready[self._n_taken]
         self._n_taken += 1
         return item
+
+    def last(self) -> tuple[Any, int]:
+        """Return the chunk of the element that came last, and its number there."""
+        return self._chunk, self._n_taken - 1
 
     def state(self) -> dict[str, Any]:
         """Return where the iterator stands, as a state of the feed."""

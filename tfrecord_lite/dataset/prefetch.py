@@ -1,4 +1,4 @@
-"""Work ahead in a thread, and keep what was made.
+"""Work ahead in a thread.
 
 The thread ends when it has nothing left to do, when the run is closed, and when nothing
 refers to the run any more. An error goes through the queue like an element. Waiting for
@@ -7,20 +7,21 @@ the thread can be interrupted (Ctrl-C), and never outlives it: the queue says wh
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tfrecord_lite.dataset.plan import Context, Stage
+from tfrecord_lite.dataset.plan import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.dataset.chunks import Chunk
     from tfrecord_lite.dataset.feed import Feed, Pair, State
+    from tfrecord_lite.dataset.plan import Context
 
-__all__ = ["Cache", "Prefetch"]
+__all__ = ["Prefetch"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +41,16 @@ class Prefetch(Stage):
         thread = threading.Thread(
             target=_work, args=(feed, queue), name="tfrecord-prefetch", daemon=True
         )
+        process = os.getpid()
         thread.start()
         try:
             while (pair := queue.get()) is not None:
                 yield pair
         finally:
-            queue.stop()
-            thread.join()
-            feed.close()
+            if os.getpid() == process:  # a fork has no such thread, and maybe its lock for ever
+                queue.stop()
+                thread.join()
+                feed.close()
 
 
 class _Queue:
@@ -108,62 +111,3 @@ def _work(feed: Feed, queue: _Queue) -> None:
     except BaseException as raised:  # noqa: BLE001 - whatever it is, the taker gets it
         error = raised
     queue.end(error)
-
-
-class _Kept:
-    """What caches have kept, in this process only: a copy elsewhere starts empty."""
-
-    def __init__(self) -> None:
-        self.chunks: list[Chunk] | None = None
-        self.epoch: tuple[int, ...] = ()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the contents behind."""
-        return _Kept, ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cache(Stage):
-    """The elements of the first pass, each time; kept in memory once a pass is complete."""
-
-    _kept: _Kept = field(default_factory=_Kept, compare=False)
-
-    def size(self) -> int | None:
-        """Return the number of elements."""
-        return self.input.size()
-
-    def with_input(self, stage: Any) -> Cache:
-        """Return a cache of other elements, empty."""
-        return Cache(input=stage)
-
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them."""
-        kept = self._kept
-        n_given = state["given"] if state else 0
-        if kept.chunks is not None and (state is None or kept.epoch == tuple(state["epoch"])):
-            yield from _again(kept.chunks, n_given, kept.epoch)
-            return
-        # The pass that is kept may have been in random order: it is made again by its key.
-        epoch = tuple(state["epoch"]) if state else context.epoch
-        chunks: list[Chunk] = []
-        feed = self.feed(Context(epoch=epoch), None)
-        at = 0
-        try:
-            while (chunk := feed.take()) is not None:
-                chunks.append(chunk)
-                at += len(chunk)
-                if at > n_given:
-                    fresh: Any = chunk[max(n_given - at + len(chunk), 0) :]
-                    yield fresh, {"given": at, "epoch": list(epoch)}
-        finally:
-            feed.close()
-        kept.epoch, kept.chunks = epoch, chunks
-
-
-def _again(chunks: list[Chunk], n_given: int, epoch: tuple[int, ...]) -> Iterator[Pair]:
-    at = 0
-    for chunk in chunks:
-        at += len(chunk)
-        if at > n_given:
-            fresh: Any = chunk[max(n_given - at + len(chunk), 0) :]
-            yield fresh, {"given": at, "epoch": list(epoch)}

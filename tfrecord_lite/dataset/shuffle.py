@@ -35,7 +35,7 @@ __all__ = ["Shuffle"]
 
 _MOST_STEPS = 4096
 _FEW = 64
-"""Objects are taken in so many at a time, for one costs nearly as much as all of these."""
+"""Elements are taken in so many at a time, for one costs nearly as much as all of these."""
 _LEAST_ROOM_BYTES = 1024 * 1024
 
 
@@ -107,9 +107,10 @@ class _Buffer:
         if chunk is None:
             self._marks.pop()
             return None
+        more = self._feed.gather(max(min(most, _FEW) - len(chunk), 0))
+        chunk = chunk if more is None else join([chunk, more])
         if not isinstance(chunk, RecordChunk):
-            more = self._feed.gather(max(min(most, _FEW) - len(chunk), 0))
-            chunk = ObjectChunk((join([chunk, more]) if more else chunk).elements())
+            chunk = ObjectChunk(chunk.elements())
         self._n_read += len(chunk)
         return chunk
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import deque
 from collections.abc import Callable  # noqa: TC003 - of a dataclass
 from concurrent.futures import ThreadPoolExecutor
@@ -16,15 +17,31 @@ from tfrecord_lite.dataset.plan import Context, Stage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfrecord_lite.dataset.chunks import Chunk
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.dataset.plan import Kind
 
 __all__ = ["Enumerate", "Filter", "Map", "Repeat", "Shard", "Skip", "Take", "call"]
 
 
-def call(function: Callable[..., Any], element: Any) -> Any:
-    """Call a function with an element; the parts of a tuple are its arguments."""
-    return function(*element) if type(element) is tuple else function(element)
+def call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int) -> Any:
+    """Call a function with an element; the parts of a tuple are its arguments.
+
+    Parameters
+    ----------
+    function : callable
+    element : object
+    chunk : Chunk
+    number : int
+        Where the element was: an error says which record it was made of, if that is known.
+    """
+    try:
+        return function(*element) if type(element) is tuple else function(element)
+    except Exception as error:
+        where = chunk.where(number)
+        if where is not None:
+            error.add_note(f"The function was called with {where}")
+        raise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,20 +175,20 @@ class Map(Stage):
                 yield from self._in_threads(elements)
                 return
             for element in elements:
-                made = call(self.function, element)
+                made = call(self.function, element, *elements.last())
                 yield ObjectChunk([made]), {"feed": elements.state()}
         finally:
             feed.close()
 
     def _in_threads(self, elements: Elements) -> Iterator[Pair]:
         pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="tfrecord-map")
-        error = None
+        error, process = None, os.getpid()
         try:
             waiting: deque[Any] = deque()
             while True:
                 try:
                     for element in itertools.islice(elements, 2 * self.n_threads - len(waiting)):
-                        future = pool.submit(call, self.function, element)
+                        future = pool.submit(call, self.function, element, *elements.last())
                         waiting.append((future, elements.state()))
                 except Exception as raised:  # noqa: BLE001 - after what came before it
                     error = raised
@@ -182,7 +199,8 @@ class Map(Stage):
             if error is not None:
                 raise error
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            if os.getpid() == process:  # a fork has no such threads
+                pool.shutdown(wait=True, cancel_futures=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,19 +209,15 @@ class Filter(Stage):
 
     function: Callable[..., Any]
 
-    @property
-    def kind(self) -> Kind:
-        """Say that these may be anything."""
-        return "objects"
-
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them one by one."""
+        """Yield them one by one; records stay records."""
         feed = self.feed(context, state["feed"] if state else None)
         try:
             elements = Elements(feed)
             for element in elements:
-                if call(self.function, element):
-                    yield ObjectChunk([element]), {"feed": elements.state()}
+                chunk, i = elements.last()
+                if call(self.function, element, chunk, i):
+                    yield chunk[i : i + 1], {"feed": elements.state()}
         finally:
             feed.close()
 

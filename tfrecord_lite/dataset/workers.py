@@ -8,25 +8,28 @@ Each worker runs the plan on its part of the records, and hands over what it mad
 
 The bytes of arrays are never pickled. They are copied out of the shared memory at once, so
 what the user gets is ordinary memory, and a slot is free again. What does not fit a slot
-goes through the pipe.
+goes through the pipe. The memory has no name that could be left behind: however the
+processes end, it goes with the last of them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import pickle
 import signal
+import traceback
 from dataclasses import dataclass
 from itertools import cycle
-from multiprocessing import shared_memory
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset.chunks import ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.feed import Feed
 from tfrecord_lite.dataset.plan import Context, Source, Stage
 from tfrecord_lite.dataset.spread import worker_part
+from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +44,7 @@ _SLOTS = 3
 _SLOT_BYTES = 4 * 1024 * 1024
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
-"""How often a worker that waits looks whether anybody waits for it."""
+"""How often each side, when it waits, looks whether the other is still there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +61,15 @@ class Processes(Stage):
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
         """Yield them; the processes end with the run."""
+        if multiprocessing.current_process().daemon:
+            detail = (
+                "a worker process cannot start more of them: leave out in_processes "
+                "(num_workers) in what a torch DataLoader or another in_processes spreads"
+            )
+            raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
         states = state["workers"] if state else [None] * self.n_workers
         turn = state["turn"] if state else 0
+        process = os.getpid()
         workers: list[_Worker] = []
         try:
             for i in range(self.n_workers):
@@ -73,7 +83,8 @@ class Processes(Stage):
                 if chunk is not None:
                     yield chunk, {"turn": turn, "workers": [w.feed.state() for w in workers]}
         finally:
-            for worker in workers:
+            # What was forked meanwhile has no part in it.
+            for worker in workers if os.getpid() == process else ():
                 worker.stop()
 
 
@@ -90,7 +101,7 @@ class _Worker:
         self._plan = plan
         self._context = context
         self._processes: Any = multiprocessing.get_context(start_method)
-        self._memory = shared_memory.SharedMemory(create=True, size=_SLOTS * _SLOT_BYTES)
+        self._memory = self._processes.RawArray(ctypes.c_ubyte, _SLOTS * _SLOT_BYTES)
         self.feed = Feed(self._start, state)
 
     def _start(self, state: State) -> Iterator[Pair]:
@@ -104,48 +115,69 @@ class _Worker:
         return self._receive()
 
     def _receive(self) -> Iterator[Pair]:
+        view: Any = memoryview(self._memory).cast("B")
         while True:
-            try:
-                kind, *message = self._inlet.recv()
-            except EOFError:
-                self._process.join()
-                detail = f"a worker process ended with exit code {self._process.exitcode}"
-                raise RuntimeError(detail) from None
+            kind, *message = self._next()
             if kind == "end":
                 return
             if kind == "error":
-                raise message[0]
+                error, text = message
+                error.add_note(f"In a worker process:\n{text}")
+                raise error
             head, places, after = message
             if places is None:
-                buffers: list[Any] = self._inlet.recv()
+                buffers: list[Any] = self._next()
             else:
-                view: Any = self._memory.buf
                 buffers = [bytearray(view[a:b]) for a, b in places]
                 self._free.release()
             yield pickle.loads(head, buffers=buffers), after  # noqa: S301 - our own
 
+    def _next(self) -> Any:
+        """Wait for a message, as long as there is anybody to send it."""
+        is_alive = True
+        with contextlib.suppress(EOFError, OSError):  # the latter if it died while it wrote
+            while is_alive:
+                is_alive = self._process.is_alive()
+                if self._inlet.poll(_PATIENCE_SECONDS if is_alive else 0):
+                    return self._inlet.recv()
+        self._process.join()
+        raise RuntimeError(_obituary(self._process.exitcode))
+
     def stop(self) -> None:
-        """End the process, and give its memory back."""
+        """End the process."""
         if self._process.is_alive():
             self._process.terminate()
         self._process.join()
         self._inlet.close()
-        self._memory.close()
-        self._memory.unlink()
+
+
+def _obituary(code: int) -> str:
+    """Say how a worker process ended."""
+    text = f"a worker process ended with exit code {code}"
+    if code >= 0:
+        return text
+    with contextlib.suppress(ValueError):
+        text += f" ({signal.Signals(-code).name})"
+    if -code == getattr(signal, "SIGKILL", 9):
+        text += "; the system kills processes that take too much memory"
+    return text
 
 
 def _work(
     plan: Source,
     context: Context,
     state: State,
-    memory: shared_memory.SharedMemory,
+    memory: Any,
     free: Any,
     outlet: Connection,
 ) -> None:
     """Run a plan, and send what it gives: the whole life of a worker process."""
     # Ctrl-C goes to all processes of a terminal; the one that waits decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
+    # A handler of the parent's must not keep this from being stopped.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    shared = memoryview(memory).cast("B")
     slots = cycle(range(0, _SLOTS * _SLOT_BYTES, _SLOT_BYTES))
     with contextlib.suppress(BrokenPipeError):
         try:
@@ -160,13 +192,12 @@ def _work(
                     outlet.send([bytearray(view) for view in views])
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
-                    if os.getppid() != parent:
+                    if parent is None or not parent.is_alive():
                         return
-                places = _copy(views, memory.buf, next(slots))
-                outlet.send(("made", head, places, after))
+                outlet.send(("made", head, _copy(views, shared, next(slots)), after))
             outlet.send(("end",))
-        except Exception as error:  # noqa: BLE001 - raised again where the elements are wanted
-            outlet.send(("error", _sendable(error)))
+        except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
+            outlet.send(("error", _sendable(error), traceback.format_exc()))
 
 
 def _copy(views: list[memoryview], memory: Any, at: int) -> list[tuple[int, int]]:
@@ -179,7 +210,7 @@ def _copy(views: list[memoryview], memory: Any, at: int) -> list[tuple[int, int]
     return places
 
 
-def _sendable(error: Exception) -> Exception:
+def _sendable(error: BaseException) -> BaseException:
     """Return the error, or one that says the same if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own

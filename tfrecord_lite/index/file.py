@@ -274,7 +274,7 @@ class TFRecordFile:
         except TFRecordError as error:
             if error.index is None:
                 raise
-            name, place, offset = self.place(int(indices[error.index]))
+            name, place, offset = self.place(int(np.asarray(indices)[error.index]))
             fields = (error.reason, offset, name, place, error.key, error.detail)
             raise type(error)(*fields) from None
 
@@ -355,7 +355,8 @@ class TFRecordFile:
     def close(self) -> None:
         """Close the files; no record can be read any more. Twice is fine."""
         self._is_closed = True
-        self._pool.close()
+        if self._process == os.getpid():  # a fork's own copies close with it
+            self._pool.close()
 
     def __enter__(self) -> Self:
         """Return the file itself."""

@@ -1,0 +1,266 @@
+"""Data sets in torch's ``DataLoader`` and torchdata's ``StatefulDataLoader``."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from torchdata.stateful_dataloader import StatefulDataLoader
+
+from tests.pipelines import FEATURES, example, number_of, numbers, write, write_files
+from tfrecord_lite import (
+    DataLossError,
+    Dataset,
+    ExampleParser,
+    FailedPreconditionError,
+    TFRecordDataset,
+    TFRecordFile,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = [
+    # From Python 3.12 on a fork warns if there are threads, and torch has some of its own.
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),
+    pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning"),
+]
+
+COLUMNS = {"n": FEATURES["n"]}
+N_RECORDS = 41
+
+SHUFFLES: dict[str, Callable[[Any, int, int], Dataset]] = {
+    "none": lambda d, n, i: d.shard(n, i),
+    "buffer": lambda d, n, i: d.shard(n, i).shuffle(7, seed=3),
+    "no seed": lambda d, n, i: d.shard(n, i).shuffle(7),
+    "before the shard": lambda d, n, i: d.shuffle(7, seed=3).shard(n, i),
+    "all": lambda d, n, i: d.shuffle_all(seed=3).shard(n, i),
+    "files": lambda d, n, i: d.interleave(2).shuffle_files(seed=5).shard(n, i).shuffle(4),
+}
+
+
+def loader_of(dataset: Any, n_workers: int, **settings: Any) -> Any:
+    return DataLoader(dataset, batch_size=None, num_workers=n_workers, **settings)
+
+
+def columns(dataset: Dataset, size: int = 4) -> Dataset:
+    return dataset.batch(size).parse_example(COLUMNS)
+
+
+@pytest.mark.parametrize("n_workers", [0, 1, 3])
+@pytest.mark.parametrize("n_ranks", [1, 2])
+@pytest.mark.parametrize("counts", [[N_RECORDS], [5, 9, 2, 25]])
+@pytest.mark.parametrize("shuffle", SHUFFLES)
+def test_each_record_comes_once_an_epoch(
+    tmp_path: Path, n_workers: int, n_ranks: int, counts: list[int], shuffle: str
+) -> None:
+    names = write_files(tmp_path, counts)
+    ranks = []
+    for rank in range(n_ranks):
+        dataset = SHUFFLES[shuffle](TFRecordDataset(names), n_ranks, rank)
+        workers = n_workers + rank if n_workers else 0  # no two ranks need be alike
+        ranks.append(loader_of(columns(dataset), workers))
+
+    for epoch in range(2):
+        found: Counter[int] = Counter()
+        for rank, loader in enumerate(ranks):
+            torch.manual_seed(100 * epoch + rank)
+            for batch in loader:
+                assert isinstance(batch["n"], torch.Tensor)
+                found.update(batch["n"].tolist())
+        assert found == Counter(range(N_RECORDS)), epoch
+
+
+@pytest.mark.parametrize("n_workers", [0, 1, 2])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_epochs_reshuffle_reproducibly(tmp_path: Path, n_workers: int, persistent: bool) -> None:
+    names = write_files(tmp_path, [5, 9, 2, 25])
+
+    def epochs() -> list[list[int]]:
+        torch.manual_seed(5)
+        loader = loader_of(
+            columns(TFRecordDataset(names).shuffle(11, seed=1)),
+            n_workers,
+            persistent_workers=persistent and n_workers > 0,
+        )
+        return [[n for batch in loader for n in batch["n"].tolist()] for _ in range(3)]
+
+    first = epochs()
+
+    assert [sorted(epoch) for epoch in first] == [list(range(N_RECORDS))] * 3
+    assert len(set(map(tuple, first))) == 3
+    assert epochs() == first
+
+
+def test_set_epoch_is_an_order_whatever_torchs_seed(tmp_path: Path) -> None:
+    dataset = columns(TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(seed=1))
+    found: dict[int, list[list[int]]] = {0: [], 1: []}
+
+    for seed, epoch in itertools.product((3, 4), (0, 1)):
+        torch.manual_seed(seed)
+        loader = loader_of(dataset.set_epoch(epoch), 2)
+        found[epoch].append([n for batch in loader for n in batch["n"].tolist()])
+
+    assert found[0][0] == found[0][1] != found[1][0] == found[1][1]
+
+
+def test_workers_may_be_spawned(tmp_path: Path) -> None:
+    dataset = columns(TFRecordDataset(write_files(tmp_path, [5, 9])).shuffle(4, seed=1))
+
+    loader = loader_of(dataset, 1, multiprocessing_context="spawn")
+
+    assert sorted(n for batch in loader for n in batch["n"].tolist()) == list(range(14))
+
+
+def test_an_error_in_a_worker_says_where(tmp_path: Path) -> None:
+    name = write(tmp_path / "a", [example(i) for i in range(8)])
+    data = bytearray((tmp_path / "a").read_bytes())
+    data[len(example(0)) + 16 + 14] ^= 1
+    (tmp_path / "a").write_bytes(data)
+
+    with pytest.raises(DataLossError) as caught:
+        list(loader_of(TFRecordDataset(name), 1))
+
+    assert f"record 1, byte {len(example(0)) + 16} of {name}" in str(caught.value)
+
+
+def test_processes_of_our_own_in_torchs_are_refused(tmp_path: Path) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [5])).in_processes(2)
+
+    with pytest.raises(FailedPreconditionError, match="in_processes"):
+        list(loader_of(dataset, 1))
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_leaving_a_loader_early_stops_its_workers(tmp_path: Path, n_workers: int) -> None:
+    import multiprocessing
+
+    dataset = columns(TFRecordDataset(write_files(tmp_path, [5, 9])).repeat()).prefetch(2)
+    run = iter(loader_of(dataset, n_workers))
+    next(run)
+
+    del run
+
+    deadline = time.monotonic() + 60
+    while multiprocessing.active_children():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# A map-style data set
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_file_needs_no_adapter(tmp_path: Path, n_workers: int) -> None:
+    file: Any = TFRecordFile(write_files(tmp_path, [5, 9, 2, 25]))
+    assert number_of(file[40]) == 40  # is open now, and is forked
+    loader: Any = DataLoader(
+        file,
+        batch_size=4,
+        shuffle=True,
+        num_workers=n_workers,
+        collate_fn=ExampleParser(COLUMNS),
+    )
+
+    epochs = [[n for batch in loader for n in batch["n"].tolist()] for _ in range(2)]
+
+    assert [sorted(epoch) for epoch in epochs] == [list(range(N_RECORDS))] * 2
+    assert epochs[0] != epochs[1]
+    assert len(loader) == 11
+
+
+def test_ranks_of_a_sampler_share_a_file(tmp_path: Path) -> None:
+    file: Any = TFRecordFile(write_files(tmp_path, [5, 9, 2, 24]))
+    found: list[int] = []
+
+    for rank in range(2):
+        sampler: Any = DistributedSampler(file, num_replicas=2, rank=rank, seed=1)
+        loader: Any = DataLoader(file, batch_size=3, sampler=sampler, collate_fn=numbers)
+        found += [n for batch in loader for n in batch]
+
+    assert sorted(found) == list(range(40))
+
+
+def test_columns_become_tensors_without_a_copy(tmp_path: Path) -> None:
+    file = TFRecordFile(write_files(tmp_path, [5]))
+
+    column: Any = file.parse([3, 1], COLUMNS)["n"]
+    tensor = torch.from_numpy(column)
+    column[0] = 7
+
+    assert tensor.tolist() == [7, 1]
+    assert tensor.dtype == torch.int64
+    assert isinstance(column, np.ndarray)
+
+
+# Stop and resume
+
+
+RESUMED: dict[str, Callable[[list[str]], Dataset]] = {
+    "buffer": lambda names: columns(TFRecordDataset(names).shuffle(11, seed=1)),
+    "all, prefetched": lambda names: columns(TFRecordDataset(names).shuffle_all(1)).prefetch(2),
+    "interleaved, two epochs": lambda names: columns(
+        TFRecordDataset(names).interleave(2).shuffle(7, seed=1).repeat(2), 9
+    ),
+    "cached": lambda names: columns(TFRecordDataset(names).cache().shuffle(5, seed=1)),
+}
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+@pytest.mark.parametrize("made", RESUMED)
+def test_a_stateful_loader_goes_on_at_any_step(tmp_path: Path, n_workers: int, made: str) -> None:
+    names = write_files(tmp_path, [5, 9, 2, 25])
+
+    def make() -> Any:
+        return StatefulDataLoader(RESUMED[made](names), batch_size=None, num_workers=n_workers)
+
+    torch.manual_seed(3)
+    loader = make()
+    whole = [batch["n"].tolist() for batch in loader]
+    steps = range(len(whole)) if n_workers == 0 else (0, 4, len(whole) - 2)
+    for n_given in steps:
+        torch.manual_seed(3)
+        loader = make()
+        run = iter(loader)
+        for _ in range(n_given + 1):
+            next(run)
+        state = loader.state_dict()
+        del run
+        again = make()
+        again.load_state_dict(state)
+        assert [batch["n"].tolist() for batch in again] == whole[n_given + 1 :], n_given
+
+    n_epochs = 2 if "two" in made else 1
+    assert Counter(n for batch in whole for n in batch) == Counter([*range(N_RECORDS)] * n_epochs)
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_later_epoch_of_a_stateful_loader_goes_on(tmp_path: Path, n_workers: int) -> None:
+    names = write_files(tmp_path, [5, 9, 2, 25])
+
+    def make() -> Any:
+        dataset = columns(TFRecordDataset(names).shuffle(11, seed=1))
+        return StatefulDataLoader(dataset, batch_size=None, num_workers=n_workers)
+
+    loader = make()
+    first = [batch["n"].tolist() for batch in loader]
+    run = iter(loader)
+    head = [next(run)["n"].tolist() for _ in range(4)]
+    state = loader.state_dict()
+    rest = [batch["n"].tolist() for batch in run]
+
+    again = make()
+    again.load_state_dict(state)
+
+    assert [batch["n"].tolist() for batch in again] == rest
+    assert head + rest != first
+    assert sorted(n for batch in head + rest for n in batch) == list(range(N_RECORDS))

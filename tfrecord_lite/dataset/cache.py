@@ -1,0 +1,99 @@
+"""Keep what was made, and give it again.
+
+A pass is kept when it is complete, never a part of one. What is given are copies of arrays
+and containers: who changes a batch in place, or takes something out of it, finds it whole
+in the next epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.dataset.chunks import ObjectChunk
+from tfrecord_lite.dataset.plan import Context, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.dataset.chunks import Chunk
+    from tfrecord_lite.dataset.feed import Pair, State
+
+__all__ = ["Cache"]
+
+
+class _Kept:
+    """What caches have kept, in this process only: a copy elsewhere starts empty."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Chunk] | None = None
+        self.epoch: tuple[int, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the contents behind."""
+        return _Kept, ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache(Stage):
+    """The elements of the first pass, each time; kept in memory once a pass is complete."""
+
+    _kept: _Kept = field(default_factory=_Kept, compare=False)
+
+    def size(self) -> int | None:
+        """Return the number of elements."""
+        return self.input.size()
+
+    def with_input(self, stage: Any) -> Cache:
+        """Return a cache of other elements, empty."""
+        return Cache(input=stage)
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        kept = self._kept
+        n_given = state["given"] if state else 0
+        if kept.chunks is not None and (state is None or kept.epoch == tuple(state["epoch"])):
+            yield from _again(kept.chunks, n_given, kept.epoch)
+            return
+        # The pass that is kept may have been in random order: it is made again by its key.
+        epoch = tuple(state["epoch"]) if state else context.epoch
+        chunks: list[Chunk] = []
+        feed = self.feed(Context(epoch=epoch), None)
+        at = 0
+        try:
+            while (chunk := feed.take()) is not None:
+                chunks.append(chunk)
+                at += len(chunk)
+                if at > n_given:
+                    yield _fresh(chunk, at - n_given), {"given": at, "epoch": list(epoch)}
+        finally:
+            feed.close()
+        kept.epoch, kept.chunks = epoch, chunks
+
+
+def _again(chunks: list[Chunk], n_given: int, epoch: tuple[int, ...]) -> Iterator[Pair]:
+    at = 0
+    for chunk in chunks:
+        at += len(chunk)
+        if at > n_given:
+            yield _fresh(chunk, at - n_given), {"given": at, "epoch": list(epoch)}
+
+
+def _fresh(chunk: Any, most: int) -> Chunk:
+    """Return the last elements of a chunk, at most so many, which may be changed in place."""
+    out: Chunk = chunk[max(len(chunk) - most, 0) :]
+    # Other chunks make new objects of their elements each time.
+    return ObjectChunk([_copy(item) for item in out.items]) if isinstance(out, ObjectChunk) else out
+
+
+def _copy(item: Any) -> Any:
+    """Copy the containers and arrays of an element; what else is in them stays the same."""
+    if isinstance(item, np.ndarray):
+        return item.copy()
+    if type(item) is dict:
+        return {key: _copy(value) for key, value in item.items()}
+    if type(item) in (tuple, list):
+        return type(item)(map(_copy, item))
+    return item

@@ -1,0 +1,178 @@
+"""TFRecordDataset: where pipelines begin, and in which order records come from their files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.dataset.arguments import processors, seed_of, whole
+from tfrecord_lite.dataset.dataset import Dataset
+from tfrecord_lite.dataset.records import Files, shuffled_files
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.sources import expand, is_file_object, name_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from tfrecord_lite.dataset.plan import Source
+    from tfrecord_lite.options import CompressionType
+
+__all__ = ["TFRecordDataset"]
+
+_MOST_OPEN = 16
+"""Files that take turns if their number is left open."""
+_SLOPPY_RECORDS = 1024
+"""Records taken from a file at a time where their order does not matter."""
+
+
+class TFRecordDataset(Dataset):
+    r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
+
+    Parameters
+    ----------
+    filenames : str, bytes, PathLike, or an iterable of them
+        Paths, URLs and patterns as for :class:`TFRecordReader`.
+    compression_type : str or None, optional
+        ``""``, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"``, ``"BZ2"``; None finds it out for each file.
+    buffer_size : int, optional
+        Has no effect, as it changes no result (rule B1).
+    num_parallel_reads : int, optional
+        Take the records of so many files in turns, one at a time; -1: of as many as there
+        are processors.
+    name : str, optional
+        Ignored.
+    verify : bool, optional
+        Check the CRC of every record's data.
+
+    Raises
+    ------
+    TypeError
+        If `filenames` are no paths.
+    FileNotFoundError
+        If a pattern matches nothing. A path that is not there is found out on iteration.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1 or
+        `num_parallel_reads` below 1.
+
+    Notes
+    -----
+    Iteration raises what :class:`TFRecordReader` does, behind all elements before it.
+
+    Examples
+    --------
+    >>> with TFRecordWriter("five.tfrecord") as writer:
+    ...     for i in range(5):
+    ...         writer.write(b"%d" % i)
+    >>> dataset = TFRecordDataset("five.tfrecord").shuffle(3, seed=1).batch(2)
+    >>> [batch.tolist() for batch in dataset]
+    [[b'2', b'3'], [b'1', b'4'], [b'0']]
+    """
+
+    def __init__(
+        self,
+        filenames: str | bytes | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]],
+        compression_type: CompressionType = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+        *,
+        verify: bool = True,
+    ) -> None:
+        sources = expand(filenames)
+        for source in sources:
+            if is_file_object(source):
+                detail = "filenames must be paths: files are opened again for each epoch"
+                raise TypeError(detail)
+        compression = None
+        if compression_type is not None:
+            compression = TFRecordOptions.get_compression_type_string(compression_type)
+        if buffer_size is not None:
+            whole("buffer_size", buffer_size, -1)
+        cycle = processors() if num_parallel_reads == -1 else num_parallel_reads
+        super().__init__(
+            Files(
+                names=tuple(map(name_of, sources)),
+                compression=compression,
+                verify=verify,
+                cycle_length=1 if cycle is None else whole("num_parallel_reads", cycle, 1),
+            )
+        )
+
+    def interleave(
+        self, cycle_length: int | None = None, block_length: int = 1, *, deterministic: bool = True
+    ) -> TFRecordDataset:
+        """Take the records of several files in turns, as ``tf.data.Dataset.interleave``.
+
+        Parameters
+        ----------
+        cycle_length : int, optional
+            Of so many files at a time, all of them open; None for 16, or all if there are
+            fewer.
+        block_length : int, optional
+            So many records a turn.
+        deterministic : bool, optional
+            False takes a thousand and more at a time, which is faster: when nobody minds
+            the order, as before a shuffle.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for a length below 1.
+        """
+        files = self._files()
+        cycle = min(len(files.names), _MOST_OPEN) if cycle_length is None else cycle_length
+        block = whole("block_length", block_length, 1)
+        return self._like(
+            replace(
+                files,
+                cycle_length=whole("cycle_length", cycle, 1),
+                block_length=block if deterministic else max(block, _SLOPPY_RECORDS),
+            )
+        )
+
+    def shuffle_files(
+        self,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool = True,  # noqa: FBT001, FBT002 - as of shuffle
+    ) -> TFRecordDataset:
+        """Read the files in random order: for large data sets, before a :meth:`shuffle`.
+
+        Parameters
+        ----------
+        seed, reshuffle_each_iteration
+            As of :meth:`shuffle`.
+        """
+        settings: dict[str, Any] = {"seed": seed_of(seed), "is_seeded": seed is not None}
+        return self._like(replace(self._files(), reshuffles=reshuffle_each_iteration, **settings))
+
+    def shuffle_all(
+        self,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool = True,  # noqa: FBT001, FBT002 - as of shuffle
+    ) -> TFRecordDataset:
+        """Put all records of all files in random order, each order as likely as any other.
+
+        Records are read one by one where they are, by an index that is kept in memory (24
+        bytes a record). The files must be local and not compressed.
+
+        Raises
+        ------
+        FailedPreconditionError
+            On iteration, as :class:`TFRecordFile`.
+        """
+        settings = {"seed": seed_of(seed), "is_seeded": seed is not None}
+        files = self._files()
+        return self._like(shuffled_files(files, reshuffles=reshuffle_each_iteration, **settings))
+
+    def _files(self) -> Files:
+        if not isinstance(self._plan, Files):
+            detail = "the order of these files was decided already"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        return self._plan
+
+    def _like(self, plan: Source) -> TFRecordDataset:
+        out = TFRecordDataset.__new__(TFRecordDataset)
+        Dataset.__init__(out, plan)
+        return out
