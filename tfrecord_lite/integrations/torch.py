@@ -23,15 +23,15 @@ torch is imported when something here is called.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset
+from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.dataset.spread import register_with_torch
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.index import TFRecordFile
 
@@ -99,8 +99,14 @@ def jagged(ragged: RaggedTensor) -> Any:
     InvalidArgumentError
         ``UNSUPPORTED`` for strings, and for more than one level.
     """
-    if ragged.ragged_rank != 1 or not isinstance(ragged.values, np.ndarray) or ragged.dtype == object:
-        detail = f"nested tensors hold one level of numbers, not {ragged.ragged_rank} of {ragged.dtype}"
+    if (
+        ragged.ragged_rank != 1
+        or not isinstance(ragged.values, np.ndarray)
+        or ragged.dtype == object
+    ):
+        detail = (
+            f"nested tensors hold one level of numbers, not {ragged.ragged_rank} of {ragged.dtype}"
+        )
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     offsets = _tensor(ragged.row_splits)
     return _torch().nested.nested_tensor_from_jagged(_tensor(ragged.values), offsets)
@@ -224,21 +230,30 @@ class IndexedTensors:
         """Return the number of records."""
         return len(self.file)
 
-    def __getitem__(self, index: int | Sequence[int]) -> dict[str, Any]:
+    def __getitem__(self, index: int | Sequence[int] | npt.NDArray[Any]) -> dict[str, Any]:
         """Return one record, as ``parse_single`` gives it, or many as columns."""
-        if hasattr(index, "__index__"):
-            return self.__getitems__([operator.index(index)])[0]
-        return as_tensors(self.file.parse(_numbers(index), self._parser))  # type: ignore[no-any-return]
+        numbers = np.asarray(index)  # of a number, a list, a tensor: whatever a sampler gives
+        if numbers.ndim == 0:
+            return self.__getitems__(numbers[None])[0]
+        return as_tensors(self.file.parse(numbers, self._parser))  # type: ignore[no-any-return]
 
-    def __getitems__(self, indices: Sequence[int]) -> list[dict[str, Any]]:
+    def __getitems__(self, indices: Sequence[int] | npt.NDArray[Any]) -> list[dict[str, Any]]:
         """Return many records, one by one; ``DataLoader`` calls this and stacks them."""
-        block = self.file.block(_numbers(indices))
-        return [as_tensors(self._parser.parse_single(record)) for record in block.to_list()]
+        if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - asked for nothing else
+            columns = self[indices]
+            return [
+                {name: column[i] for name, column in columns.items()} for i in range(len(indices))
+            ]
+        block = self.file.block(indices)
+        return [self._single(record, int(i)) for record, i in zip(block, indices, strict=True)]
 
-
-def _numbers(indices: Any) -> npt.NDArray[np.int64]:
-    """Return indices as an array; samplers give lists of numbers, or tensors."""
-    return np.asarray(indices)
+    def _single(self, record: bytes, index: int) -> dict[str, Any]:
+        try:
+            return as_tensors(self._parser.parse_single(record))  # type: ignore[no-any-return]
+        except TFRecordError as error:
+            name, place, offset = self.file.place(index)
+            fields = (error.reason, offset, name, place, error.key, error.detail)
+            raise type(error)(*fields) from None
 
 
 def _torch() -> Any:
