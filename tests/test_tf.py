@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tfrecord_lite
+from tests.corpus import ROOT
 from tests.fresh import run_fresh
 from tests.tf_scripts import OURS, SCRIPTS, run_script
 from tfrecord_lite import Block, ExampleParser, TFRecordWriter, encode_example, errors, tf
@@ -498,3 +499,26 @@ def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
         found, expected = sorted(map(int, found)), sorted(map(int, expected))
     assert repr(found) == repr(expected)
     assert len(found) == 9
+
+
+# ------------------------------------------------------------------------ the documentation
+
+
+def test_the_guide_lists_every_name_that_is_there() -> None:
+    page = (ROOT / "docs" / "tf.md").read_text(encoding="utf-8")
+    families = {"int16", "int32", "int64", "uint16", "uint32", "uint64", "int8", "uint8"}
+
+    for module in MODULES:
+        for name in importlib.import_module(f"tfrecord_lite.{module}").__all__:
+            is_module = f"tf.{name}" in MODULES or f"{module}.{name}" in MODULES
+            is_old = module == "tf.compat.v1" and hasattr(tf.io, name)
+            assert (
+                is_module
+                or is_old
+                or name in families
+                or f"`{name}`" in page
+                or (f"tf.sparse.{name}`" in page)
+            ), (module, name)
+    for name, value in vars(tf.data.Dataset).items():
+        if not name.startswith("_") and callable(getattr(tf.data.Dataset, name)):
+            assert f"`{name}`" in page, (name, value)
