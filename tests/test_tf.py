@@ -22,7 +22,7 @@ from tfrecord_lite import Block, ExampleParser, TFRecordWriter, encode_example, 
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.spread import worker_part
-from tfrecord_lite.tf._record import Neighbours, RecordTensor
+from tfrecord_lite.tf._record import Neighbours, RecordTensor, _group_of
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_every_way_to_import_it(line: str) -> None:
 MODULES = [
     "tf", "tf.data", "tf.data.experimental", "tf.dtypes", "tf.errors", "tf.image", "tf.io",
     "tf.io.gfile", "tf.python_io", "tf.sparse", "tf.train", "tf.compat", "tf.compat.v1",
-    "tf.compat.v1.io",
+    "tf.compat.v1.gfile", "tf.compat.v1.io",
 ]  # fmt: skip
 
 
@@ -85,6 +85,9 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
         (lambda: tf.math, "NumPy"),
         (lambda: tf.io.tf_record_iterator, "compat.v1"),
         (lambda: tf.data.Dataset.range(1).window, "itertools"),
+        (lambda: tf.data.Dataset.random, "NumPy"),
+        (lambda: tf.data.Dataset.range(1).element_spec, "next"),
+        (lambda: tf.compat.v1.app, "argparse"),
         (lambda: tf.constant(1).mean, "numpy"),
     ],
 )
@@ -254,13 +257,15 @@ def datasets(folder: Path) -> dict[str, tf.data.Dataset]:
         ),
         "unbatch": numbers.batch(4).unbatch(),
         "batch": numbers.map(double).batch(4),
+        "zip": tf.data.Dataset.zip((numbers, numbers.map(double).shuffle(4, seed=1))),
+        "concatenate": numbers.take(4).concatenate(numbers.skip(2)).shuffle(3, seed=1),
         "padded_batch": numbers.map(lambda x: np.arange(int(x))).padded_batch(4),
     }
 
 
 @pytest.mark.parametrize("name", [
     "slices", "calls", "map", "interleave", "flat_map", "shuffled inside", "unbatch", "batch",
-    "padded_batch",
+    "padded_batch", "zip", "concatenate",
 ])  # fmt: skip
 def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -> None:
     inner = datasets(tmp_path)[name]._dataset
@@ -275,7 +280,9 @@ def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -
         assert head + [repr(element) for element in again] == whole
 
 
-@pytest.mark.parametrize("name", ["slices", "calls", "interleave", "flat_map", "unbatch", "map"])
+@pytest.mark.parametrize(
+    "name", ["slices", "calls", "interleave", "flat_map", "unbatch", "map", "concatenate"]
+)
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
 def test_workers_share_the_elements(name: str, n_workers: int, tmp_path: Path) -> None:
     inner = datasets(tmp_path)[name]._dataset
@@ -412,6 +419,34 @@ def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(
             except tf.errors.InvalidArgumentError as error:
                 outcomes.append(str(error))
         assert outcomes[0] == outcomes[1]
+
+
+@given(st.integers(0, 5000), st.integers(1, 1024))
+def test_groups_follow_each_other_and_are_no_larger_than_allowed(number: int, largest: int) -> None:
+    start, stop = _group_of(number, largest)
+
+    assert start <= number < stop
+    assert stop - start <= largest
+    assert _group_of(start, largest) == _group_of(stop - 1, largest) == (start, stop)
+    assert _group_of(stop, largest)[0] == stop
+
+
+def test_large_records_are_not_parsed_by_the_thousand(monkeypatch: Any) -> None:
+    record = encode_example({"text": bytes(300_000)})
+    near = Neighbours(chunk_of([record] * 20))
+    sizes = []
+    whole = ExampleParser.__call__
+
+    def noted(self: ExampleParser, block: Any) -> Any:
+        sizes.append(len(block))
+        return whole(self, block)
+
+    monkeypatch.setattr(ExampleParser, "__call__", noted)
+
+    for i in range(20):
+        tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
+
+    assert sizes == [3] * 6 + [2]
 
 
 def chunk_of(records: list[bytes]) -> RecordChunk:

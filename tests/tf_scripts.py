@@ -437,6 +437,10 @@ print(sorted(int(x) for x in numbers.shuffle(3, seed=1, reshuffle_each_iteration
 print(list(numbers.take(1).map(lambda x: [x, x + 1])))
 print(numbers.map(lambda x: x).filter(lambda x: True).cardinality())
 print(list(tf.data.Dataset.range(3).map(lambda x: tf.stack([x, x])).batch(2)))
+pairs = tf.data.Dataset.zip((numbers, numbers.skip(7)))
+print(list(pairs), len(pairs))
+both = numbers.take(2).concatenate(numbers.skip(8))
+print([int(x) for x in both], len(both), both.cardinality())
 """,
     "tensors": """
 import numpy as np
@@ -459,6 +463,12 @@ print(tf.uint8.max, tf.int16.min, tf.int64 == np.int64, tf.int64 == np.dtype("in
 print(tf.as_dtype("float32"), tf.dtypes.as_dtype(np.int8), t.dtype in (tf.int32, tf.int64))
 print(tf.numpy_function(lambda x: x.astype(np.float32), [t], tf.float32))
 print(tf.TensorSpec([None, 2], tf.int32), tf.TensorShape([None, 2]), tf.executing_eagerly())
+t.set_shape([2, None])
+print(tf.ensure_shape(t, [None, 3]).shape)
+try:
+    t.set_shape([3, None])
+except ValueError:
+    print("another shape")
 try:
     t.no_such_method
 except AttributeError:

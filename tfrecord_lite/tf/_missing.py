@@ -14,6 +14,13 @@ _MODEL = "models are for TensorFlow itself, torch, jax or scikit-learn; see exam
 _IMAGE = "Pillow does that, on what .numpy() gives; see examples/imagenet_pipeline.py"
 _EAGER = "everything here runs at once; leave it out"
 HINTS = {
+    "app": "use argparse, or absl",
+    "autograph": _EAGER,
+    "config": "there are no devices here; leave it out",
+    "flags": "use argparse, or absl",
+    "gfile": "use tf.io.gfile",
+    "logging": "use Python's logging",
+    "version": "use tf.__version__",
     "GradientTape": _MODEL,
     "Graph": _EAGER,
     "Session": _EAGER,

@@ -27,6 +27,7 @@ __all__ = [
     "cast",
     "constant",
     "convert_to_tensor",
+    "ensure_shape",
     "executing_eagerly",
     "expand_dims",
     "is_tensor",
@@ -113,6 +114,19 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 def shape(input: Any, out_type: object = "int32", name: str | None = None) -> Tensor:  # noqa: A002
     """Return the shape as a tensor, as ``tf.shape``."""
     return Tensor(np.array(_array(input).shape, as_dtype(out_type).dtype))
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Return a tensor whose shape was checked, as ``tf.ensure_shape``.
+
+    Raises
+    ------
+    ValueError
+        If it has another one; None stands for any size.
+    """
+    tensor = convert_to_tensor(x)
+    tensor.set_shape(shape)
+    return tensor
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  # noqa: A002

@@ -33,6 +33,8 @@ __all__ = ["Neighbours", "RecordTensor", "can_be_cut"]
 
 _FIRST, _LARGEST = 4, 1024
 """Records in the first group of a block, and in the largest ones."""
+_MOST_BYTES = 1024 * 1024
+"""Groups are smaller if their records would be larger than that together."""
 _KEPT = 4
 """Groups that are remembered: several threads may be at work."""
 
@@ -68,10 +70,12 @@ class Neighbours:
         self._chunk = chunk
         self._groups: dict[tuple[int, int], tuple[ExampleParser, Callable[[int], Row] | None]] = {}
         self._lock = Lock()
+        n_bytes = max(int(chunk.lengths.sum()) // max(len(chunk), 1), 1)
+        self._largest = min(max(_MOST_BYTES // n_bytes, 1), _LARGEST)
 
     def row(self, parser: ExampleParser, number: int) -> Row | None:
         """Return the features of one record, which belong to the caller; None if not known."""
-        start, stop = _group_of(number)
+        start, stop = _group_of(number, self._largest)
         with self._lock:
             key = (id(parser), start)  # of a parser that the group keeps alive
             if key not in self._groups:
@@ -88,11 +92,11 @@ class Neighbours:
             return None
 
 
-def _group_of(number: int) -> tuple[int, int]:
+def _group_of(number: int, largest: int) -> tuple[int, int]:
     """Return where the group of a record starts and ends: 0, 4, 20, 84, 340, 1364, 2388, ..."""
-    start, size = 0, _FIRST
-    while start + size <= number and size < _LARGEST:
-        start, size = start + size, 4 * size
+    start, size = 0, min(_FIRST, largest)
+    while start + size <= number and size < largest:
+        start, size = start + size, min(4 * size, largest)
     start += (number - start) // size * size
     return start, start + size
 

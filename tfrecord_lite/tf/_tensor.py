@@ -27,6 +27,7 @@ __all__ = [
     "SparseTensor",
     "Tensor",
     "TensorShape",
+    "fits",
     "map_structure",
     "plain_array",
     "unwrap",
@@ -124,6 +125,18 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         """Return the shape."""
         return self.shape
 
+    def set_shape(self, shape: Any) -> None:
+        """Check the shape, as nothing here has a shape that is not known.
+
+        Raises
+        ------
+        ValueError
+            If the tensor has another one.
+        """
+        wanted = None if shape is None else tuple(shape)
+        if wanted is not None and not fits(self.shape, wanted):
+            raise ValueError(f"a tensor of shape {self.shape}, expected {wanted}")
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
@@ -198,6 +211,13 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         text = repr(self._value.item() if is_scalar else self._value)
         text = "\n" + text if "\n" in text else text
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
+
+
+def fits(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
+    """Return whether a shape is the one wanted, where None stands for any size."""
+    return len(found) == len(wanted) and all(
+        want is None or have == want for have, want in zip(found, wanted, strict=True)
+    )
 
 
 def _operand(value: Any) -> Any:

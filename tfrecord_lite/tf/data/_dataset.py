@@ -12,7 +12,7 @@ from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.sources import expand, name_of
 from tfrecord_lite.tf._ops import TensorSpec, is_tensor
-from tfrecord_lite.tf._tensor import Tensor, map_structure, plain_array, unwrap, wrap
+from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
 from tfrecord_lite.tf.data import _stages as stages
 
 if TYPE_CHECKING:
@@ -83,13 +83,8 @@ def _as_specified(element: Any, specs: Any) -> Any:
         pairs = zip(element, specs, strict=True)
         return tuple(_as_specified(item, spec) for item, spec in pairs)
     array = plain_array(element, specs.dtype)
-    found, wanted = np.shape(array), specs.shape
-    fits = wanted is None or (
-        len(found) == len(wanted)
-        and all(n in {None, m} for n, m in zip(wanted, found, strict=True))
-    )
-    if not fits:
-        detail = f"the generator gave an element of shape {found}, expected {wanted}"
+    if specs.shape is not None and not fits(np.shape(array), specs.shape):
+        detail = f"the generator gave an element of shape {np.shape(array)}, expected {specs.shape}"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return array
 
@@ -117,7 +112,27 @@ class _Iterator:
         raise AttributeError("optionals are not here: use next(iterator, None)")
 
 
-class Dataset:
+class _Hinting(type):
+    """A class whose missing names say what to use."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        hint = _HINTS.get(name, "use map with a function, or Python's itertools")
+        raise AttributeError(f"tf.data.Dataset.{name} is not here: {hint}", name=name, obj=cls)
+
+
+_HINTS = {
+    "choose_from_datasets": "use interleave, or Dataset.from_generator",
+    "element_spec": "look at an element, next(iter(dataset))",
+    "get_single_element": "use next(iter(dataset))",
+    "random": "use Dataset.from_generator and NumPy",
+    "sample_from_datasets": "use interleave, or Dataset.from_generator",
+    "save": "write a TFRecord file",
+}
+
+
+class Dataset(metaclass=_Hinting):
     """Elements that come one after the other, as ``tf.data.Dataset``.
 
     A face over :class:`tfrecord_lite.Dataset`, whose methods say more. Functions are called
@@ -198,6 +213,22 @@ class Dataset:
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=str(error)) from None
         files = Dataset.from_tensor_slices(names)
         return files if shuffle is False else files.shuffle(len(names), seed)
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Give tuples of an element of each data set, as long as all have one."""
+        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
+            raise TypeError("zip takes data sets, or a tuple of them")
+        plans = tuple(each._dataset._plan for each in given)  # noqa: SLF001 - a face over it
+        return Dataset(library.Dataset(stages.Zipped(inputs=plans)))
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Give the elements of this data set, and then those of another."""
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
+        plans = (self._dataset._plan, dataset._dataset._plan)  # noqa: SLF001 - a face over it
+        return Dataset(library.Dataset(stages.Concatenated(inputs=plans)))
 
     # -------------------------------------------------------------------------- stages
 
@@ -360,10 +391,8 @@ class Dataset:
 
     def __getattr__(self, name: str) -> NoReturn:
         """Say what to use."""
-        detail = (
-            f"tf.data.Dataset.{name} is not here: use map with a function, or Python's itertools"
-        )
-        raise AttributeError(detail, name=name, obj=self)
+        getattr(type(self), name)  # which raises
+        raise AttributeError(name)
 
     def __repr__(self) -> str:
         """Name the stages."""

@@ -21,6 +21,7 @@ from tfrecord_lite.dataset.feed import Elements, Feed
 from tfrecord_lite.dataset.plan import Context, Kind, Source, Stage
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
+from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._record import Neighbours, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Calls",
+    "Concatenated",
     "Interleave",
     "PaddedBatch",
     "Records",
     "Slices",
     "StackedBatch",
     "Unbatch",
+    "Zipped",
+    "files_of",
     "rows_of",
 ]
 
@@ -121,6 +125,71 @@ class Calls(_Numbered):
         for i, element in enumerate(self.function()):
             if i >= done and i % self.n_parts == self.number:
                 yield ObjectChunk([element]), {"done": i + 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Several(Source):
+    """Elements of several plans. Whoever wants a part of them has to count them all."""
+
+    inputs: tuple[Source, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """Say that these may be anything."""
+        return "objects"
+
+    def sizes(self) -> list[int] | None:
+        """Return the number of elements of each; None if that is not known for all."""
+        sizes = [size for each in self.inputs if (size := each.size()) is not None]
+        return sizes if len(sizes) == len(self.inputs) else None
+
+    def part(self, n_parts: int, number: int) -> Source:
+        """Return every n-th of the elements."""
+        return Shard(input=self, n_parts=n_parts, number=number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concatenated(_Several):
+    """The elements of one, and then of the next."""
+
+    def size(self) -> int | None:
+        """Return the number of elements."""
+        sizes = self.sizes()
+        return None if sizes is None else sum(sizes)
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        first, where = (state["input"], state["feed"]) if state else (0, None)
+        for i in range(first, len(self.inputs)):
+            feed = Feed(partial(self.inputs[i].run, context), where if i == first else None)
+            try:
+                while (chunk := feed.take()) is not None:
+                    yield ObjectChunk(chunk.elements()), {"input": i, "feed": feed.state()}
+            finally:
+                feed.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zipped(_Several):
+    """Tuples of an element of each."""
+
+    def size(self) -> int | None:
+        """Return the number of tuples."""
+        sizes = self.sizes()
+        return None if sizes is None else min(sizes)
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them, as long as all have one."""
+        starts = state["feeds"] if state else [None] * len(self.inputs)
+        pairs = zip(self.inputs, starts, strict=True)
+        feeds = [Feed(partial(plan.run, context), start) for plan, start in pairs]
+        try:
+            elements = [Elements(feed) for feed in feeds]
+            for items in zip(*elements, strict=False):
+                yield ObjectChunk([items]), {"feeds": [each.state() for each in elements]}
+        finally:
+            for feed in feeds:
+                feed.close()
 
 
 @dataclass(frozen=True, kw_only=True)

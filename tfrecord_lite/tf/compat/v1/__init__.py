@@ -7,7 +7,7 @@ from typing import Any
 
 from tfrecord_lite.tf import io as _io2
 from tfrecord_lite.tf import python_io
-from tfrecord_lite.tf.compat.v1 import io
+from tfrecord_lite.tf.compat.v1 import gfile, io
 
 __all__ = [
     "FixedLenFeature",
@@ -34,7 +34,6 @@ FixedLenSequenceFeature = _io2.FixedLenSequenceFeature
 SparseFeature = _io2.SparseFeature
 VarLenFeature = _io2.VarLenFeature
 decode_raw = _io2.decode_raw
-gfile = _io2.gfile
 parse_example = io.parse_example
 parse_single_example = io.parse_single_example
 parse_single_sequence_example = _io2.parse_single_sequence_example
