@@ -19,7 +19,7 @@ from tests.corpus import ROOT
 from tests.fresh import run_fresh
 from tests.tf_scripts import OURS, SCRIPTS, run_script
 from tfrecord_lite import Block, ExampleParser, TFRecordWriter, encode_example, errors, tf
-from tfrecord_lite.dataset.chunks import RecordChunk
+from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.spread import worker_part
 from tfrecord_lite.tf._record import Neighbours, RecordTensor, _group_of
@@ -447,6 +447,36 @@ def test_large_records_are_not_parsed_by_the_thousand(monkeypatch: Any) -> None:
         tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
 
     assert sizes == [3] * 6 + [2]
+
+
+def test_a_batch_of_records_is_parsed_where_it_is(tmp_path: Path, monkeypatch: Any) -> None:
+    names = files(tmp_path)
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+    seen = []
+
+    def parse(batch: Any) -> Any:
+        seen.append(pickle.loads(pickle.dumps(batch)).numpy().tolist())
+        assert batch.shape == (len(batch),)
+        return tf.io.parse_example(batch, spec)
+
+    def made_to_strings(_: Any) -> Any:
+        raise AssertionError
+
+    batches = tf.data.TFRecordDataset(names).batch(4)
+    columns = [batch["x"].numpy().tolist() for batch in batches.map(parse)]
+    assert seen == [batch.tolist() for batch in batches.as_numpy_iterator()]
+    assert columns == [[0, 1, 2, 3], [4, 5, 6, 10], [11]]
+
+    monkeypatch.setattr(BatchChunk, "elements", made_to_strings)
+    quick = batches.map(lambda batch: tf.io.parse_example(batch, spec))
+    assert [batch["x"].numpy().tolist() for batch in quick] == columns
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        list(
+            batches.map(
+                lambda b: tf.io.parse_example(b, {"y": tf.io.FixedLenFeature([], tf.int64)})
+            )
+        )
+    assert (caught.value.source, caught.value.index) == (names[0], 0)
 
 
 def chunk_of(records: list[bytes]) -> RecordChunk:

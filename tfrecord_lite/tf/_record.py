@@ -5,7 +5,8 @@ much as one of a hundred. So a record that comes to a function straight from a f
 tensor that knows the block it is part of; the first call that parses it parses a group of
 the records there, and the calls for the others find their rows done. Groups become larger
 as more of a block is asked for. If a group holds anything that cannot be parsed, its records
-are parsed one by one, so errors come where they belong.
+are parsed one by one, so errors come where they belong. A batch of records is a tensor on their
+block as well.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from tfrecord_lite.tf._tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tfrecord_lite.dataset.chunks import RecordChunk
+    from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.schema import FeatureSpec
 
     Row = dict[str, Any]
 
-__all__ = ["Neighbours", "RecordTensor", "can_be_cut"]
+__all__ = ["BatchTensor", "Neighbours", "RecordTensor", "can_be_cut"]
 
 _FIRST, _LARGEST = 4, 1024
 """Records in the first group of a block, and in the largest ones."""
@@ -55,6 +56,39 @@ class RecordTensor(Tensor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the record alone."""
+        return Tensor, (self._value,)
+
+
+class BatchTensor(Tensor):
+    """A batch of records still in their buffer: strings are made only if somebody asks for them.
+
+    Parameters
+    ----------
+    chunk : BatchChunk
+        Of one batch.
+    """
+
+    __slots__ = ("_chunk", "_made")
+
+    def __init__(self, chunk: BatchChunk) -> None:
+        self._chunk = chunk
+        self._made: Any = None
+
+    @property
+    def _value(self) -> Any:
+        if self._made is None:
+            (self._made,) = self._chunk.elements()
+        return self._made
+
+    def parsed(self, parser: ExampleParser, names: Any) -> Row:
+        """Return the columns of the batch."""
+        try:
+            return parser(self._chunk.records.block, names)
+        except TFRecordError as error:
+            raise self._chunk.records.placed(error) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the records alone."""
         return Tensor, (self._value,)
 
 

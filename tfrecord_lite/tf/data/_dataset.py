@@ -241,7 +241,7 @@ class Dataset(metaclass=_Hinting):
     ) -> Dataset:
         """Call a function with each element; see :meth:`tfrecord_lite.Dataset.map`."""
         dataset = self._dataset
-        if dataset._plan.kind == "records":  # noqa: SLF001 - a face over it
+        if dataset._plan.kind in {"records", "batches"}:  # noqa: SLF001 - a face over it
             dataset = dataset._then(stages.Records)  # noqa: SLF001
         return Dataset(dataset.map(_Calling(map_func), num_parallel_calls))
 

@@ -16,14 +16,14 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import batching
 from tfrecord_lite.dataset.batching import Batch
-from tfrecord_lite.dataset.chunks import ObjectChunk, RecordChunk
+from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
 from tfrecord_lite.dataset.feed import Elements, Feed
 from tfrecord_lite.dataset.plan import Context, Kind, Source, Stage
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.tf._record import Neighbours, RecordTensor
+from tfrecord_lite.tf._record import BatchTensor, Neighbours, RecordTensor
 from tfrecord_lite.tf._tensor import map_structure
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Zipped(_Several):
 
 @dataclass(frozen=True, kw_only=True)
 class Records(Stage):
-    """Records as tensors that know their neighbours."""
+    """Records as tensors that know their neighbours; batches of them as tensors on their block."""
 
     @property
     def kind(self) -> Kind:
@@ -210,13 +210,19 @@ class Records(Stage):
         feed = self.feed(context, state["feed"] if state else None)
         try:
             while (chunk := feed.take()) is not None:
-                items = chunk.elements()
-                if isinstance(chunk, RecordChunk):
-                    near = Neighbours(chunk)
-                    items = [RecordTensor(item, near, i) for i, item in enumerate(items)]
-                yield ObjectChunk(items), {"feed": feed.state()}
+                yield ObjectChunk(_with_blocks(chunk)), {"feed": feed.state()}
         finally:
             feed.close()
+
+
+def _with_blocks(chunk: Chunk) -> list[Any]:
+    if isinstance(chunk, BatchChunk):
+        return [BatchTensor(chunk[i : i + 1]) for i in range(len(chunk))]
+    items = chunk.elements()
+    if not isinstance(chunk, RecordChunk):
+        return items
+    near = Neighbours(chunk)
+    return [RecordTensor(item, near, i) for i, item in enumerate(items)]
 
 
 @dataclass(frozen=True, kw_only=True)

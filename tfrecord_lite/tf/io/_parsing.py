@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence_parse import SequenceExampleParser
-from tfrecord_lite.tf._record import RecordTensor, can_be_cut
+from tfrecord_lite.tf._record import BatchTensor, RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import unwrap, wrap
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def parse_example(
     name: str | None = None,
 ) -> dict[str, Any]:
     """Parse a batch of Examples, as :func:`tfrecord_lite.parse_example`."""
+    if isinstance(serialized, BatchTensor):
+        return wrap(serialized.parsed(_example_parser(features), _names(example_names)))  # type: ignore[no-any-return]
     messages = unwrap(serialized)
     if isinstance(messages, bytes):
         return parse_single_example(messages, features, example_names, name)
