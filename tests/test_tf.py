@@ -5,6 +5,7 @@ That scripts print what they print with TensorFlow is tested beside it, in tests
 
 from __future__ import annotations
 
+import collections
 import importlib
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -258,7 +259,7 @@ def datasets(folder: Path) -> dict[str, tf.data.Dataset]:
         "unbatch": numbers.batch(4).unbatch(),
         "batch": numbers.map(double).batch(4),
         "zip": tf.data.Dataset.zip((numbers, numbers.map(double).shuffle(4, seed=1))),
-        "concatenate": numbers.take(4).concatenate(numbers.skip(2)).shuffle(3, seed=1),
+        "concatenate": numbers.take(4).map(double).concatenate(numbers.skip(2).map(double)),
         "padded_batch": numbers.map(lambda x: np.arange(int(x))).padded_batch(4),
     }
 
@@ -350,6 +351,63 @@ def test_parsers_are_kept_between_records() -> None:
     assert _parsing._example_parser(spec) is _parsing._example_parser(dict(spec))
 
 
+def of_some_rank(x: Any) -> Any:
+    rank = 1 + int(x)
+    return tf.SparseTensor([[0] * rank], [1], [2] * rank)
+
+
+def test_a_list_of_tensors_is_several_and_one_of_numbers_is_a_tensor() -> None:
+    numbers = tf.data.Dataset.range(1)
+
+    (several,) = numbers.map(lambda x: [x, x + 1])
+    (one,) = numbers.map(lambda _: [5, 6])
+
+    assert isinstance(several, tuple)
+    assert one.numpy().tolist() == [5, 6]
+
+
+def test_epochs_reshuffle_unless_they_should_not() -> None:
+    numbers = tf.data.Dataset.range(30)
+    for reshuffles, is_same in ((True, False), (None, False), (False, True)):
+        shuffled = numbers.shuffle(30, seed=1, reshuffle_each_iteration=reshuffles)
+        first, second = ([int(x) for x in shuffled] for _ in range(2))
+        assert (first == second) == is_same
+        assert sorted(first) == sorted(second) == list(range(30))
+
+
+def test_files_are_listed_in_random_order_unless_said_otherwise(tmp_path: Path) -> None:
+    for i in range(10):
+        (tmp_path / f"{i}").touch()
+    pattern = str(tmp_path / "*")
+
+    listed = [name.numpy() for name in tf.data.Dataset.list_files(pattern, shuffle=False)]
+    shuffled = [name.numpy() for name in tf.data.Dataset.list_files(pattern, seed=1)]
+
+    assert listed == sorted(listed)
+    assert shuffled != listed
+    assert sorted(shuffled) == listed
+
+
+def test_names_of_a_tuple_stay() -> None:
+    pair = collections.namedtuple("pair", "x y")  # noqa: PYI024 - as scripts have them
+
+    for batch in tf.data.Dataset.range(2).map(lambda x: pair(x, 2 * x)):
+        assert batch.y.numpy() == 2 * batch.x.numpy()
+
+
+def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    for name in (one, two):
+        with tf.io.gfile.GFile(name, "w") as file:
+            file.write(name)
+
+    for change in (tf.io.gfile.copy, tf.io.gfile.rename):
+        with pytest.raises(tf.errors.AlreadyExistsError):
+            change(one, two)
+    tf.io.gfile.rename(one, two, overwrite=True)
+    assert tf.io.read_file(two) == one
+
+
 def test_what_cannot_be_stacked_or_sliced_is_refused() -> None:
     for ask, reason in (
         (lambda: tf.data.Dataset.from_tensor_slices(1), errors.Reason.BAD_SHAPE),
@@ -362,6 +420,20 @@ def test_what_cannot_be_stacked_or_sliced_is_refused() -> None:
         (
             lambda: list(tf.data.Dataset.range(3).padded_batch(3, padded_shapes=[1])),
             errors.Reason.BAD_SHAPE,
+        ),
+        (
+            lambda: list(
+                tf.data.Dataset.range(3).map(lambda x: np.arange(int(x))).padded_batch(3, [1])
+            ),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (
+            lambda: list(tf.data.Dataset.range(2).map(of_some_rank).batch(2)),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (
+            lambda: list(tf.data.Dataset.range(2).map(of_some_rank).padded_batch(2)),
+            errors.Reason.UNSUPPORTED,
         ),
         (
             lambda: list(
@@ -431,6 +503,44 @@ def test_groups_follow_each_other_and_are_no_larger_than_allowed(number: int, la
     assert _group_of(stop, largest)[0] == stop
 
 
+def test_few_groups_are_kept() -> None:
+    records = [encode_example({"x": i}) for i in range(3000)]
+    near = Neighbours(chunk_of(records))
+
+    for i, record in enumerate(records):
+        parsed = tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
+        assert parsed["x"] == i
+
+    assert 1 <= len(near._groups) <= 4
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True),
+        tf.io.RaggedFeature(tf.int64),
+    ],
+)
+def test_features_whose_rows_a_batch_pads_are_parsed_alone(feature: Any) -> None:
+    records = [encode_example({"many": list(range(n))}) for n in (3, 0, 1)]
+    near = Neighbours(chunk_of(records))
+
+    parsed = [
+        tf.io.parse_single_example(RecordTensor(record, near, i), {"many": feature})["many"]
+        for i, record in enumerate(records)
+    ]
+
+    assert [each.numpy().tolist() for each in parsed] == [[0, 1, 2], [], [0]]
+
+
+def test_only_a_shuffle_of_all_names_is_one_of_files(tmp_path: Path) -> None:
+    names = tf.data.Dataset.from_tensor_slices(files(tmp_path))
+    for size, is_plain in ((2, False), (3, True), (9, True)):
+        dataset = names.shuffle(size, seed=1).interleave(tf.data.TFRecordDataset, 2)
+        assert isinstance(dataset._dataset._plan, Files) == is_plain
+        assert len(list(dataset)) == 9
+
+
 def test_large_records_are_not_parsed_by_the_thousand(monkeypatch: Any) -> None:
     record = encode_example({"text": bytes(300_000)})
     near = Neighbours(chunk_of([record] * 20))
@@ -495,6 +605,7 @@ def test_rows_that_were_cut_out_do_not_share_memory() -> None:
     ]
     for i, row in enumerate(parsed):
         assert row["pair"].numpy().base is None
+        assert row["many"].values.numpy().base is None
         assert row["pair"].numpy().tolist() == [i, i]
 
 
@@ -540,7 +651,9 @@ def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -
     assert seen == [*range(17), -1, *range(18, 30)]
 
 
-@pytest.mark.parametrize("how", ["names", "a lambda", "shuffled", "take inside", "one of them"])
+@pytest.mark.parametrize(
+    "how", ["names", "a lambda", "shuffled", "take inside", "one of them", "all of them"]
+)
 def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
     how: str, tmp_path: Path
 ) -> None:
@@ -549,6 +662,7 @@ def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
     make: Callable[[Any], tf.data.Dataset] = {
         "a lambda": lambda name: tf.data.TFRecordDataset(name, ""),
         "take inside": lambda name: tf.data.TFRecordDataset(name).take(9),
+        "all of them": lambda name: tf.data.TFRecordDataset(name, num_parallel_reads=2),
         "one of them": lambda name: tf.data.TFRecordDataset(
             name, num_parallel_reads=2 if b"0.tf" in name.numpy() else None
         ),
@@ -556,7 +670,7 @@ def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
 
     dataset = listed.interleave(make, cycle_length=2)
 
-    is_plain = how not in {"take inside", "one of them"}
+    is_plain = how in {"names", "a lambda", "shuffled"}
     assert isinstance(dataset._dataset._plan, Files) == is_plain
     slow = listed.map(lambda name: name).interleave(make, cycle_length=2)
     found, expected = list(dataset.map(number_of)), list(slow.map(number_of))
