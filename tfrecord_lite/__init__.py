@@ -220,6 +220,8 @@ def __getattr__(name: str) -> Any:
             value = getattr(_import_module(f"{__name__}.{module}"), name)
             globals()[name] = value
             return value
+    if name == "tf":  # TensorFlow's names, a package of its own
+        return _import_module(f"{__name__}.tf")
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

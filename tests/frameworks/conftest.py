@@ -10,6 +10,8 @@ import importlib.util
 
 NEEDS = {
     "test_torch.py": ("torch", "torchdata"),
+    "test_torch_tensors.py": ("torch", "torchdata"),
+    "test_examples.py": ("torch", "jax"),
     "test_grain.py": ("grain",),
     "test_jax.py": ("jax",),
 }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["head_of", "serialize_tensor"]
+__all__ = ["as_tensor", "head_of", "serialize_tensor"]
 
 _MOST_BYTES = 2**31 - 1
 _CONTENT, _STRING = b"\x22", b"\x42"
@@ -68,7 +68,7 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
     >>> serialize_tensor([[b"one"], [b""]])
     b'\x08\x07\x12\x08\x12\x02\x08\x02\x12\x02\x08\x01B\x03oneB\x00'
     """
-    array, kind = _as_tensor(tensor)
+    array, kind = as_tensor(tensor)
     n_bytes = 0
     parts = [head_of(kind, array.shape)]
     if kind is STRING:
@@ -125,7 +125,7 @@ def _little_endian(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array if is_little or array.dtype.itemsize == 1 else array.byteswap()
 
 
-def _as_tensor(value: Any) -> tuple[npt.NDArray[Any], TensorType]:
+def as_tensor(value: Any) -> tuple[npt.NDArray[Any], TensorType]:
     """Return a value as an array, in its own byte order, and the dtype to write."""
     if isinstance(value, RaggedTensor | SparseTensor | np.ma.MaskedArray):
         detail = f"a {type(value).__name__} is not one array; serialise its parts (rule T2)"

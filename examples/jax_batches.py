@@ -1,0 +1,88 @@
+"""Batches of TFRecords on jax's devices: ``python examples/jax_batches.py [FILE ...]``.
+
+Columns are plain NumPy arrays, so ``jax.device_put`` takes a batch as it is. The next batch is
+read in a thread while a compiled function works on this one; here it adds up each column of
+numbers. Strings stay behind, as no device holds them.
+
+Without files, some records are made. Without jax it says so and ends: ``pip install jax``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite import (
+    FixedLenFeature,
+    TFRecordDataset,
+    TFRecordError,
+    TFRecordWriter,
+    infer_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def make(folder: Path) -> str:
+    """Write ten thousand records."""
+    path = folder / "numbers.tfrecord"
+    with TFRecordWriter(path) as writer:
+        n = np.arange(10_000)
+        writer.write_examples({"n": n % 10, "x": np.ones((len(n), 3), np.float32)})
+    return str(path)
+
+
+def run(files: list[str], batch_size: int) -> None:
+    """Add up all numbers on a device."""
+    try:
+        import jax  # noqa: PLC0415 - optional
+    except ImportError:
+        print("jax is not installed, so there is nothing to show: pip install jax")
+        return
+    schema: Mapping[str, Any] = infer_schema(files)
+    features = {
+        name: spec
+        for name, spec in schema.items()
+        if isinstance(spec, FixedLenFeature) and np.dtype(spec.dtype).kind in "if"
+    }
+    if not features:
+        raise ValueError(f"no numbers of fixed length; there are {sorted(schema)}")
+
+    def add_up(columns: dict[str, Any]) -> dict[str, Any]:
+        return {name: column.sum() for name, column in columns.items()}
+
+    total = jax.jit(add_up)
+    sums = dict.fromkeys(features, 0.0)
+    n_records = 0
+    batches = TFRecordDataset(files).batch(batch_size).parse_example(features).prefetch(2)
+    for batch in batches:
+        on_device = jax.device_put(batch)
+        n_records += len(next(iter(batch.values())))
+        for name, value in total(on_device).items():
+            sums[name] += float(value)
+    print(f"{n_records} records on {jax.devices()[0]}")
+    for name, value in sorted(sums.items()):
+        print(f"  sum of {name}: {value:,.1f}")
+
+
+def main() -> None:
+    """Run over the files given, or over made ones."""
+    parser = argparse.ArgumentParser(description="Put batches of TFRecords on jax's devices.")
+    parser.add_argument("files", nargs="*", help="files or patterns; default: made ones")
+    parser.add_argument("--batch", type=int, default=256, help="records a batch; default: 256")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            run(given.files or [make(Path(folder))], given.batch)
+        except (OSError, ValueError, TFRecordError) as error:
+            sys.exit(f"{error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""The examples that need torch or jax."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.test_examples_data import run, write_table
+from tfrecord_lite import TFRecordWriter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_torch_learns_from_files(tmp_path: Path) -> None:
+    write_table(tmp_path / "table", 500)
+    write_table(tmp_path / "short", 3)
+    with TFRecordWriter(tmp_path / "negative") as writer:
+        writer.write_examples({"x": np.ones(9), "class": np.full(9, -1)})
+
+    done = run("train_torch.py", tmp_path / "table", "--label", "class", "--workers", 2)
+    assert done.stdout.startswith("500 records, 3 numbers each, 2 classes")
+    assert float(done.stdout.split(" % right")[-2].split()[-1]) > 90
+    for arguments, text in (
+        ([tmp_path / "short", "--label", "class"], "at least 5"),
+        ([tmp_path / "negative", "--label", "class"], "from 0 on"),
+    ):
+        assert text in run("train_torch.py", *arguments, code=1).stderr
+
+
+def test_torch_learns_the_digits() -> None:
+    pytest.importorskip("sklearn")
+
+    done = run("train_torch.py", "--epochs", 4)
+
+    assert done.stdout.startswith("1797 records, 64 numbers each, 10 classes")
+    assert float(done.stdout.split(" % right")[-2].split()[-1]) > 90
+
+
+def test_jax_adds_up_what_files_hold(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "mine") as writer:
+        writer.write_examples({"a": np.arange(10), "name": ["x"] * 10})
+
+    assert "sum of n: 45,000.0" in run("jax_batches.py").stdout
+    done = run("jax_batches.py", tmp_path / "mine", "--batch", 3)
+    assert "10 records" in done.stdout
+    assert "sum of a: 45.0" in done.stdout
+    run("jax_batches.py", tmp_path / "absent", code=1)

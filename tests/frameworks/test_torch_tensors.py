@@ -1,0 +1,280 @@
+"""Records as tensors of torch: in which memory, of which form, once each over workers."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler
+from torchdata.stateful_dataloader import StatefulDataLoader
+
+from tfrecord_lite import (
+    Dataset,
+    ExampleParser,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    SparseTensor,
+    TFRecordFile,
+    TFRecordWriter,
+    VarLenFeature,
+    read_batches,
+)
+from tfrecord_lite.integrations.torch import IndexedTensors, IterableTensors, as_tensors, jagged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [
+    # From Python 3.12 on a fork warns if there are threads, and torch has some of its own.
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),
+    pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning"),
+    # torch's own, when it takes a sparse tensor from a worker.
+    pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning"),
+]
+
+N_RECORDS = 41
+FEATURES: dict[str, Any] = {
+    "n": FixedLenFeature([], np.int64),
+    "x": FixedLenFeature([2], np.float32),
+    "name": FixedLenFeature([], bytes),
+}
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> list[str]:
+    out, first = [], 0
+    for number, size in enumerate((5, 9, 2, 25)):
+        n = np.arange(first, first + size)
+        out.append(str(tmp_path / f"{number}.tfrecord"))
+        with TFRecordWriter(out[-1]) as writer:
+            x = np.stack([n, -n], 1).astype(np.float32)
+            names = np.array([b"%d" % i for i in n], object)
+            writer.write_examples({"n": n, "x": x, "name": names})
+        first += size
+    return out
+
+
+def check_batch(batch: dict[str, Any]) -> list[int]:
+    """Hold a batch against its numbers, and return these."""
+    assert isinstance(batch["n"], torch.Tensor)
+    assert isinstance(batch["x"], torch.Tensor)
+    assert batch["n"].dtype == torch.int64
+    assert batch["x"].dtype == torch.float32
+    n: list[int] = batch["n"].tolist()
+    assert batch["x"].tolist() == [[i, -i] for i in n]
+    assert batch["name"] == [b"%d" % i for i in n]
+    return n
+
+
+# ------------------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "uint8", "bool", "float64", "int16"])
+def test_a_tensor_is_on_the_memory_of_its_array(dtype: str) -> None:
+    array = np.ones((3, 2), dtype)
+
+    tensor = as_tensors({"x": (array,)})["x"][0]
+
+    array[1, 1] = 0
+    assert tensor.tolist() == array.tolist()
+    assert tensor.numpy().dtype == dtype
+
+
+def test_what_must_not_be_written_is_copied_without_a_warning() -> None:
+    frozen = np.arange(3)
+    frozen.flags.writeable = False
+
+    tensor = as_tensors(frozen)
+    tensor[0] = 7
+
+    assert frozen.tolist() == [0, 1, 2]
+    for array in (np.arange(3)[::-1], np.arange(3, dtype=">i4"), np.arange(6).reshape(2, 3).T):
+        assert as_tensors(array).tolist() == array.tolist()
+
+
+def test_parsers_and_files_give_arrays_that_need_no_copy(names: list[str]) -> None:
+    features = {"n": FEATURES["n"], "x": FEATURES["x"]}
+    for columns in (
+        next(iter(read_batches(names, features, 8))),
+        TFRecordFile(names).parse([3, 1], features),
+        ExampleParser(features)(list(TFRecordFile(names))),
+    ):
+        for name, array in columns.items():
+            assert isinstance(array, np.ndarray)
+            tensor = as_tensors({name: array})[name]
+            assert tensor.data_ptr() == array.ctypes.data
+
+
+def test_other_columns() -> None:
+    indices = np.array([[0, 1], [1, 0]])
+    sparse = SparseTensor(indices, np.array([2, 3], np.float32), [2, 2])
+    of_strings = SparseTensor(indices, np.array([b"a", b"b"], object), [2, 2])
+    ragged = RaggedTensor.from_row_splits(np.arange(5.0), [0, 2, 2, 5])
+    strings = np.array([[b"a", b"b"]], object)
+
+    made = as_tensors({"s": sparse, "t": of_strings, "r": ragged, "b": strings, "one": b"x"})
+
+    assert made["s"].to_dense().tolist() == [[0, 2], [3, 0]]
+    assert made["s"]._values().data_ptr() == sparse.values.ctypes.data  # type: ignore[union-attr]
+    assert made["t"] is of_strings
+    assert made["r"] is ragged
+    assert made["b"] == [[b"a", b"b"]]
+    assert made["one"] == b"x"
+    nested = jagged(ragged)
+    assert [row.tolist() for row in nested.unbind()] == [[0, 1], [], [2, 3, 4]]
+    assert nested.values().data_ptr() == ragged.values.ctypes.data
+    for column in (
+        RaggedTensor.from_row_splits(ragged, [0, 3]),
+        RaggedTensor.from_row_splits(np.array([b"a"], object), [0, 1]),
+    ):
+        with pytest.raises(InvalidArgumentError):
+            jagged(column)
+    with pytest.raises(TypeError):
+        as_tensors(np.array(["2020-01-01"], "M8[s]"))
+
+
+# ------------------------------------------------------------------------ data sets, in order
+
+
+@pytest.mark.parametrize("n_workers", [0, 1, 3])
+@pytest.mark.parametrize("shuffle", [None, 7, "all"])
+def test_each_record_comes_once_an_epoch(names: list[str], n_workers: int, shuffle: Any) -> None:
+    dataset = read_batches(names, FEATURES, 4, shuffle=shuffle, seed=1)
+    loader = DataLoader(IterableTensors(dataset), batch_size=None, num_workers=n_workers)
+
+    for _ in range(2):
+        assert Counter(n for batch in loader for n in check_batch(batch)) == Counter(
+            range(N_RECORDS)
+        )
+
+
+def test_ranks_and_workers_share_an_epoch(names: list[str]) -> None:
+    seen: Counter[int] = Counter()
+    for rank in range(2):
+        dataset = IterableTensors(read_batches(names, FEATURES, 4, shard=(2, rank), shuffle=5))
+        for batch in DataLoader(dataset, batch_size=None, num_workers=2):
+            seen.update(check_batch(batch))
+
+    assert seen == Counter(range(N_RECORDS))
+
+
+def test_set_epoch_is_that_of_the_data_set(names: list[str]) -> None:
+    dataset = IterableTensors(read_batches(names, FEATURES, 4, shuffle=20, seed=1))
+    first, second = ([check_batch(batch) for batch in dataset] for _ in range(2))
+
+    assert first != second
+    assert [check_batch(batch) for batch in dataset.set_epoch(0)] == first
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_stateful_loader_goes_on_where_it_was(names: list[str], n_workers: int) -> None:
+    def make() -> Any:
+        dataset = IterableTensors(read_batches(names, FEATURES, 4, shuffle=11, seed=1))
+        return StatefulDataLoader(dataset, batch_size=None, num_workers=n_workers)
+
+    torch.manual_seed(3)
+    whole = [check_batch(batch) for batch in make()]
+    for n_given in (1, 4, len(whole) - 1):
+        torch.manual_seed(3)
+        loader = make()
+        run = iter(loader)
+        for _ in range(n_given):
+            next(run)
+        state = loader.state_dict()
+        del run
+        again = make()
+        again.load_state_dict(state)
+        assert [check_batch(batch) for batch in again] == whole[n_given:]
+
+
+def test_sparse_and_ragged_columns_come_from_workers(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with TFRecordWriter(path) as writer:
+        for i in range(6):
+            writer.write_example({"v": np.arange(i), "w": np.arange(i)})
+    features = {"v": VarLenFeature(int), "w": RaggedFeature(int)}
+    dataset = IterableTensors(read_batches(path, features, 2))
+
+    for n_workers in (0, 2):
+        rows = []
+        for batch in DataLoader(dataset, batch_size=None, num_workers=n_workers):
+            assert batch["v"].is_sparse
+            rows += [row.tolist() for row in jagged(batch["w"]).unbind()]
+            assert batch["v"].to_dense().sum() == batch["w"].values.sum()
+        assert sorted(rows) == [list(range(i)) for i in range(6)]
+
+
+def test_only_data_sets_are_taken(names: list[str]) -> None:
+    with pytest.raises(TypeError):
+        IterableTensors(names)  # type: ignore[arg-type]
+    assert isinstance(
+        IterableTensors(read_batches(names, FEATURES, 4)), torch.utils.data.IterableDataset
+    )
+    assert isinstance(read_batches(names, FEATURES, 4), Dataset)
+
+
+# --------------------------------------------------------------------------- files, by number
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_file_is_read_in_batches_of_a_sampler(names: list[str], n_workers: int) -> None:
+    dataset = IndexedTensors(names, FEATURES)
+    sampler = BatchSampler(RandomSampler(dataset), 4, drop_last=False)
+    loader: Any = DataLoader(
+        dataset,
+        batch_size=None,
+        sampler=sampler,
+        num_workers=n_workers,
+    )
+
+    batches = [check_batch(batch) for batch in loader]
+
+    assert sorted(n for batch in batches for n in batch) == list(range(N_RECORDS))
+    assert batches[0] != [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_loader_stacks_the_records_itself(names: list[str], n_workers: int) -> None:
+    dataset: Any = IndexedTensors(TFRecordFile(names), ExampleParser(FEATURES))
+    loader: Any = DataLoader(dataset, batch_size=4, shuffle=True, num_workers=n_workers)
+
+    batches = [check_batch(batch) for batch in loader]
+
+    assert sorted(n for batch in batches for n in batch) == list(range(N_RECORDS))
+    assert len(batches) == len(loader) == 11
+
+
+def test_one_record_and_many_are_the_same(names: list[str]) -> None:
+    dataset = pickle.loads(pickle.dumps(IndexedTensors(names, FEATURES)))
+
+    assert len(dataset) == N_RECORDS
+    batch = dataset[[40, 0, -1]]
+    assert check_batch(batch) == [40, 0, 40]
+    for i, index in enumerate((40, 0, np.int64(-1))):
+        one = dataset[index]
+        assert one["n"].shape == ()
+        assert one["n"] == batch["n"][i]
+        assert one["x"].tolist() == batch["x"][i].tolist()
+        assert one["name"] == batch["name"][i]
+    assert check_batch(dataset[torch.tensor([3, 1])]) == [3, 1]
+    with pytest.raises(IndexError):
+        dataset[41]
+
+
+@pytest.mark.parametrize("other", [FixedLenFeature([], np.int64), VarLenFeature(np.int64)])
+def test_an_error_names_the_record_of_its_file(names: list[str], other: Any) -> None:
+    dataset = IndexedTensors(names, {"n": FixedLenFeature([2], np.int64), "m": other})
+
+    for ask in (lambda: dataset[7], lambda: dataset[[7]], lambda: dataset.__getitems__([7, 8])):
+        with pytest.raises(InvalidArgumentError) as caught:
+            ask()
+        assert caught.value.source == names[1]
+        assert caught.value.index == 2

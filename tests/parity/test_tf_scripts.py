@@ -1,0 +1,22 @@
+"""A script that uses TensorFlow for records alone prints the same if its import is changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.tf_scripts import OURS, SCRIPTS, TENSORFLOW, run_script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_prints_the_same_with_either_import(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+
+    ours = run_script(OURS, SCRIPTS[name], tmp_path / "ours")
+
+    assert ours == run_script(TENSORFLOW, SCRIPTS[name], tmp_path / "theirs")
+    assert ours

@@ -1,0 +1,265 @@
+"""Tensors of torch out of records, without copying numbers.
+
+::
+
+    as_tensors         what a data set or parser gives, as tensors
+    IterableTensors    a data set, for DataLoader and StatefulDataLoader: in order, or shuffled
+    IndexedTensors     a TFRecordFile, for samplers: any record, any batch, by number
+
+A data set or a ``TFRecordFile`` works in a ``DataLoader`` without any of these, and gives
+arrays then. What becomes of them here:
+
+==============================  ====================================================
+numbers, bool                   ``torch.from_numpy``: a tensor on the same memory
+the same, where the array is    a copy, since torch would let one write there;
+read-only or byte-swapped       parsers and data sets give no such arrays
+byte strings                    ``bytes``; lists of them; a BytesColumn as it is
+SparseTensor                    a sparse COO tensor on the same values; of strings, as it is
+RaggedTensor                    as it is: rows of one level are ``jagged(ragged)``
+==============================  ====================================================
+
+torch is imported when something here is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns import RaggedTensor, SparseTensor
+from tfrecord_lite.dataset import Dataset
+from tfrecord_lite.dataset.batching import is_dense
+from tfrecord_lite.dataset.spread import register_with_torch
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.index import TFRecordFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Self
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.sources import Sources
+
+__all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
+
+
+def as_tensors(element: Any) -> Any:
+    """Make tensors of arrays, through dictionaries, tuples and lists.
+
+    Parameters
+    ----------
+    element : array, column, or structure of them
+        What :class:`ExampleParser`, a data set, ``TFRecordFile.parse``, ... give.
+
+    Returns
+    -------
+    torch.Tensor or structure of them
+        By the table at the head of this module. Tensors share their arrays' memory.
+
+    Raises
+    ------
+    TypeError
+        For arrays of a dtype that torch has not, such as times.
+    ImportError
+        Without torch.
+    """
+    if isinstance(element, dict):
+        return {name: as_tensors(value) for name, value in element.items()}
+    if isinstance(element, tuple):
+        items = map(as_tensors, element)
+        return type(element)(*items) if hasattr(element, "_fields") else tuple(items)
+    if isinstance(element, list):
+        return [as_tensors(item) for item in element]
+    if isinstance(element, (np.ndarray, np.generic)):
+        return _tensor(np.asarray(element))
+    if isinstance(element, SparseTensor):
+        return _sparse(element)
+    return element
+
+
+def jagged(ragged: RaggedTensor) -> Any:
+    """Make a nested tensor of rows of numbers, in the layout ``torch.jagged``, without copying.
+
+    Parameters
+    ----------
+    ragged : RaggedTensor
+        Of one level.
+
+    Returns
+    -------
+    torch.Tensor
+        Nested tensors of this layout cannot be sent by a worker: make them behind the loader.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` for strings, and for more than one level.
+    """
+    if (
+        ragged.ragged_rank != 1
+        or not isinstance(ragged.values, np.ndarray)
+        or ragged.dtype == object
+    ):
+        detail = (
+            f"nested tensors hold one level of numbers, not {ragged.ragged_rank} of {ragged.dtype}"
+        )
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    offsets = _tensor(ragged.row_splits)
+    return _torch().nested.nested_tensor_from_jagged(_tensor(ragged.values), offsets)
+
+
+def _tensor(array: npt.NDArray[Any]) -> Any:
+    if array.dtype.kind in "OSU":
+        return array.tolist()
+    # What torch cannot view: memory it must not write, other byte orders, backward strides.
+    if not (array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0):
+        array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
+    return _torch().from_numpy(array)
+
+
+def _sparse(column: SparseTensor) -> Any:
+    if not isinstance(column.values, np.ndarray) or column.dtype.kind in "OSU":
+        return column
+    indices, values = _tensor(column.indices).T, _tensor(column.values)
+    return _torch().sparse_coo_tensor(
+        indices, values, tuple(column.dense_shape.tolist()), check_invariants=False
+    )
+
+
+class IterableTensors:
+    """The elements of a data set as tensors: an ``IterableDataset`` of torch.
+
+    Over the workers of a ``DataLoader`` each element of an epoch comes once, without anything
+    done for it; over ranks, by :meth:`tfrecord_lite.Dataset.shard`. Under torchdata's
+    ``StatefulDataLoader`` it resumes where it was. Use it with ``batch_size=None``, as the
+    data set makes the batches, many records at a time.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Such as :func:`tfrecord_lite.read_batches` returns.
+
+    Examples
+    --------
+    ::
+
+        batches = read_batches("train-*.tfrecord", features, 256, shuffle=10_000, seed=1)
+        loader = DataLoader(IterableTensors(batches), batch_size=None, num_workers=2)
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        _torch()
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
+        self._dataset = dataset
+        register_with_torch(type(self))
+
+    def set_epoch(self, epoch: int) -> Self:
+        """Say which epoch the next iteration is; return the data set itself."""
+        self._dataset.set_epoch(epoch)
+        return self
+
+    def __iter__(self) -> _TensorIterator:
+        """Start the next epoch."""
+        return _TensorIterator(iter(self._dataset))
+
+    def __repr__(self) -> str:
+        """Name the data set."""
+        return f"IterableTensors({self._dataset!r})"
+
+
+class _TensorIterator:
+    """One pass; it can be resumed."""
+
+    def __init__(self, elements: Any) -> None:
+        self._elements = elements
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return as_tensors(next(self._elements))
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._elements.state_dict()  # type: ignore[no-any-return]
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        self._elements.load_state_dict(state_dict)
+
+    def close(self) -> None:
+        self._elements.close()
+
+
+class IndexedTensors:
+    """The Examples of a :class:`tfrecord_lite.TFRecordFile` as tensors: a map-style data set.
+
+    ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. Batches are fastest if the
+    loader asks for them as such::
+
+        sampler = BatchSampler(RandomSampler(dataset), 256, drop_last=False)
+        loader = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=2)
+
+    ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same, and stacks the
+    records itself.
+
+    Parameters
+    ----------
+    file : TFRecordFile, or path, pattern or list of them
+    features : mapping of str to feature specification, or ExampleParser
+        As for :class:`tfrecord_lite.ExampleParser`.
+
+    Raises
+    ------
+    OSError, InvalidArgumentError, FailedPreconditionError, DataLossError
+        As :class:`tfrecord_lite.TFRecordFile` and :class:`tfrecord_lite.ExampleParser`; so do
+        the methods.
+    """
+
+    def __init__(
+        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureSpec] | ExampleParser
+    ) -> None:
+        _torch()
+        self.file = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
+        self._parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.file)
+
+    def __getitem__(self, index: int | Sequence[int] | npt.NDArray[Any]) -> dict[str, Any]:
+        """Return one record, as ``parse_single`` gives it, or many as columns."""
+        numbers = np.asarray(index)  # of a number, a list, a tensor: whatever a sampler gives
+        if numbers.ndim == 0:
+            return self.__getitems__(numbers[None])[0]
+        return as_tensors(self.file.parse(numbers, self._parser))  # type: ignore[no-any-return]
+
+    def __getitems__(self, indices: Sequence[int] | npt.NDArray[Any]) -> list[dict[str, Any]]:
+        """Return many records, one by one; ``DataLoader`` calls this and stacks them."""
+        if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - asked for nothing else
+            columns = self[indices]
+            return [
+                {name: column[i] for name, column in columns.items()} for i in range(len(indices))
+            ]
+        block = self.file.block(indices)
+        return [self._single(record, int(i)) for record, i in zip(block, indices, strict=True)]
+
+    def _single(self, record: bytes, index: int) -> dict[str, Any]:
+        try:
+            return as_tensors(self._parser.parse_single(record))  # type: ignore[no-any-return]
+        except TFRecordError as error:
+            name, place, offset = self.file.place(index)
+            fields = (error.reason, offset, name, place, error.key, error.detail)
+            raise type(error)(*fields) from None
+
+
+def _torch() -> Any:
+    try:
+        import torch  # noqa: PLC0415 - optional
+    except ImportError:
+        detail = "tensors need an extra package: pip install 'tfrecord-numpy[torch]'"
+        raise ImportError(detail) from None
+    return torch

@@ -1,0 +1,185 @@
+"""The few operations on tensors that programs about records need; NumPy has the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.tf._dtype import as_dtype
+from tfrecord_lite.tf._tensor import (
+    RaggedTensor,
+    SparseTensor,
+    Tensor,
+    TensorShape,
+    plain_array,
+    unwrap,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tfrecord_lite.tf._dtype import DType
+
+__all__ = [
+    "TensorSpec",
+    "cast",
+    "constant",
+    "convert_to_tensor",
+    "ensure_shape",
+    "executing_eagerly",
+    "expand_dims",
+    "is_tensor",
+    "numpy_function",
+    "py_function",
+    "reshape",
+    "shape",
+    "squeeze",
+    "stack",
+]
+
+
+class TensorSpec:
+    """The shape and dtype of a tensor, as ``tf.TensorSpec``, for ``from_generator``.
+
+    Parameters
+    ----------
+    shape : sequence of int or None, or None
+        None for a size, or a shape, that is not known.
+    dtype : dtype, optional
+    name : str, optional
+        Kept and not used.
+    """
+
+    def __init__(self, shape: Any, dtype: object = "float32", name: str | None = None) -> None:
+        self.shape = None if shape is None else TensorShape(shape)
+        self.dtype = as_dtype(dtype)
+        self.name = name
+
+    def __repr__(self) -> str:
+        """Write it as TensorFlow does."""
+        shape = "<unknown>" if self.shape is None else self.shape
+        return f"TensorSpec(shape={shape}, dtype={self.dtype!r}, name={self.name!r})"
+
+
+def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "Const") -> Tensor:
+    """Make a tensor, as ``tf.constant``: ints become int32, floats float32, texts bytes.
+
+    Raises
+    ------
+    TypeError
+        If a value is none of `dtype`, or no tensor can hold it.
+    InvalidArgumentError
+        For values of several kinds or lengths, or beyond the dtype.
+    """
+    array = plain_array(value, dtype)
+    if shape is None:
+        return Tensor(array)
+    array = np.asarray(array, object) if isinstance(array, bytes) else np.asarray(array)
+    is_one = array.size == 1
+    return Tensor(np.full(shape, array.ravel()[0]) if is_one else array.reshape(shape))
+
+
+def convert_to_tensor(value: Any, dtype: object = None, name: str | None = None) -> Tensor:
+    """Make a tensor of a value that is none, as ``tf.convert_to_tensor``."""
+    if isinstance(value, Tensor) and (dtype is None or value.dtype == dtype):
+        return value
+    return constant(value, dtype)
+
+
+def is_tensor(x: object) -> bool:
+    """Return whether something is a tensor, sparse and ragged ones included."""
+    return isinstance(x, (Tensor, SparseTensor, RaggedTensor))
+
+
+def cast(x: Any, dtype: object, name: str | None = None) -> Any:
+    """Convert numbers, as ``tf.cast``: fractions are cut off. Sparse and ragged stay so."""
+    wanted = as_dtype(dtype)
+    if isinstance(x, SparseTensor):
+        return SparseTensor(x.indices, cast(x.values, wanted), x.dense_shape)
+    if isinstance(x, RaggedTensor):
+        return RaggedTensor.from_nested_row_splits(cast(x.flat_values, wanted), x.nested_row_splits)
+    array = _array(x)
+    if (array.dtype.kind == "O") != (wanted.name == "string"):
+        raise TypeError(f"cannot cast {as_dtype(array.dtype).name} to {wanted.name}")
+    return Tensor(array.astype(wanted.dtype))
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Give a tensor another shape, as ``tf.reshape``; -1 is what is left."""
+    return Tensor(_array(tensor).reshape(_sizes(shape)))
+
+
+def shape(input: Any, out_type: object = "int32", name: str | None = None) -> Tensor:  # noqa: A002
+    """Return the shape as a tensor, as ``tf.shape``."""
+    return Tensor(np.array(_array(input).shape, as_dtype(out_type).dtype))
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Return a tensor whose shape was checked, as ``tf.ensure_shape``.
+
+    Raises
+    ------
+    ValueError
+        If it has another one; None stands for any size.
+    """
+    tensor = convert_to_tensor(x)
+    tensor.set_shape(shape)
+    return tensor
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  # noqa: A002
+    """Leave out dimensions of size 1, as ``tf.squeeze``."""
+    return Tensor(_array(input).squeeze(tuple(axis) if isinstance(axis, list) else axis))
+
+
+def expand_dims(input: Any, axis: int, name: str | None = None) -> Tensor:  # noqa: A002
+    """Add a dimension of size 1, as ``tf.expand_dims``."""
+    return Tensor(np.expand_dims(_array(input), axis))
+
+
+def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
+    """Join tensors of one shape along a new dimension, as ``tf.stack``."""
+    return Tensor(np.stack([_array(value) for value in values], axis))
+
+
+def executing_eagerly() -> bool:
+    """Return True: everything is done at once."""
+    return True
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: Any = None) -> Any:  # noqa: N803
+    """Call a function with tensors, as ``tf.py_function``, and convert what it returns.
+
+    Functions given to ``Dataset.map`` are called as they are, so this is never needed.
+    """
+    return _typed(func(*(wrap(unwrap(item)) for item in inp)), Tout)
+
+
+def numpy_function(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,  # noqa: N803 - TensorFlow's name
+    name: Any = None,
+) -> Any:
+    """Call a function with arrays, as ``tf.numpy_function``, and convert what it returns."""
+    return _typed(func(*map(unwrap, inp)), Tout)
+
+
+def _typed(result: Any, wanted: DType | Sequence[DType]) -> Any:
+    if isinstance(wanted, (list, tuple)):
+        if not wanted:
+            return []
+        return [constant(item, dtype) for item, dtype in zip(result, wanted, strict=True)]
+    return constant(result, wanted)
+
+
+def _array(value: Any) -> np.ndarray[Any, Any]:
+    plain = plain_array(value)
+    return np.asarray(plain, object if isinstance(plain, bytes) else None)
+
+
+def _sizes(shape: Any) -> list[int]:
+    """Return the sizes of a shape: a tensor, a number, or a sequence of any of them."""
+    return [int(size) for size in (shape if np.ndim(shape) else [shape])]

@@ -1,0 +1,64 @@
+"""tf.compat.v1: as tf itself, with the names that TensorFlow 2 has no more."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tfrecord_lite.tf import io as _io2
+from tfrecord_lite.tf import python_io
+from tfrecord_lite.tf.compat.v1 import gfile, io
+
+__all__ = [
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "SparseFeature",
+    "VarLenFeature",
+    "decode_raw",
+    "disable_eager_execution",
+    "enable_eager_execution",
+    "enable_v2_behavior",
+    "gfile",
+    "io",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "python_io",
+    "serialize_tensor",
+]
+
+# What TensorFlow 1 had at its top level.
+FixedLenFeature = _io2.FixedLenFeature
+FixedLenSequenceFeature = _io2.FixedLenSequenceFeature
+SparseFeature = _io2.SparseFeature
+VarLenFeature = _io2.VarLenFeature
+decode_raw = _io2.decode_raw
+parse_example = io.parse_example
+parse_single_example = io.parse_single_example
+parse_single_sequence_example = _io2.parse_single_sequence_example
+parse_tensor = _io2.parse_tensor
+serialize_tensor = _io2.serialize_tensor
+
+
+def enable_eager_execution(*_: Any, **__: Any) -> None:
+    """Do nothing: everything is done at once."""
+
+
+enable_v2_behavior = enable_eager_execution
+
+
+def disable_eager_execution() -> None:
+    """Refuse.
+
+    Raises
+    ------
+    NotImplementedError
+        There are no graphs here.
+    """
+    raise NotImplementedError("there are no graphs here: everything is done at once")
+
+
+def __getattr__(name: str) -> Any:
+    """Return what tf has."""
+    return getattr(importlib.import_module("tfrecord_lite.tf"), name)

@@ -1,0 +1,47 @@
+"""tf.compat.v1.io: as tf.io, with the names that TensorFlow 2 has no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.options import TFRecordCompressionType
+from tfrecord_lite.reader import tf_record_iterator
+from tfrecord_lite.tf import io as _io
+from tfrecord_lite.tf.io import _parsing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfrecord_lite.schema import FeatureSpec
+
+__all__ = [
+    "TFRecordCompressionType",
+    "parse_example",
+    "parse_single_example",
+    "tf_record_iterator",
+]
+
+
+def parse_example(
+    serialized: Any,
+    features: Mapping[str, FeatureSpec],
+    name: str | None = None,
+    example_names: Any = None,
+) -> dict[str, Any]:
+    """Parse a batch of Examples; the last two arguments stand the other way round in tf.io."""
+    return _parsing.parse_example(serialized, features, example_names, name)
+
+
+def parse_single_example(
+    serialized: Any,
+    features: Mapping[str, FeatureSpec],
+    name: str | None = None,
+    example_names: Any = None,
+) -> dict[str, Any]:
+    """Parse one Example; the last two arguments stand the other way round in tf.io."""
+    return _parsing.parse_single_example(serialized, features, example_names, name)
+
+
+def __getattr__(name: str) -> Any:
+    """Return what tf.io has."""
+    return getattr(_io, name)

@@ -1,0 +1,475 @@
+"""tf.data.Dataset: the library's data set, with tensors for elements."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from tfrecord_lite import dataset as library
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.sources import expand, name_of
+from tfrecord_lite.tf._ops import TensorSpec, is_tensor
+from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
+from tfrecord_lite.tf.data import _stages as stages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tfrecord_lite.dataset.plan import Source
+
+__all__ = ["AUTOTUNE", "Dataset", "Options", "TFRecordDataset"]
+
+AUTOTUNE = -1
+
+
+class Options:
+    """Settings of tf.data, all of which may be set and have no effect."""
+
+    def __getattr__(self, name: str) -> Options:
+        """Return settings inside of settings."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Options()
+
+
+@dataclass(frozen=True)
+class _Calling:
+    """A function of tensors, as one of plain values; fit to be pickled if it is."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *parts: Any) -> Any:
+        made = self.function(*map(wrap, parts))
+        # As tf.data has it, a list of tensors is a tuple, any other list one tensor.
+        is_parts = isinstance(made, list) and any(map(is_tensor, made))
+        return unwrap(tuple(made) if is_parts else made)
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """A function from an element to a data set, as one to its plan."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, element: Any) -> Source:
+        parts = element if type(element) is tuple else (element,)
+        made = self.function(*map(wrap, parts))
+        if not isinstance(made, Dataset):
+            detail = f"the function must return a Dataset, not {type(made).__name__}"
+            raise TypeError(detail)
+        return made._dataset._plan  # noqa: SLF001 - a face over it
+
+
+@dataclass(frozen=True)
+class _Generating:
+    """A generator, as one of plain values."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    specs: Any
+
+    def __call__(self) -> Iterator[Any]:
+        for element in self.function(*self.arguments):
+            yield _as_specified(element, self.specs)
+
+
+def _as_specified(element: Any, specs: Any) -> Any:
+    if isinstance(specs, dict):
+        return {name: _as_specified(element[name], spec) for name, spec in specs.items()}
+    if isinstance(specs, tuple):
+        pairs = zip(element, specs, strict=True)
+        return tuple(_as_specified(item, spec) for item, spec in pairs)
+    array = plain_array(element, specs.dtype)
+    if specs.shape is not None and not fits(np.shape(array), specs.shape):
+        detail = f"the generator gave an element of shape {np.shape(array)}, expected {specs.shape}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    return array
+
+
+class _Iterator:
+    """One pass through a data set."""
+
+    def __init__(self, elements: library.DatasetIterator) -> None:
+        self._elements = elements
+
+    def __iter__(self) -> _Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        return wrap(next(self._elements))
+
+    def get_next(self) -> Any:
+        """Return the next element; at the end raise ``tf.errors.OutOfRangeError``."""
+        for element in self:
+            return element
+        raise EOFError("End of sequence")
+
+    def get_next_as_optional(self) -> NoReturn:
+        """Refuse."""
+        raise AttributeError("optionals are not here: use next(iterator, None)")
+
+
+class _Hinting(type):
+    """A class whose missing names say what to use."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        hint = _HINTS.get(name, "use map with a function, or Python's itertools")
+        raise AttributeError(f"tf.data.Dataset.{name} is not here: {hint}", name=name, obj=cls)
+
+
+_HINTS = {
+    "choose_from_datasets": "use interleave, or Dataset.from_generator",
+    "element_spec": "look at an element, next(iter(dataset))",
+    "get_single_element": "use next(iter(dataset))",
+    "random": "use Dataset.from_generator and NumPy",
+    "sample_from_datasets": "use interleave, or Dataset.from_generator",
+    "save": "write a TFRecord file",
+}
+
+
+class Dataset(metaclass=_Hinting):
+    """Elements that come one after the other, as ``tf.data.Dataset``.
+
+    A face over :class:`tfrecord_lite.Dataset`, whose methods say more. Functions are called
+    with tensors that have values, one element after the other. `num_parallel_calls` counts
+    threads; `deterministic` and `name` have no effect.
+    """
+
+    def __init__(self, dataset: library.Dataset) -> None:
+        self._dataset = dataset
+
+    def _then(self, stage: Callable[..., Source], **settings: Any) -> Dataset:
+        return Dataset(self._dataset._then(stage, **settings))  # noqa: SLF001 - a face over it
+
+    # -------------------------------------------------------------------------- made of
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Give the rows of arrays: of dictionaries and tuples of them, one row of each."""
+        arrays = map_structure(_sliceable, unwrap(tensors))
+        plan = stages.Slices(arrays=arrays, n_rows=stages.rows_of(arrays))
+        return Dataset(library.Dataset(plan))
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """Give one element."""
+        plain = unwrap(tensors)
+        return Dataset(library.Dataset(stages.Calls(function=_One(plain))))
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Give what a function yields, which is called anew for each epoch.
+
+        Raises
+        ------
+        TypeError
+            If `generator` cannot be called, or neither types nor a signature are given.
+        """
+        if not callable(generator):
+            raise TypeError("generator must be a function, or something else that can be called")
+        specs = output_signature
+        if specs is None:
+            if output_types is None:
+                raise TypeError("give output_signature, or output_types")
+            specs = _specs(output_types, output_shapes)
+        arguments = () if args is None else tuple(wrap(unwrap(item)).numpy() for item in args)
+        function = _Generating(generator, arguments, specs)
+        return Dataset(library.Dataset(stages.Calls(function=function)))
+
+    @staticmethod
+    def range(*args: int, output_type: object = "int64", name: str | None = None) -> Dataset:
+        """Give numbers, as Python's ``range``."""
+        return Dataset.from_tensor_slices(plain_array(np.arange(*args), output_type))
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any,
+        shuffle: bool | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Give the names of files, shuffled unless `shuffle` is False.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` if there is none.
+        """
+        try:
+            names = sorted(name_of(source) for source in expand(_paths(file_pattern)))
+        except FileNotFoundError as error:
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=str(error)) from None
+        files = Dataset.from_tensor_slices(names)
+        return files if shuffle is False else files.shuffle(len(names), seed)
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Give tuples of an element of each data set, as long as all have one."""
+        given = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
+            raise TypeError("zip takes data sets, or a tuple of them")
+        plans = tuple(each._dataset._plan for each in given)  # noqa: SLF001 - a face over it
+        return Dataset(library.Dataset(stages.Zipped(inputs=plans)))
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Give the elements of this data set, and then those of another."""
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
+        plans = (self._dataset._plan, dataset._dataset._plan)  # noqa: SLF001 - a face over it
+        return Dataset(library.Dataset(stages.Concatenated(inputs=plans)))
+
+    # -------------------------------------------------------------------------- stages
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Call a function with each element; see :meth:`tfrecord_lite.Dataset.map`."""
+        dataset = self._dataset
+        if dataset._plan.kind in {"records", "batches"}:  # noqa: SLF001 - a face over it
+            dataset = dataset._then(stages.Records)  # noqa: SLF001
+        return Dataset(dataset.map(_Calling(map_func), num_parallel_calls))
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Keep the elements for which a function returns true."""
+        return Dataset(self._dataset.filter(_Calling(predicate)))
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Make a data set of each element, and take theirs in turns."""
+        is_open = cycle_length is None or cycle_length == AUTOTUNE
+        cycle = (os.cpu_count() or 1) if is_open else int(cycle_length or 0)
+        block = 1 if block_length is None else block_length
+        if cycle < 1 or block < 1:
+            detail = f"cycle_length {cycle_length}, block_length {block_length}, expected from 1"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        settings: dict[str, Any] = {"cycle_length": cycle, "block_length": block}
+        function = _Opening(map_func)
+        files = stages.files_of(self._dataset._plan, function)  # noqa: SLF001 - a face over it
+        if files is not None:
+            return Dataset(library.Dataset(replace(files, **settings)))
+        return self._then(stages.Interleave, function=function, **settings)
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Make a data set of each element, and give theirs one after the other."""
+        return self.interleave(map_func, cycle_length=1)
+
+    def shuffle(
+        self,
+        buffer_size: int,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = True,
+        name: str | None = None,
+    ) -> Dataset:
+        """Put the elements in random order; see :meth:`tfrecord_lite.Dataset.shuffle`."""
+        reshuffles = reshuffle_each_iteration is not False
+        return Dataset(self._dataset.shuffle(int(buffer_size), seed, reshuffles))
+
+    def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
+        """Give all elements `count` times; None or -1: for ever."""
+        return Dataset(self._dataset.repeat(count))
+
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Put so many elements into one; sparse ones get one more dimension."""
+        size = _size(batch_size)
+        return self._then(stages.StackedBatch, n=size, drop_remainder=drop_remainder)
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Put so many elements into one, each filled up to the largest, or to a shape."""
+        fills = None if padding_values is None else unwrap(padding_values)
+        settings = {"shapes": padded_shapes, "fills": fills, "drop_remainder": drop_remainder}
+        return self._then(stages.PaddedBatch, n=_size(batch_size), **settings)
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Give the rows of each element."""
+        return self._then(stages.Unbatch)
+
+    def take(self, count: int, name: str | None = None) -> Dataset:
+        """Give the first `count` elements; -1: all."""
+        return Dataset(self._dataset.take(count))
+
+    def skip(self, count: int, name: str | None = None) -> Dataset:
+        """Leave out the first `count` elements; -1: all."""
+        return Dataset(self._dataset.skip(count))
+
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
+        """Give every n-th element; see :meth:`tfrecord_lite.Dataset.shard`."""
+        return Dataset(self._dataset.shard(num_shards, index))
+
+    def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
+        """Give pairs of a number and an element."""
+        return Dataset(self._dataset.enumerate(start).map(_numbered))
+
+    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
+        """Keep the elements in memory.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``UNSUPPORTED`` for a file.
+        """
+        if filename:
+            detail = "cache keeps elements in memory only; write a TFRecord file instead"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+        return Dataset(self._dataset.cache())
+
+    def prefetch(self, buffer_size: int | None, name: str | None = None) -> Dataset:
+        """Make so many elements ahead, in a thread."""
+        return Dataset(self._dataset.prefetch(buffer_size))
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """Call a function with this data set, and return what it returns."""
+        return transformation_func(self)
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """Return the data set: the options have no effect."""
+        return self
+
+    # ------------------------------------------------------------------------- elements
+
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
+        """Call a function with a state and each element; return the last state."""
+        state = wrap(unwrap(initial_state))
+        for element in self:
+            state = wrap(unwrap(reduce_func(state, element)))
+        return state
+
+    def cardinality(self, name: str | None = None) -> Tensor:
+        """Return the number of elements; -2 if it is not known, or there is no end."""
+        try:
+            return Tensor(np.int64(len(self._dataset)))
+        except TypeError:
+            return Tensor(np.int64(-2))
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """Return the elements as arrays, NumPy's scalars and bytes."""
+        return iter(self._dataset)
+
+    def __iter__(self) -> _Iterator:
+        """Start the next epoch."""
+        return _Iterator(iter(self._dataset))
+
+    def __len__(self) -> int:
+        """Return the number of elements; TypeError if it is not known."""
+        return len(self._dataset)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what to use."""
+        getattr(type(self), name)  # which raises
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        """Name the stages."""
+        return f"<tf.data.Dataset over {self._dataset!r}>"
+
+
+class TFRecordDataset(Dataset):
+    """The records of files, as ``tf.data.TFRecordDataset``.
+
+    Parameters
+    ----------
+    filenames : str, PathLike, tensor or sequence of them, or data set of them
+    compression_type, buffer_size, num_parallel_reads, name
+        As for :class:`tfrecord_lite.TFRecordDataset`: a compression that is not said is found
+        out.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: int | None = None,
+        num_parallel_reads: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        paths = _paths(filenames)
+        compression = compression_type or None
+        super().__init__(
+            library.TFRecordDataset(paths, compression, buffer_size, num_parallel_reads)
+        )
+
+
+@dataclass(frozen=True)
+class _One:
+    """Yields one element."""
+
+    element: Any
+
+    def __call__(self) -> Iterator[Any]:
+        yield self.element
+
+
+def _numbered(number: int, element: Any) -> Any:
+    return np.int64(number), element
+
+
+def _sliceable(leaf: Any) -> Any:
+    if isinstance(leaf, (np.ndarray, np.generic, bytes)):
+        return leaf
+    detail = f"slices of a {type(leaf).__name__}; give its parts, or a dense array"
+    raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+
+
+def _specs(types: Any, shapes: Any) -> Any:
+    if isinstance(types, dict):
+        return {name: _specs(each, shapes and shapes[name]) for name, each in types.items()}
+    if isinstance(types, (tuple, list)):
+        parts = [None] * len(types) if shapes is None else shapes
+        return tuple(_specs(each, part) for each, part in zip(types, parts, strict=True))
+    return TensorSpec(shapes, types)
+
+
+def _size(batch_size: Any) -> int:
+    size = int(batch_size)
+    if size < 1:
+        detail = f"batch_size is {size}, expected 1 or more"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return size
+
+
+def _paths(given: Any) -> Any:
+    """Return paths for the library: tensors, data sets and lists of them are made plain."""
+    if isinstance(given, Dataset):
+        return list(given.as_numpy_iterator())
+    if isinstance(given, Tensor):
+        plain = given.numpy()
+        return plain if isinstance(plain, bytes) else plain.ravel().tolist()
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return given
+    return [each.numpy() if isinstance(each, Tensor) else each for each in given]

@@ -1,0 +1,72 @@
+"""tf.io: records, messages, and what is inside of byte strings."""
+
+from __future__ import annotations
+
+from tfrecord_lite.options import TFRecordOptions
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    RaggedFeature,
+    SparseFeature,
+    VarLenFeature,
+)
+from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf.io import gfile
+from tfrecord_lite.tf.io._bytes import (
+    decode_bmp,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    decode_raw,
+    encode_jpeg,
+    encode_png,
+    parse_tensor,
+    read_file,
+    serialize_tensor,
+    write_file,
+)
+from tfrecord_lite.tf.io._parsing import (
+    parse_example,
+    parse_sequence_example,
+    parse_single_example,
+    parse_single_sequence_example,
+)
+from tfrecord_lite.writer import TFRecordWriter
+
+__all__ = [
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "RaggedFeature",
+    "SparseFeature",
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "VarLenFeature",
+    "decode_bmp",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "decode_raw",
+    "encode_jpeg",
+    "encode_png",
+    "gfile",
+    "parse_example",
+    "parse_sequence_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "write_file",
+]
+
+__getattr__ = missing(
+    __name__,
+    {
+        "TFRecordCompressionType": "it is tf.compat.v1.io.TFRecordCompressionType",
+        "decode_gif": "Pillow reads animations",
+        "matching_files": "use tf.io.gfile.glob",
+        "tf_record_iterator": "use tf.compat.v1.io.tf_record_iterator, or tf.data.TFRecordDataset",
+        "write_graph": "there are no graphs here",
+    },
+    otherwise="use tfrecord_lite itself, or NumPy on what .numpy() gives",
+)

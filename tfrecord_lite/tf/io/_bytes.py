@@ -1,0 +1,137 @@
+"""Byte strings to tensors and back: serialised tensors, raw numbers, images, whole files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.integrations import image as images
+from tfrecord_lite.tensors import parse, raw, serialize
+from tfrecord_lite.tf._dtype import as_dtype
+from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap
+
+__all__ = [
+    "decode_bmp",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "decode_raw",
+    "encode_jpeg",
+    "encode_png",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "write_file",
+]
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """Serialise a tensor, as :func:`tfrecord_lite.serialize_tensor`."""
+    plain = unwrap(tensor) if hasattr(tensor, "numpy") else plain_array(tensor)
+    return Tensor(serialize.serialize_tensor(plain, name))
+
+
+def parse_tensor(serialized: Any, out_type: object, name: str | None = None) -> Tensor:
+    """Parse a serialised tensor, as :func:`tfrecord_lite.parse_tensor`."""
+    return Tensor(parse.parse_tensor(unwrap(serialized), out_type, name))
+
+
+def decode_raw(
+    input_bytes: Any,
+    out_type: object,
+    little_endian: bool = True,
+    fixed_length: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """View bytes as numbers, as :func:`tfrecord_lite.decode_raw`."""
+    plain = unwrap(input_bytes)
+    return Tensor(raw.decode_raw(plain, out_type, little_endian, fixed_length, name))
+
+
+def decode_image(
+    contents: Any,
+    channels: int | None = None,
+    dtype: object = "uint8",
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Tensor:
+    """Decode an image, as :func:`tfrecord_lite.decode_image`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` for a `dtype` other than uint8, and for a GIF, which would be several
+        images, unless `expand_animations` is False.
+    """
+    plain = unwrap(contents)
+    if expand_animations and plain[:4] == b"GIF8":
+        detail = "a GIF may be animated; its first image comes with expand_animations=False"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return _decoded(plain, channels, dtype)
+
+
+def decode_jpeg(contents: Any, channels: int = 0, **settings: Any) -> Tensor:
+    """Decode an image; settings of TensorFlow's own decoder are refused."""
+    _refuse(settings, {"ratio": 1, "fancy_upscaling": True, "dct_method": ""})
+    return _decoded(unwrap(contents), channels, "uint8")
+
+
+def decode_png(
+    contents: Any, channels: int = 0, dtype: object = "uint8", name: str | None = None
+) -> Tensor:
+    """Decode an image of 8 bits a channel."""
+    return _decoded(unwrap(contents), channels, dtype)
+
+
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+    """Decode an image."""
+    return _decoded(unwrap(contents), channels, "uint8")
+
+
+def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any) -> Tensor:  # noqa: A002
+    """Encode an image as JPEG, as :func:`tfrecord_lite.encode_image`."""
+    n_channels = {"": None, "grayscale": 1, "rgb": 3}.get(format, -1)
+    plain = np.asarray(unwrap(image))
+    if n_channels is not None and n_channels != plain.shape[-1]:
+        detail = f"an image of shape {list(plain.shape)} as {format!r}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    _refuse(settings, {"chroma_downsampling": True, "optimize_size": False, "progressive": False})
+    return Tensor(images.encode_image(plain, "jpeg", quality))
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """Encode an image as PNG, as :func:`tfrecord_lite.encode_image`."""
+    return Tensor(images.encode_image(unwrap(image), "png"))
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """Return the content of a local file."""
+    return Tensor(Path(_path(filename)).read_bytes())
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
+    """Write a local file."""
+    Path(_path(filename)).write_bytes(unwrap(contents))
+
+
+def _path(filename: Any) -> str:
+    name = unwrap(filename)
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def _decoded(contents: Any, channels: int | None, dtype: object) -> Tensor:
+    if as_dtype(dtype) != "uint8":
+        detail = "images are decoded to uint8; use tf.cast on the result"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    return Tensor(images.decode_image(contents, channels or 0))
+
+
+def _refuse(settings: dict[str, Any], harmless: dict[str, Any]) -> None:
+    """Refuse arguments that would change the result, and have no effect here."""
+    for name, value in settings.items():
+        if name != "name" and (name not in harmless or harmless[name] != value):
+            detail = f"{name}={value!r} is a setting of TensorFlow's own codec"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)

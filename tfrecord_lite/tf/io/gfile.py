@@ -1,0 +1,117 @@
+"""tf.io.gfile: local files, by Python's own means."""
+
+from __future__ import annotations
+
+import glob as _glob
+import os
+import shutil
+from typing import IO, Any
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tf._missing import missing
+
+__all__ = [
+    "GFile",
+    "copy",
+    "exists",
+    "glob",
+    "isdir",
+    "join",
+    "listdir",
+    "makedirs",
+    "mkdir",
+    "remove",
+    "rename",
+    "rmtree",
+]
+
+
+def GFile(name: Any, mode: str = "r") -> IO[Any]:  # noqa: N802 - TensorFlow's name
+    """Open a local file; text is UTF-8."""
+    return open(_local(name), mode, encoding=None if "b" in mode else "utf-8")
+
+
+def exists(path: Any) -> bool:
+    """Return whether there is such a file or folder."""
+    return os.path.exists(_local(path))
+
+
+def isdir(path: Any) -> bool:
+    """Return whether there is such a folder."""
+    return os.path.isdir(_local(path))
+
+
+def glob(pattern: Any) -> list[str]:
+    """List the files that match a pattern, or one of several, sorted."""
+    patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
+    return [name for each in patterns for name in sorted(_glob.glob(_local(each)))]
+
+
+def listdir(path: Any) -> list[str]:
+    """List the names in a folder."""
+    return os.listdir(_local(path))
+
+
+def mkdir(path: Any) -> None:
+    """Make a folder, in one that is there."""
+    os.mkdir(_local(path))
+
+
+def makedirs(path: Any) -> None:
+    """Make a folder, and those it is in."""
+    os.makedirs(_local(path), exist_ok=True)
+
+
+def join(path: Any, *paths: Any) -> str:
+    """Join parts of a path."""
+    return os.path.join(*map(os.fspath, (path, *paths)))
+
+
+def remove(path: Any) -> None:
+    """Remove a file."""
+    os.remove(_local(path))
+
+
+def rmtree(path: Any) -> None:
+    """Remove a folder with all that is in it."""
+    shutil.rmtree(_local(path))
+
+
+def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Copy a file.
+
+    Raises
+    ------
+    FileExistsError
+        If there is one already, without `overwrite`.
+    """
+    _check_free(dst, overwrite=overwrite)
+    shutil.copyfile(_local(src), _local(dst))
+
+
+def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Move a file or folder.
+
+    Raises
+    ------
+    FileExistsError
+        If there is one already, without `overwrite`.
+    """
+    _check_free(dst, overwrite=overwrite)
+    os.replace(_local(src), _local(dst))
+
+
+def _check_free(path: Any, *, overwrite: bool) -> None:
+    if not overwrite and exists(path):
+        raise FileExistsError(f"{_local(path)} exists; overwrite=True replaces it")
+
+
+def _local(path: Any) -> str:
+    name = os.fsdecode(path)
+    if "://" in name:
+        detail = f"gfile is for local files, not {name}; records are read and written there"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail + " with the extra remote")
+    return name
+
+
+__getattr__ = missing(__name__, otherwise="use os, shutil or pathlib")

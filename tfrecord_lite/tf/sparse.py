@@ -1,0 +1,30 @@
+"""tf.sparse: sparse tensors, as VarLenFeature and SparseFeature give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._tensor import SparseTensor, unwrap, wrap
+
+__all__ = ["SparseTensor", "to_dense"]
+
+
+def to_dense(
+    sp_input: SparseTensor,
+    default_value: Any = None,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Return a dense tensor, filled up with `default_value`, as ``tf.sparse.to_dense``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As :meth:`tfrecord_lite.SparseTensor.to_dense`.
+    """
+    default = None if default_value is None else unwrap(default_value)
+    return wrap(unwrap(sp_input).to_dense(default, validate_indices=validate_indices))
+
+
+__getattr__ = missing(__name__)
