@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.naming import named
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -83,7 +84,7 @@ def refused(*arguments: Any) -> tuple[Reason, str | None, int | None]:
         (SparseTensor([[0, 0], [2, 1]], [1, 2], [3, 2]), UNREPRESENTABLE, 2),
         (SparseTensor([[0, 0], [5, 0]], [1, 2], [3, 2]), BAD_INDEX, NONE),
     ],
-    ids=repr,
+    ids=named,
 )  # fmt: skip
 def test_a_column_that_would_not_come_back(column: Any, reason: Reason, index: int | None) -> None:
     found = refused({"x": column})
@@ -140,7 +141,7 @@ ragged = RaggedTensor(np.array([1, 2, 3]), [0, 2, 3])
         (levels, ragged, BAD_PARTITION, NONE),
         (levels, [[1]], BAD_PARTITION, NONE),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_a_record_that_does_not_fit_the_schema(
     spec: Any, column: Any, reason: Reason, index: int | None
@@ -183,7 +184,7 @@ def test_what_a_schema_allows() -> None:
         (RaggedTensor(np.zeros((3, 0)), [0, 3]), UNSUPPORTED),
         (SparseTensor([[0]], [1], [2]), UNSUPPORTED),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_a_column_that_has_no_schema(column: Any, reason: Reason) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
@@ -242,7 +243,7 @@ def test_a_message_that_protobuf_cannot_read_is_refused_before_memory_is_asked_f
         ([[1], ma([1, 2], [False, True])], 1),
         (RaggedTensor(np.array([1, 2, None], object), [0, 1, 3]), 1),
     ],
-    ids=repr,
+    ids=named,
 )
 def test_what_is_missing_within_a_row_is_never_a_value(column: Any, index: int) -> None:
     for call in (lambda: schema_of({"x": column}), lambda: encode_examples({"x": column})):
@@ -320,7 +321,7 @@ class Convertible:
 
 
 @pytest.mark.parametrize(
-    "value", [range(3), {1, 2}, RaggedTensor([1, 2], [0, 2]), Convertible(), iter([1])], ids=repr
+    "value", [range(3), {1, 2}, RaggedTensor([1, 2], [0, 2]), Convertible(), iter([1])], ids=named
 )
 def test_objects_that_no_row_may_hold(value: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="list or an array") as caught:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fresh import run_fresh
+from tests.naming import named
 from tfrecord_lite import (
     DataLossError,
     InvalidArgumentError,
@@ -86,7 +87,7 @@ def test_damage_comes_after_all_before_it() -> None:
     assert caught.value.reason is Reason.TRUNCATED
 
 
-@pytest.mark.parametrize("given", [int, "Example", None, Int64List.FromString], ids=repr)
+@pytest.mark.parametrize("given", [int, "Example", None, Int64List.FromString], ids=named)
 def test_what_is_no_class_of_messages_is_a_type_error_at_once(given: Any) -> None:
     with pytest.raises(TypeError, match="protobuf message class"):
         TFRecordReader(file_of()).messages(given)

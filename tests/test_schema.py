@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.naming import named
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import (
     Dense,
@@ -102,7 +103,7 @@ def test_kinds_are_the_field_numbers_of_a_feature() -> None:
     assert [(kind.name, int(kind)) for kind in Kind] == [("BYTES", 1), ("FLOAT", 2), ("INT64", 3)]
 
 
-@pytest.mark.parametrize("dtype", OTHER_DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", OTHER_DTYPES, ids=named)
 def test_other_dtypes_have_no_place_in_an_example(dtype: Any) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         one(VarLenFeature(dtype))
@@ -113,7 +114,7 @@ def test_other_dtypes_have_no_place_in_an_example(dtype: Any) -> None:
 @pytest.mark.parametrize(
     "dtype",
     [1, 1.5, [], "junk", ",f4", "2{", "", dict, TensorFlowDType("resource"), b"float32"],
-    ids=repr,
+    ids=named,
 )
 def test_what_is_no_dtype_is_a_type_error(dtype: Any) -> None:
     with pytest.raises(TypeError, match="'a'"):
@@ -151,7 +152,7 @@ SPECS: list[FeatureSpec] = [
 ]
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=repr)
+@pytest.mark.parametrize("spec", SPECS, ids=named)
 def test_specifications_compare_hash_pickle_and_cannot_change(spec: FeatureSpec) -> None:
     again = pickle.loads(pickle.dumps(spec))
 

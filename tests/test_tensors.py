@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from math import prod
 from random import Random
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.fresh import run_fresh
+from tests.naming import named
 from tests.reference_tensor import TensorProto, agrees, n_values_of, reference
 from tests.tensor_messages import NUMBERS, content, mutate, proto, random_proto, typed
 from tfrecord_lite import (
@@ -283,7 +283,7 @@ def test_no_message_of_two_gigabytes_is_begun() -> None:
         (np.array(["2020-01-01"], "M8[D]"), Reason.UNSUPPORTED),
         (np.zeros(1, ml_dtypes.float8_e3m4), Reason.UNSUPPORTED),
     ],
-    ids=lambda value: re.sub(" at 0x.*", "", repr(value)),
+    ids=named,
 )  # fmt: skip
 def test_what_is_no_tensor(value: Any, error: Any) -> None:
     if isinstance(error, Reason):
