@@ -2,7 +2,9 @@
 
 Measures, on the tabular data in eight files that the page cache holds and with every CRC
 checked: the whole pipeline (interleave, shuffle with a buffer of 10,000, batches of 256,
-parse, prefetch) in one process and in two, and 1,000 random reads of 1,000,000 records.
+parse, prefetch) in one process and in two, 1,000 random reads of 1,000,000 records, and
+torch's DataLoader, beside the data set that the package ``tfrecord`` has for it (which
+checks no CRC). What is not installed where this runs is left out.
 See README.md in this folder for what the figures mean and for the ones measured last.
 
 As in :mod:`benchmarks.columns`, each measurement is a process of its own, and contenders
@@ -28,6 +30,7 @@ _N_FILES = 8
 _BATCH = 256
 _BUFFER = 10_000
 _TARGET = 2.0
+_LOADER_TARGET = 5.0
 _N_READS = 1_000
 _MOST_READ_SECONDS = 0.015
 _MOST_INDEX_SECONDS = 0.5
@@ -95,6 +98,23 @@ def reads(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> l
     return rows
 
 
+def loaders(cache: Path, scale: float, rounds: int) -> list[Rate]:
+    """Compare what torch's DataLoader takes from us and from another package: one file of 125,000."""
+    path = str(shards("tabular", cache, scale, _N_FILES)[0])
+    measure("make_index", path=path)
+    contenders = []
+    for num_workers in (0, 2):
+        for shuffle in (0, _BUFFER):
+            common = {"path": path, "num_workers": num_workers, "shuffle": shuffle}
+            way = f"{num_workers} workers{', shuffle' * bool(shuffle)}"
+            rival = f"tfrecord, {way}"
+            contenders.append(Contender(rival, {"what": "loader_peer", **common}))
+            ours = {"what": "loader_ours", **common}
+            contenders.append(Contender(f"this package, {way}", ours, "", rival, is_judged=True))
+    say(f"loaders: {rounds} rounds")
+    return take_turns("DataLoader", "tabular", contenders, rounds, _LOADER_TARGET)
+
+
 def _row_cells(row: Row) -> list[str]:
     met = {True: "met", False: "MISSED", None: ""}[row.met]
     value = f"{row.value:,.0f}" if row.unit == "bytes" else f"{row.value:,.4f}"
@@ -107,7 +127,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True, help="folder for the data sets")
     parser.add_argument("--scale", type=float, default=1.0, help="times the number of records")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contender")
-    sections = ["pipelines", "reads"]
+    sections = ["pipelines", "reads", "loaders"]
     parser.add_argument("--only", nargs="+", choices=sections, default=sections)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     arguments = parser.parse_args()
@@ -122,6 +142,11 @@ def main() -> None:
         rates = pipelines(cache, scale, rounds, with_tensorflow=with_tensorflow)
     if "reads" in arguments.only:
         rows = reads(cache, scale, rounds, with_tensorflow=with_tensorflow)
+    if "loaders" in arguments.only:
+        if all(importlib.util.find_spec(name) for name in ("torch", "tfrecord")):
+            rates += loaders(cache, scale, rounds)
+        else:
+            say("torch and tfrecord are not both installed here; loaders are left out")
     conditions = setting(rounds, scale)
     if arguments.json:
         all_rates = [asdict(row) | {"met": row.met} for row in rates]

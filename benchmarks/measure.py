@@ -17,7 +17,6 @@ import json
 import os
 import resource
 import sys
-import tempfile
 import time
 from importlib import import_module
 from itertools import islice
@@ -166,20 +165,20 @@ def make_large(path: str, size: int, n_bytes: int) -> Result:
 
 def memory_ours(path: str) -> Result:
     """Iterate over a file; return the peak of the whole process."""
-    return {**read_ours(path), "peak_bytes": _peak_bytes()}
+    return {**read_ours(path), "peak_bytes": peak_bytes()}
 
 
 def memory_ours_blocks(path: str) -> Result:
     """Take a file's blocks; return the peak of the whole process."""
-    return {**read_ours_blocks(path), "peak_bytes": _peak_bytes()}
+    return {**read_ours_blocks(path), "peak_bytes": peak_bytes()}
 
 
 def memory_tensorflow(path: str) -> Result:
     """Iterate with TensorFlow; return the peak of the whole process."""
-    return {**read_tensorflow(path), "peak_bytes": _peak_bytes()}
+    return {**read_tensorflow(path), "peak_bytes": peak_bytes()}
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
     """Return the most memory this process had resident.
 
     On Linux not from getrusage: its figure outlives exec, so that it would
@@ -194,7 +193,7 @@ def _peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _features(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str, Any]:
+def features_of(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str, Any]:
     """Return what to parse of a data set, made of the classes of a module."""
     real, whole, text = dtypes
     if data_set == "tokens":
@@ -212,10 +211,10 @@ def _features(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str,
     return {name: io.FixedLenFeature([], dtype) for name, dtype in names.items()}
 
 
-def _parser(data_set: str, strings: Any) -> ExampleParser:
+def parser_of(data_set: str, strings: Any) -> ExampleParser:
     import tfrecord_lite
 
-    features = _features(data_set, tfrecord_lite, ("float32", "int64", "string"))
+    features = features_of(data_set, tfrecord_lite, ("float32", "int64", "string"))
     return tfrecord_lite.ExampleParser(features, strings=strings)
 
 
@@ -223,14 +222,14 @@ def columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> R
     """Parse a file into columns, block by block."""
     from tfrecord_lite import TFRecordReader
 
-    parser = _parser(data_set, strings)  # which loads what it needs, as an import does
+    parser = parser_of(data_set, strings)  # which loads what it needs, as an import does
 
     def parse() -> Iterator[int]:
         for block in TFRecordReader(path).blocks(batch):
             parser(block)
             yield len(block)
 
-    return _timed_sum(parse)
+    return timed_sum(parse)
 
 
 def columns_tensorflow(
@@ -239,7 +238,7 @@ def columns_tensorflow(
     """Parse a file into tensors with tf.data; with `as_numpy` make arrays of them all."""
     import tensorflow as tf
 
-    features = _features(data_set, tf.io, (tf.float32, tf.int64, tf.string))
+    features = features_of(data_set, tf.io, (tf.float32, tf.int64, tf.string))
     threads = tf.data.AUTOTUNE if autotune else None
 
     def parse() -> Iterator[int]:
@@ -256,7 +255,7 @@ def columns_tensorflow(
             n_rows = first.row_splits.shape if data_set == "tokens" else first.shape
             yield n_rows[0] - (data_set == "tokens")
 
-    return _timed_sum(parse)
+    return timed_sum(parse)
 
 
 def dicts_ours(path: str, limit: int) -> Result:
@@ -270,7 +269,7 @@ def dicts_ours(path: str, limit: int) -> Result:
                 values[0]
             yield 1
 
-    return _timed_sum(take)
+    return timed_sum(take)
 
 
 def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
@@ -290,10 +289,10 @@ def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
                 row[name] = np.array(values, dtypes[kind]) if as_numpy else list(values)
             yield 1
 
-    return _timed_sum(take)
+    return timed_sum(take)
 
 
-def _timed_sum(count: Callable[[], Iterator[int]]) -> Result:
+def timed_sum(count: Callable[[], Iterator[int]]) -> Result:
     """Time a loop that yields how many records it has done, by the clock and by the processor."""
     start, cpu_start = time.perf_counter(), _cpu_seconds()
     n_records = sum(count())
@@ -309,7 +308,7 @@ def _cpu_seconds() -> float:
 
 def memory_columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
     """Parse a file into columns, block by block; return the peak of the whole process."""
-    return {**columns_ours(path, data_set, batch, strings), "peak_bytes": _peak_bytes()}
+    return {**columns_ours(path, data_set, batch, strings), "peak_bytes": peak_bytes()}
 
 
 def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
@@ -328,7 +327,7 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
         start = time.perf_counter()
         n_records = sum(map(len, TFRecordReader(path, verify=verify).blocks(batch)))
         passes[verify].append(time.perf_counter() - start)
-    parser = _parser(data_set, strings)
+    parser = parser_of(data_set, strings)
     clock = _Clock()
     clock.watch(Batch, "__init__", "match")
     clock.watch(Rows, "varints", "varints")
@@ -370,105 +369,6 @@ class _Clock:
         setattr(owner, name, self.timed(step, getattr(owner, name)))
 
 
-def pipeline_ours(
-    files: list[str], batch: int, buffer: int, strings: str, num_workers: int, prefetch: int
-) -> Result:
-    """Interleave, shuffle, batch and parse the tabular data."""
-    import tfrecord_lite
-
-    features = _features("tabular", tfrecord_lite, ("float32", "int64", "string"))
-    parser = _parser("tabular", strings)  # loads the engine
-    assert parser is not None
-
-    def run() -> Iterator[int]:
-        dataset = tfrecord_lite.read_batches(
-            files,
-            features,
-            batch,
-            interleave=len(files),
-            shuffle=buffer or None,
-            seed=1,
-            strings=strings,  # type: ignore[arg-type]
-            num_workers=num_workers,
-            prefetch=prefetch,
-        )
-        for columns in dataset:
-            yield len(columns["f0"])
-
-    return _timed_sum(run)
-
-
-def pipeline_tensorflow(
-    files: list[str], batch: int, buffer: int, *, autotune: bool, as_numpy: bool
-) -> Result:
-    """Do the same with tf.data."""
-    import tensorflow as tf
-
-    features = _features("tabular", tf.io, (tf.float32, tf.int64, tf.string))
-    threads = tf.data.AUTOTUNE if autotune else None
-
-    def run() -> Iterator[int]:
-        names = tf.data.Dataset.from_tensor_slices(files)
-        records = names.interleave(
-            tf.data.TFRecordDataset, cycle_length=len(files), num_parallel_calls=threads
-        )
-        if buffer:
-            records = records.shuffle(buffer, seed=1)
-        batches = records.batch(batch).map(lambda s: tf.io.parse_example(s, features), threads)
-        for columns in batches.prefetch(tf.data.AUTOTUNE):
-            for column in columns.values() if as_numpy else ():
-                column.numpy()
-            yield columns["f0"].shape[0]
-
-    return _timed_sum(run)
-
-
-def random_ours(path: str, n_reads: int, rounds: int) -> Result:
-    """Make an index, then read records by their numbers, many at a time."""
-    import numpy as np
-
-    from tfrecord_lite import TFRecordFile, TFRecordWriter
-
-    with tempfile.TemporaryDirectory() as folder:  # so that everything is loaded
-        with TFRecordWriter(f"{folder}/a") as writer:
-            writer.write(b"one")
-        assert TFRecordFile(f"{folder}/a").__getitems__([0]) == [b"one"]
-    before = _peak_bytes()
-    start = time.perf_counter()
-    file = TFRecordFile(path, index=None)
-    index_seconds = time.perf_counter() - start
-    index_bytes = _peak_bytes() - before
-    random = np.random.default_rng(0)
-    seconds = []
-    for _ in range(rounds):
-        numbers = random.integers(0, len(file), n_reads).tolist()
-        start = time.perf_counter()
-        records = file.__getitems__(numbers)
-        seconds.append(time.perf_counter() - start)
-        assert len(records) == n_reads
-    start = time.perf_counter()
-    for number in numbers:
-        file[number]
-    singly = time.perf_counter() - start
-    return {
-        "index_seconds": index_seconds,
-        "index_bytes": index_bytes,
-        "seconds": sorted(seconds)[rounds // 2],
-        "singly_seconds": singly,
-    }
-
-
-def random_tensorflow(path: str, n_reads: int) -> Result:
-    """Skip to each of a few records with tf.data, which is all that it can do."""
-    import tensorflow as tf
-
-    start = time.perf_counter()
-    wanted = set(range(0, 1_000_000, 1_000_000 // n_reads))
-    records = tf.compat.v1.io.tf_record_iterator(path)
-    found = [record for number, record in enumerate(records) if number in wanted]
-    return {"seconds": time.perf_counter() - start, "n_records": len(found)}
-
-
 def import_ours() -> Result:
     """Import this package in an interpreter that has loaded nothing else."""
     start = time.perf_counter()
@@ -494,6 +394,17 @@ def import_tensorflow() -> Result:
 
 
 ENCODERS = ("encode_columns_ours", "encode_rows_ours", "encode_tensorflow")
+
+
+DATA_SETS = (
+    "pipeline_ours",
+    "pipeline_tensorflow",
+    "random_ours",
+    "random_tensorflow",
+    "make_index",
+    "loader_ours",
+    "loader_peer",
+)
 
 
 SEQUENCES = tuple(
@@ -532,15 +443,12 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "dicts_tensorflow": dicts_tensorflow,
     "memory_columns_ours": memory_columns_ours,
     "steps_ours": steps_ours,
-    "pipeline_ours": pipeline_ours,
-    "pipeline_tensorflow": pipeline_tensorflow,
-    "random_ours": random_ours,
-    "random_tensorflow": random_tensorflow,
     "import_ours": import_ours,
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,
     **measure_events.MEASUREMENTS,
     **measure_tensors.MEASUREMENTS,
+    **{name: _elsewhere("measure_datasets", name) for name in DATA_SETS},
     **{name: _elsewhere("encoders", name) for name in ENCODERS},
     **{name: _elsewhere("sequencers", name) for name in SEQUENCES},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.measure import Result, _timed_sum
+from benchmarks.measure import Result, timed_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def sequence_columns_ours(path: str, batch: int | None) -> Result:
         for block in tfrecord_lite.TFRecordReader(path).blocks(batch):
             yield len(parser(block)[2]["tokens"])
 
-    return _timed_sum(parse)
+    return timed_sum(parse)
 
 
 def sequence_columns_tensorflow(path: str, batch: int, *, autotune: bool) -> Result:
@@ -53,7 +53,7 @@ def sequence_columns_tensorflow(path: str, batch: int, *, autotune: bool) -> Res
         for _, _, lengths in batches.prefetch(threads) if autotune else batches:
             yield lengths["tokens"].shape[0]
 
-    return _timed_sum(parse)
+    return timed_sum(parse)
 
 
 def sequence_dicts_ours(path: str, limit: int) -> Result:
@@ -70,7 +70,7 @@ def sequence_dicts_ours(path: str, limit: int) -> Result:
                     values[0]
             yield 1
 
-    return _timed_sum(take)
+    return timed_sum(take)
 
 
 def sequence_dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
@@ -97,7 +97,7 @@ def sequence_dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Resul
             }
             yield len(row) // 2
 
-    return _timed_sum(take)
+    return timed_sum(take)
 
 
 def _columns(n_records: int) -> tuple[dict[str, Any], dict[str, Any], Any]:
@@ -133,7 +133,7 @@ def sequence_encode_ours(n_records: int, batch: int) -> Result:
             )
             yield len(block)
 
-    return _timed_sum(encode)
+    return timed_sum(encode)
 
 
 def sequence_encode_tensorflow(n_records: int) -> Result:
@@ -173,4 +173,4 @@ def sequence_encode_tensorflow(n_records: int) -> Result:
             )
             yield bool(message.SerializeToString())
 
-    return _timed_sum(encode)
+    return timed_sum(encode)

@@ -35,6 +35,7 @@ from tfrecord_lite import (
 from tfrecord_lite.dataset import records
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.plan import Context
+from tfrecord_lite.messages import Example
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -547,6 +548,34 @@ def test_a_message_that_does_not_fit_is_named(tmp_path: Path, shuffle: bool) -> 
     assert shuffle or found == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: d.parse_example(FEATURES),
+        lambda d: d.batch(3).parse_example(FEATURES),
+        lambda d: d.interleave(2).shuffle(4, 1).batch(9).parse_example(FEATURES).prefetch(2),
+        lambda d: d.shuffle_all(1).repeat(2).batch(2).parse_example(FEATURES).cache(),
+        lambda d: d.batch(3).parse_example(FEATURES).in_processes(2).prefetch(1),
+        lambda d: d.filter(bool).shuffle(5, 1).batch(4).parse_example(FEATURES),
+    ],
+)
+def test_an_error_of_parsing_has_file_record_offset_and_key(
+    tmp_path: Path, make: Callable[[Any], Dataset]
+) -> None:
+    bad = Example()
+    bad.features.feature["n"].int64_list.value.append(1)
+    records = [example(i) for i in range(7)]
+    write(tmp_path / "0", records)
+    name = write(tmp_path / "1", [*records[:5], bad.SerializeToString(), *records[5:]])
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(make(TFRecordDataset([tmp_path / "0", name])))
+
+    error = caught.value
+    assert (error.reason, error.key, error.source) == (Reason.MISSING, "s", name)
+    assert (error.index, error.offset) == (5, sum(len(record) + 16 for record in records[:5]))
+
+
 def test_a_file_that_is_not_there_is_found_out_on_iteration_rule_r9(names: list[str]) -> None:
     found, error = before_error(TFRecordDataset([names[0], "absent", names[2]]))
 
@@ -716,6 +745,20 @@ def test_elements_are_made_as_they_are_wanted(names: list[str]) -> None:
     run = endless()
     assert [next(run) for _ in range(14)] == [*range(12), 0, 1]
     assert len(made) == 14
+
+
+def test_what_is_rare_is_not_waited_for(names: list[str]) -> None:
+    """Batches are parsed many at a time, but not when elements come one by one."""
+    seen: list[bytes] = []
+
+    def is_rare(record: bytes) -> bool:
+        seen.append(record)
+        return number_of(record) == 11
+
+    run = iter(TFRecordDataset(names).repeat().filter(is_rare).batch(2).parse_example(FEATURES))
+
+    assert numbers([next(run) for _ in range(3)]) == [11] * 6
+    assert len(seen) == 6 * 12
 
 
 def test_defaults_and_shapes_are_as_the_parser_has_them(names: list[str]) -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipelines import numbers, write, write_files
 from tfrecord_lite import TFRecordDataset
-from tfrecord_lite.dataset import order
+from tfrecord_lite.dataset import order, shuffle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
 
 def words(key: tuple[int, ...], n_words: int) -> list[int]:
@@ -40,9 +41,14 @@ def shuffled(items: list[int], key: tuple[int, ...], n_slots: int) -> list[int]:
 seeds = st.integers(0, 2**64 - 1)
 
 
-@given(st.integers(0, 60), st.integers(1, 20), seeds, st.integers(0, 3))
+@given(st.integers(0, 60), st.integers(1, 20), seeds, st.integers(0, 3), st.booleans())
 def test_a_shuffle_is_that_of_the_rule(
-    tmp_path_factory: pytest.TempPathFactory, n: int, n_slots: int, seed: int, epoch: int
+    tmp_path_factory: pytest.TempPathFactory,
+    n: int,
+    n_slots: int,
+    seed: int,
+    epoch: int,
+    large: bool,
 ) -> None:
     names = write_files(tmp_path_factory.mktemp("a"), [n // 3, n - n // 3])
     dataset = TFRecordDataset(names).shuffle(n_slots, seed)
@@ -50,7 +56,10 @@ def test_a_shuffle_is_that_of_the_rule(
 
     expected = shuffled(list(range(n)), (seed, 1, epoch), n_slots)
 
-    assert numbers(dataset.set_epoch(epoch)) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        if large:
+            patch.setattr(shuffle, "_LARGE_RECORD_BYTES", 1)
+        assert numbers(dataset.set_epoch(epoch)) == expected
     assert numbers(objects.set_epoch(epoch)) == expected
 
 
@@ -208,3 +217,33 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
         found = list(TFRecordDataset(name).shuffle(n_slots, 1))
         assert sorted(found) == sorted(records)
         assert (found == records) is (n_slots == 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "most_mb"),
+    [
+        (lambda d: d, 25),
+        (lambda d: d.interleave(4), 100),
+        (lambda d: d.interleave(2, 3, deterministic=False), 100),
+        (lambda d: d.shuffle(20, 1), 80),
+        (lambda d: d.shuffle_all(1), 15),
+        (lambda d: d.batch(4).prefetch(2), 60),
+        (lambda d: d.shard(8, 3).take(20).cache(), 60),
+    ],
+)
+def test_memory_is_that_of_what_is_held(
+    tmp_path: Path, make: Callable[[Any], Any], most_mb: int
+) -> None:
+    """Chunks are of so many records or so many bytes, whichever is less; files have 160 MB."""
+    names = [write(tmp_path / str(i), [bytes(1_000_000)] * 40) for i in range(4)]
+    dataset = make(TFRecordDataset(names))
+    for epoch in range(2):
+        run = iter(dataset)
+        next(run)  # loads what it needs
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in run) > 18
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < most_mb * 1_000_000, epoch

@@ -12,7 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.pipelines import FEATURES, numbers, plain, write_files
-from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset, TFRecordWriter
+from tfrecord_lite import (
+    Dataset,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordDataset,
+    TFRecordWriter,
+)
 from tfrecord_lite.dataset import batching, interleave, records, shuffle
 from tfrecord_lite.stream import RecordStream
 
@@ -46,7 +53,7 @@ STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
 SOURCES: dict[str, Callable[[list[str], int], Dataset]] = {
     "in order": lambda names, _: TFRecordDataset(names),
     "interleaved": lambda names, n: TFRecordDataset(names).interleave(n, 1 + n % 2),
-    "any order": lambda names, n: TFRecordDataset(names).interleave(n, deterministic=False),
+    "long turns": lambda names, n: TFRecordDataset(names).interleave(n, 1024),
     "files": lambda names, n: TFRecordDataset(names).shuffle_files(n),
     "some files": lambda names, n: TFRecordDataset(names).interleave(n).shuffle_files(1),
     "all": lambda names, n: TFRecordDataset(names).shuffle_all(n),
@@ -115,13 +122,21 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_chunks")
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pipelines(), st.lists(st.integers(0, 7), min_size=1, max_size=4), st.integers(0, 2))
+@given(
+    pipelines(),
+    st.lists(st.integers(0, 7), min_size=1, max_size=4),
+    st.integers(0, 2),
+    st.sampled_from([1, 4096]),
+)
 def test_a_run_resumed_at_any_step_gives_the_rest(
     tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
     make: Callable[[list[str]], Dataset],
     counts: list[int],
     epoch: int,
+    large: int,
 ) -> None:
+    monkeypatch.setattr(shuffle, "_LARGE_RECORD_BYTES", large)
     names = write_files(tmp_path_factory.mktemp("a"), counts)
     whole = list(map(plain, make(names).set_epoch(epoch)))
 
@@ -217,6 +232,32 @@ def test_a_state_of_other_stages_is_refused(tmp_path: Path) -> None:
         assert caught.value.reason is Reason.BAD_ARGUMENT
     with pytest.raises(InvalidArgumentError):
         iter(TFRecordDataset(names).shuffle(2, 1)).load_state_dict({})
+
+
+def test_other_files_are_noticed(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4, 9])
+    makes: list[Callable[[list[str]], Dataset]] = [
+        lambda names: TFRecordDataset(names).batch(1),
+        lambda names: TFRecordDataset(names).interleave(2).shuffle(2, 1),
+        lambda names: TFRecordDataset(names).shuffle_all(1),
+        lambda names: TFRecordDataset(names).batch(2).parse_example(FEATURES).prefetch(1),
+    ]
+    states = []
+    for make in makes:
+        run = iter(make(names))
+        assert len(numbers([next(run) for _ in range(6)])) >= 6
+        states.append(run.state_dict())
+
+    for make, state in zip(makes[:2], states[:2], strict=True):
+        with pytest.raises(InvalidArgumentError):
+            iter(make(names[:1])).load_state_dict(state)
+    write_files(tmp_path, [2, 1])
+    for make, state in zip(makes, states, strict=True):
+        again = iter(make(names))
+        again.load_state_dict(state)
+        with pytest.raises(FailedPreconditionError) as caught:
+            list(again)
+        assert caught.value.reason is Reason.STALE_INDEX
 
 
 def test_a_state_knows_its_epoch(tmp_path: Path) -> None:

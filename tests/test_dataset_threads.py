@@ -344,3 +344,73 @@ def test_closing_a_file_in_a_fork_leaves_it_open_here(names: list[str]) -> None:
 
     assert os.waitstatus_to_exitcode(status) == 0
     assert file[0] == first
+
+
+def test_ctrl_c_arrives_while_waiting_for_a_worker(names: list[str], tmp_path: Path) -> None:
+    def slow(record: bytes) -> bytes:
+        if number_of(record) > 0:
+            (tmp_path / "began").touch()
+            time.sleep(60)
+        return record
+
+    def press() -> None:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "began").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    run = iter(TFRecordDataset(names).map(slow).in_processes(1))
+    next(run)
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the signal may come as it starts
+        presser.start()
+        presser.join(next(run) and 60)  # if the signal comes late, here
+    presser.join()
+    run.close()
+
+    assert multiprocessing.active_children() == []
+
+
+OPEN: dict[str, Callable[[Any], Dataset]] = {
+    "in order": lambda d: d,
+    "interleaved": lambda d: d.interleave(3).shuffle(2, 1),
+    "all": lambda d: d.shuffle_all(1).prefetch(1),
+    "threads": lambda d: d.repeat().map(bytes, num_parallel_calls=2).prefetch(2),
+    "processes": lambda d: d.repeat().map(bytes).in_processes(2),
+}
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="says which files are open")  # noqa: PTH112 - as the system has it
+@pytest.mark.parametrize("stage", OPEN)
+@pytest.mark.parametrize("end", ["close", "forget", "error"])
+def test_no_file_stays_open(tmp_path: Path, stage: str, end: str) -> None:
+    dataset = OPEN[stage](TFRecordDataset(write_files(tmp_path, [5_000] * 3)))
+
+    def take_some() -> None:
+        run = iter(dataset)
+        next(run)
+        if end == "close":
+            run.close()
+        elif end == "error":
+            with pytest.raises(ZeroDivisionError):
+                next(iter(dataset.map(lambda _: 1 // 0)))
+
+    take_some()
+    gc.collect()
+    before = sorted(open_files())
+    for _ in range(3):
+        take_some()
+    gc.collect()
+
+    # The index of shuffle_all stays, with its files.
+    assert sorted(open_files()) == before
+
+
+def open_files() -> list[str]:
+    found = []
+    for number in os.listdir("/proc/self/fd"):  # noqa: PTH208 - as the system has it
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{number}").partition(":")[0])  # noqa: PTH115
+        except FileNotFoundError:  # of the listing itself
+            continue
+    return found

@@ -63,9 +63,6 @@ _LARGE_RECORD_BYTES = 32 * 1024
 
 _SKIP_BYTES = 64 * 1024
 
-_BLOCK_RECORDS = 64
-"""A block has room for so many records, unless a number is asked for."""
-
 
 class RecordStream:
     """One open file and the decoder of its frames.
@@ -81,6 +78,8 @@ class RecordStream:
         Check the CRC of every record's data.
     max_record_bytes : int
         Refuse larger records.
+    block_records : int
+        A block has room for so many records, if they are large and no number is asked for.
 
     Notes
     -----
@@ -95,8 +94,10 @@ class RecordStream:
         *,
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        block_records: int = 64,
     ) -> None:
         self.name = name_of(source)
+        self._block_records = block_records
         self._file: InputFile = open_input(source)
         try:
             self.compression = _detect(self._file) if compression is None else compression
@@ -113,7 +114,7 @@ class RecordStream:
     def next_block(self, n_records: int | None = None) -> Block | None:
         """Return the next block, of so many records if the file has them; None at its end.
 
-        Without a number, a block is what a read brings: a megabyte, or room for 64
+        Without a number, a block is what a read brings: a megabyte, or room for some
         records if they are large.
 
         Raises
@@ -125,7 +126,7 @@ class RecordStream:
         decoder = self._decoder
         while (block := decoder.next_block(n_records)) is None:
             try:
-                goes_on = self._fill(n_records or _BLOCK_RECORDS)
+                goes_on = self._fill(n_records or self._block_records)
             except (DataLossError, OSError):
                 # First what came before; the next call meets the error again.
                 if len(rest := decoder.rest()):

@@ -35,7 +35,7 @@ def make_batched_features_dataset(
     prefetch_buffer_size: int | None = None,
     reader_num_threads: int | None = None,
     parser_num_threads: int | None = None,  # noqa: ARG001 - TensorFlow's signature
-    sloppy_ordering: bool = False,  # noqa: FBT001, FBT002 - TensorFlow's signature
+    sloppy_ordering: bool = False,  # noqa: ARG001, FBT001, FBT002 - TensorFlow's signature
     drop_final_batch: bool = False,  # noqa: FBT001, FBT002 - TensorFlow's signature
 ) -> Dataset:
     """Read batches of columns, as ``tf.data.experimental.make_batched_features_dataset``.
@@ -64,7 +64,7 @@ def make_batched_features_dataset(
     parser_num_threads : int, optional
         Ignored; a batch is parsed faster than threads could share it.
     sloppy_ordering : bool, optional
-        Take many records of a file at a time.
+        Ignored; no order would be faster.
     drop_final_batch : bool, optional
         Leave out a last batch that is not full.
 
@@ -94,8 +94,8 @@ def make_batched_features_dataset(
         raise TypeError(detail)
     n_files = reader_num_threads or 1
     if isinstance(records, TFRecordDataset):
-        if n_files > 1 or sloppy_ordering:
-            records = records.interleave(n_files, deterministic=not sloppy_ordering)
+        if n_files > 1:
+            records = records.interleave(n_files)
         if shuffle:
             records = records.shuffle_files(shuffle_seed)
     dataset: Dataset = records

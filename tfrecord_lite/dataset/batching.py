@@ -56,7 +56,7 @@ class Batch(Stage):
             n_batches = 1
             while True:
                 before = feed.state()
-                chunk: Any = feed.gather(n_batches * self.n)
+                chunk: Any = feed.gather(self.n, n_batches)
                 if chunk is None:
                     return
                 n_whole = len(chunk) // self.n

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.dataset.chunks import ObjectChunk
+from tfrecord_lite.dataset.chunks import BatchChunk, ObjectChunk, RecordChunk
 from tfrecord_lite.dataset.plan import Context, Stage
+from tfrecord_lite.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,7 @@ class Cache(Stage):
         at = 0
         try:
             while (chunk := feed.take()) is not None:
-                chunks.append(chunk)
+                chunks.append(_kept(chunk))
                 at += len(chunk)
                 if at > n_given:
                     yield _fresh(chunk, at - n_given), {"given": at, "epoch": list(epoch)}
@@ -79,6 +80,17 @@ def _again(chunks: list[Chunk], n_given: int, epoch: tuple[int, ...]) -> Iterato
         at += len(chunk)
         if at > n_given:
             yield _fresh(chunk, at - n_given), {"given": at, "epoch": list(epoch)}
+
+
+def _kept(chunk: Chunk) -> Chunk:
+    """Return what is kept of a chunk: of a buffer of records, not much more than is needed."""
+    if isinstance(chunk, RecordChunk):
+        is_lean = chunk.data.size <= 2 * (int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk))
+        return chunk if is_lean else chunk.take(np.arange(len(chunk)))
+    if isinstance(chunk, BatchChunk):
+        records: Any = _kept(chunk.records)
+        return BatchChunk(records, chunk.splits)
+    return chunk
 
 
 def _fresh(chunk: Any, most: int) -> Chunk:

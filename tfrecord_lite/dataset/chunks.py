@@ -21,6 +21,7 @@ import numpy as np
 
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.framing import OVERHEAD_BYTES
 from tfrecord_lite.wire.ragged import gather, row_splits
 
 if TYPE_CHECKING:
@@ -30,7 +31,16 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.errors import TFRecordError
 
-__all__ = ["BatchChunk", "Chunk", "ColumnChunk", "ObjectChunk", "RecordChunk", "join", "objects"]
+__all__ = [
+    "BatchChunk",
+    "Chunk",
+    "ColumnChunk",
+    "ObjectChunk",
+    "RecordChunk",
+    "join",
+    "objects",
+    "record_chunk",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,13 +247,34 @@ def _join_records(chunks: Sequence[RecordChunk]) -> RecordChunk:
         offsets = np.concatenate([chunk.offsets for chunk in chunks])
         return RecordChunk(first.names, first.data, offsets, lengths, places)
     parts, offsets_of, at = [], [], 0
-    for chunk in chunks:
-        low, high = int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
+    for chunk in map(_dense, chunks):
+        low, high = _stretch(chunk)
         parts.append(chunk.data[low:high])
         offsets_of.append(chunk.offsets + (at - low))
         at += high - low
     data = np.concatenate([*parts, np.zeros(SPARE_BYTES, np.uint8)])
     return RecordChunk(first.names, data, np.concatenate(offsets_of), lengths, places)
+
+
+def _stretch(chunk: RecordChunk) -> tuple[int, int]:
+    """Return where the part of the buffer begins and ends that has all records."""
+    return int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
+
+
+def _dense(chunk: RecordChunk) -> RecordChunk:
+    """Return the records, copied if most of their stretch of the buffer is something else."""
+    low, high = _stretch(chunk)
+    n_bytes = int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk)
+    return chunk.take(np.arange(len(chunk))) if high - low > 2 * n_bytes else chunk
+
+
+def record_chunk(
+    names: Sequence[str], items: Sequence[bytes], places: npt.NDArray[np.int64]
+) -> RecordChunk:
+    """Copy records into a buffer of their own; `places` as in a chunk."""
+    data = np.frombuffer(bytearray().join([*items, bytes(SPARE_BYTES)]), np.uint8)
+    splits = row_splits(np.fromiter(map(len, items), np.int64, len(items)))
+    return RecordChunk(names, data, splits[:-1], np.diff(splits), places)
 
 
 def objects(items: Sequence[Any]) -> npt.NDArray[np.object_]:

@@ -31,6 +31,9 @@ Pair: TypeAlias = tuple[Chunk, State]
 Start: TypeAlias = Callable[[State], Iterator[Pair]]
 """Starts a stage at a state."""
 
+_MANY = 64
+"""Elements in a chunk that did not come one by one."""
+
 
 class Feed:
     """The elements of a stage, as many at a time as the taker likes.
@@ -79,15 +82,17 @@ class Feed:
         self._forget()
         return piece
 
-    def gather(self, wanted: int) -> Chunk | None:
+    def gather(self, wanted: int, times: int = 1) -> Chunk | None:
         """Return the next elements, exactly so many, fewer only at the end or before an error.
 
-        None if there are none at all.
+        None if there are none at all. As long as they come many at a time, up to so many times
+        that number; what comes one by one may be long in coming.
         """
         pieces: list[Chunk] = []
-        while wanted:
+        n_taken, goal = 0, wanted * times
+        while n_taken < goal:
             try:
-                piece = self.take(wanted)
+                piece = self.take(goal - n_taken)
             except Exception:
                 if pieces:  # the error comes again
                     break
@@ -95,7 +100,9 @@ class Feed:
             if piece is None:
                 break
             pieces.append(piece)
-            wanted -= len(piece)
+            n_taken += len(piece)
+            if len(piece) < _MANY:
+                goal = -(-n_taken // wanted) * wanted
         return join(pieces) if pieces else None
 
     def _next_chunk(self) -> bool:
@@ -119,6 +126,9 @@ class Feed:
                 self._error = FailedPreconditionError(Reason.CLOSED, detail=detail)
                 raise
             if pair is None:
+                if self._to_skip:
+                    self._error = self._misfit()
+                    raise self._error
                 return False
             self._chunk, self._after = pair
             self._n_taken = min(self._to_skip, len(self._chunk))
@@ -126,6 +136,13 @@ class Feed:
             if self._n_taken < len(self._chunk):
                 return True
             self._forget()
+
+    def _misfit(self) -> FailedPreconditionError:
+        detail = (
+            "the state of the run does not fit: what it was made of had more elements than "
+            "there are now"
+        )
+        return FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
 
     def _forget(self) -> None:
         """Count the chunk as taken."""

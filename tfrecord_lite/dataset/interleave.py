@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["interleaved"]
 
 _MOST_RECORDS = 4096
-"""How many records are put together at a time."""
+_ABOUT_BYTES = 4 * 1024 * 1024
+"""How much is put together at a time, if rounds are not larger."""
 
 
 class _Slot:
@@ -36,11 +37,14 @@ class _Slot:
         self._chunks = chunks
         self._ready: list[RecordChunk] = []
         self.n_ready = 0
+        self.n_bytes = 0
         self._is_at_end = False
 
-    def fill(self, wanted: int) -> None:
-        """Read until there are so many records, or no more."""
-        while self.n_ready < wanted and not self._is_at_end:
+    def fill(self, wanted: int, most: int = 0, about_bytes: int = 0) -> None:
+        """Read until there are so many records, or no more; a few more that are small."""
+        while not self._is_at_end and (
+            self.n_ready < wanted or (self.n_ready < most and self.n_bytes < about_bytes)
+        ):
             try:
                 chunk = next(self._chunks, None)
             except Exception as error:  # noqa: BLE001 - it comes when its turn has come
@@ -50,6 +54,7 @@ class _Slot:
                 return
             self._ready.append(chunk)
             self.n_ready += len(chunk)
+            self.n_bytes += int(chunk.lengths.sum())
 
     def take(self, wanted: int) -> list[RecordChunk]:
         """Return the next records, fewer only if there are no more."""
@@ -64,6 +69,7 @@ class _Slot:
             wanted -= len(chunk)
             self.n_taken += len(chunk)
             self.n_ready -= len(chunk)
+            self.n_bytes -= int(chunk.lengths.sum())
         return out
 
 
@@ -95,7 +101,11 @@ def interleaved(
         if next_file == n_files or len(active) == cycle_length:
             most = max(_MOST_RECORDS // (len(active) * block_length), 1)
             for slot in active:
-                slot.fill(most * block_length)
+                slot.fill(block_length, most * block_length, _ABOUT_BYTES // len(active))
+            round_bytes = sum(
+                slot.n_bytes * block_length // max(slot.n_ready, 1) for slot in active
+            )
+            most = max(min(most, _ABOUT_BYTES // max(round_bytes, 1)), 1)
             n_rounds = min(most, *(slot.n_ready // block_length for slot in active))
         error = None
         if n_rounds:

@@ -66,7 +66,12 @@ class DatasetIterator:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if the stages are others.
+            ``BAD_ARGUMENT`` if the stages are others, or the number of files.
+
+        Notes
+        -----
+        Files that have fewer records than then are a FailedPreconditionError,
+        ``STALE_INDEX``, on iteration; that their contents are the same is not checked.
         """
         if state_dict.get("version") != 1 or state_dict["stages"] != describe(self._plan):
             detail = f"the state is of {state_dict.get('stages')}, this data set is {describe(self._plan)}"

@@ -99,5 +99,8 @@ def describe(stage: Source) -> list[str]:
             for name, value in vars(each).items()
             if isinstance(value, (int, type(None))) and not name.startswith("_")
         ]
+        numbers += [
+            f"n_{name}={len(value)}" for name, value in vars(each).items() if type(value) is tuple
+        ]
         texts.append(f"{type(each).__name__}({', '.join(numbers)})")
     return texts

@@ -7,6 +7,7 @@ the thread can be interrupted (Ctrl-C), and never outlives it: the queue says wh
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import deque
@@ -42,15 +43,16 @@ class Prefetch(Stage):
             target=_work, args=(feed, queue), name="tfrecord-prefetch", daemon=True
         )
         process = os.getpid()
-        thread.start()
         try:
+            thread.start()
             while (pair := queue.get()) is not None:
                 yield pair
         finally:
             if os.getpid() == process:  # a fork has no such thread, and maybe its lock for ever
                 queue.stop()
-                thread.join()
-                feed.close()
+                # One that was interrupted in its start ends by itself.
+                with contextlib.suppress(RuntimeError):
+                    thread.join()
 
 
 class _Queue:
@@ -110,4 +112,6 @@ def _work(feed: Feed, queue: _Queue) -> None:
                 break
     except BaseException as raised:  # noqa: BLE001 - whatever it is, the taker gets it
         error = raised
-    queue.end(error)
+    finally:
+        feed.close()
+        queue.end(error)

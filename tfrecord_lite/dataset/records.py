@@ -12,7 +12,7 @@ from tfrecord_lite.dataset import order
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.interleave import interleaved
 from tfrecord_lite.dataset.plan import Source
-from tfrecord_lite.errors import TFRecordError
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.index import TFRecordFile, frames
 from tfrecord_lite.stream import RecordStream
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Files", "ShuffledFiles"]
 
 _MOST_RECORDS = 4096
+_LARGE_RECORDS = 8
+"""So many large records are read at a time, of each file that is open."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """How much is read in random order at a time."""
 
@@ -120,6 +122,7 @@ class Files(Source):
             # What is skipped was checked when it was given out.
             verify=verify and not n_skip,
             max_record_bytes=MAX_RECORD_BYTES,
+            block_records=_LARGE_RECORDS,
         )
         is_to_check = verify and n_skip > 0
         try:
@@ -133,6 +136,10 @@ class Files(Source):
                     raise _loss(chunk, wrong)
                 if len(chunk):
                     yield chunk
+            if n_skip:
+                detail = f"a run is to go on {n_skip} records behind the end of the file"
+                name = self.names[number]
+                raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         finally:
             stream.close()
 
@@ -189,6 +196,9 @@ class ShuffledFiles(Source):
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
         at = state["taken"] if state else 0
+        if state and state["of"] != len(file):
+            detail = f"a run of {state['of']} records is to go on, there are {len(file)}"
+            raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
         while at < wanted.size:
             numbers = wanted[at : at + most]
             try:
@@ -203,7 +213,7 @@ class ShuffledFiles(Source):
             names = file.sources
             yield (
                 RecordChunk(names, block.data, block.offsets, block.lengths, places),
-                {"taken": at},
+                {"taken": at, "of": len(file)},
             )
 
 

@@ -2,7 +2,9 @@
 
 The buffer of records is one stretch of memory, to which chunks are added as they come;
 when it is full, what the slots still hold is copied to a new one. So each record is
-copied a few times, thousands at once, and no object is made of it.
+copied a few times, thousands at once, and no object is made of it. Large records, of
+which there are fewer, are held as objects each, so that the buffer takes no more memory
+than they do.
 
 The state says how many steps were done. What the buffer held then follows from the key
 (:func:`~tfrecord_lite.dataset.order.buffer_at`), and is read again: the input goes back
@@ -19,7 +21,7 @@ import numpy as np
 
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.dataset import order
-from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join
+from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, record_chunk
 from tfrecord_lite.dataset.plan import Stage
 from tfrecord_lite.wire.ragged import gather, row_splits
 
@@ -37,6 +39,9 @@ _MOST_STEPS = 4096
 _FEW = 64
 """Elements are taken in so many at a time, for one costs nearly as much as all of these."""
 _LEAST_ROOM_BYTES = 1024 * 1024
+_SMALL_POOL_BYTES = 64 * 1024 * 1024
+_LARGE_RECORD_BYTES = 4096
+"""From this mean on records are held one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +78,7 @@ class _Buffer:
         self._n_slots = n_slots
         self._n_read = 0  # elements taken from the feed, by their number in the input
         self._step = 0
-        self._pool: _RecordPool | _ObjectPool | None = None
+        self._pool: _RecordPool | _LargePool | _ObjectPool | None = None
         self._held = np.empty(0, np.int64)  # the element in each slot
         # Where the feed stood before some elements: the way back for those in the buffer.
         self._marks: deque[tuple[int, dict[str, Any]]] = deque()
@@ -89,7 +94,8 @@ class _Buffer:
             yield out, self._state(0)
         rest = order.permutation(self._key, self._held.size, of_buffer=True)
         while drained < rest.size and self._pool is not None:
-            slots = rest[drained : drained + _MOST_STEPS]
+            most = _FEW if isinstance(self._pool, _LargePool) else _MOST_STEPS
+            slots = rest[drained : drained + most]
             drained += slots.size
             yield self._pool.take(slots), self._state(drained)
 
@@ -107,8 +113,9 @@ class _Buffer:
         if chunk is None:
             self._marks.pop()
             return None
-        more = self._feed.gather(max(min(most, _FEW) - len(chunk), 0))
-        chunk = chunk if more is None else join([chunk, more])
+        if not isinstance(chunk, RecordChunk) or chunk.lengths.sum() < _LARGE_RECORD_BYTES:
+            more = self._feed.gather(max(min(most, _FEW) - len(chunk), 0))
+            chunk = chunk if more is None else join([chunk, more])
         if not isinstance(chunk, RecordChunk):
             chunk = ObjectChunk(chunk.elements())
         self._n_read += len(chunk)
@@ -136,9 +143,7 @@ class _Buffer:
         kept = np.concatenate(numbers)
         self._held = held[held < self._n_read]
         places = kept.searchsorted(self._held)
-        chunk = join(found)
-        is_records = isinstance(chunk, RecordChunk)
-        self._pool = (_RecordPool if is_records else _ObjectPool)(chunk, places)  # type: ignore[arg-type]
+        self._pool = _pool_of(found, places)
 
     def _swap(self, chunk: Chunk, slots: npt.NDArray[np.int64]) -> Chunk:
         """Do as many steps as the chunk has elements; return what goes out."""
@@ -149,11 +154,27 @@ class _Buffer:
         return out
 
 
+def _pool_of(
+    found: list[Chunk], places: npt.NDArray[np.int64]
+) -> _RecordPool | _LargePool | _ObjectPool:
+    """Return what holds the elements of some chunks, in other places; empties the list."""
+    records = [chunk for chunk in found if isinstance(chunk, RecordChunk)]
+    if len(records) < len(found):
+        return _ObjectPool([item for chunk in found for item in chunk.elements()], places)
+    n_bytes = sum(int(chunk.lengths.sum()) for chunk in records)
+    if n_bytes >= _LARGE_RECORD_BYTES * sum(map(len, records)):
+        found.clear()
+        return _LargePool(records, places)
+    chunk: Any = join(records)
+    found.clear()
+    return _RecordPool(chunk.pick(places))
+
+
 class _ObjectPool:
     """What the slots hold, as objects."""
 
-    def __init__(self, chunk: ObjectChunk, places: npt.NDArray[np.int64]) -> None:
-        self._items = [chunk.items[i] for i in places.tolist()]
+    def __init__(self, items: list[Any], places: npt.NDArray[np.int64]) -> None:
+        self._items = [items[i] for i in places.tolist()]
 
     def take(self, slots: npt.NDArray[np.int64]) -> ObjectChunk:
         """Return what some slots hold."""
@@ -170,11 +191,42 @@ class _ObjectPool:
         return out
 
 
+class _LargePool:
+    """What the slots hold, as one ``bytes`` each."""
+
+    def __init__(self, records: list[RecordChunk], places: npt.NDArray[np.int64]) -> None:
+        self._names = records[0].names
+        items: list[bytes] = []
+        wheres = np.concatenate([chunk.places for chunk in records])
+        while records:  # each chunk goes when its records are copied
+            items += records.pop(0).elements()
+        self._items = [items[i] for i in places.tolist()]
+        self._places = wheres[places]
+
+    def take(self, slots: npt.NDArray[np.int64]) -> RecordChunk:
+        """Return what some slots hold."""
+        items = [self._items[i] for i in slots.tolist()]
+        return record_chunk(self._names, items, self._places[slots])
+
+    def swap(
+        self, chunk: RecordChunk, sources: npt.NDArray[np.int64], slots: npt.NDArray[np.int64]
+    ) -> RecordChunk:
+        """Return what goes out, and take a chunk in."""
+        fresh = chunk.elements()
+        n_held = len(self._items)
+        items = [self._items[i] if i < n_held else fresh[i - n_held] for i in sources.tolist()]
+        places = np.concatenate([self._places, chunk.places])[sources]
+        for slot, item in zip(slots.tolist(), fresh, strict=True):
+            self._items[slot] = item
+        self._places[slots] = chunk.places
+        return record_chunk(self._names, items, places)
+
+
 class _RecordPool:
     """What the slots hold, as extents in one buffer."""
 
-    def __init__(self, chunk: RecordChunk, places: npt.NDArray[np.int64]) -> None:
-        self._records = chunk.pick(places)
+    def __init__(self, records: RecordChunk) -> None:
+        self._records = records
         self._stop = self._renew(0)
 
     def _renew(self, room: int) -> int:
@@ -182,7 +234,8 @@ class _RecordPool:
         records = self._records
         splits = row_splits(records.lengths)
         stop = int(splits[-1])
-        data = np.empty(2 * stop + max(2 * room, _LEAST_ROOM_BYTES) + SPARE_BYTES, np.uint8)
+        free = stop if stop < _SMALL_POOL_BYTES else stop // 2
+        data = np.empty(stop + max(free, 2 * room, _LEAST_ROOM_BYTES) + SPARE_BYTES, np.uint8)
         data[:stop] = gather(records.data, records.offsets, records.lengths)
         names, lengths, where = records.names, records.lengths, records.places
         self._records = RecordChunk(names, data, splits[:-1], lengths, where)

@@ -23,8 +23,6 @@ __all__ = ["TFRecordDataset"]
 
 _MOST_OPEN = 16
 """Files that take turns if their number is left open."""
-_SLOPPY_RECORDS = 1024
-"""Records taken from a file at a time where their order does not matter."""
 
 
 class TFRecordDataset(Dataset):
@@ -113,8 +111,7 @@ class TFRecordDataset(Dataset):
         block_length : int, optional
             So many records a turn.
         deterministic : bool, optional
-            False takes a thousand and more at a time, which is faster: when nobody minds
-            the order, as before a shuffle.
+            Has no effect: no order would be faster than this one.
 
         Raises
         ------
@@ -123,12 +120,11 @@ class TFRecordDataset(Dataset):
         """
         files = self._files()
         cycle = min(len(files.names), _MOST_OPEN) if cycle_length is None else cycle_length
-        block = whole("block_length", block_length, 1)
         return self._like(
             replace(
                 files,
                 cycle_length=whole("cycle_length", cycle, 1),
-                block_length=block if deterministic else max(block, _SLOPPY_RECORDS),
+                block_length=whole("block_length", block_length, 1),
             )
         )
 

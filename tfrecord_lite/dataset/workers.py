@@ -74,7 +74,8 @@ class Processes(Stage):
         try:
             for i in range(self.n_workers):
                 plan = worker_part(self.input, self.n_workers, i)
-                workers.append(_Worker(plan, context, states[i], self.start_method))
+                workers.append(_Worker(plan, context, self.start_method))
+                workers[-1].start(states[i])
             has_more = [True] * self.n_workers
             while any(has_more):
                 now, turn = turn, (turn + 1) % self.n_workers
@@ -95,17 +96,20 @@ class _Worker:
         self,
         plan: Source,
         context: Context,
-        state: dict[str, Any] | None,
         start_method: str | None,
     ) -> None:
         self._plan = plan
         self._context = context
         self._processes: Any = multiprocessing.get_context(start_method)
         self._memory = self._processes.RawArray(ctypes.c_ubyte, _SLOTS * _SLOT_BYTES)
+        self._process: Any = None
+        self.feed: Feed
+
+    def start(self, state: dict[str, Any] | None) -> None:
+        """Start the process; what it makes comes from the feed."""
         self.feed = Feed(self._start, state)
 
     def _start(self, state: State) -> Iterator[Pair]:
-        """Start the process; what it makes comes from the iterator."""
         self._free = self._processes.Semaphore(_SLOTS)
         self._inlet, outlet = self._processes.Pipe(duplex=False)
         job = (self._plan, self._context, state, self._memory, self._free, outlet)
@@ -144,7 +148,9 @@ class _Worker:
         raise RuntimeError(_obituary(self._process.exitcode))
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process, if it was started."""
+        if self._process is None or self._process.pid is None:
+            return
         if self._process.is_alive():
             self._process.terminate()
         self._process.join()
