@@ -706,12 +706,13 @@ def test_the_guide_lists_every_name_that_is_there() -> None:
 def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
     spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
 
-    for call in (
+    calls: tuple[Callable[[], Any], ...] = (
         lambda: tf.io.parse_single_example(b"", spec, "the name", "operation"),
         lambda: tf.compat.v1.parse_single_example(b"", spec, "operation", "the name"),
         lambda: tf.io.parse_example([b""], spec, ["the name"], "operation"),
         lambda: tf.compat.v1.io.parse_example([b""], spec, "operation", ["the name"]),
-    ):
+    )
+    for call in calls:
         with pytest.raises(tf.errors.InvalidArgumentError, match="the name"):
             call()
 
