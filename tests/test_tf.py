@@ -701,3 +701,32 @@ def test_the_guide_lists_every_name_that_is_there() -> None:
     for name, value in vars(tf.data.Dataset).items():
         if not name.startswith("_") and callable(getattr(tf.data.Dataset, name)):
             assert f"`{name}`" in page, (name, value)
+
+
+def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: tf.io.parse_single_example(b"", spec, "the name", "operation"),
+        lambda: tf.compat.v1.parse_single_example(b"", spec, "operation", "the name"),
+        lambda: tf.io.parse_example([b""], spec, ["the name"], "operation"),
+        lambda: tf.compat.v1.io.parse_example([b""], spec, "operation", ["the name"]),
+    )
+    for call in calls:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="the name"):
+            call()
+
+
+def test_readers_of_our_own_or_of_the_namespace_are_the_same(tmp_path: Path) -> None:
+    names = files(tmp_path)
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+
+    for reader in (None, tf.data.TFRecordDataset, tfrecord_lite.TFRecordDataset):
+        made = tf.data.experimental.make_batched_features_dataset(
+            names, 4, spec, reader, num_epochs=1, shuffle=False
+        )
+        assert [batch["x"].numpy().tolist() for batch in made] == [
+            [0, 1, 2, 3],
+            [4, 5, 6, 10],
+            [11],
+        ]

@@ -34,7 +34,8 @@ from tfrecord_lite.tf._ops import (
     squeeze,
     stack,
 )
-from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, TensorShape
+from tfrecord_lite.tf._shape import TensorShape
+from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor
 from tfrecord_lite.tf.dtypes import (
     bfloat16,
     bool,  # noqa: A004 - TensorFlow's name

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.tf._dtype import as_dtype
+from tfrecord_lite.tf._shape import TensorShape
 from tfrecord_lite.tf._tensor import (
     RaggedTensor,
     SparseTensor,
     Tensor,
-    TensorShape,
     plain_array,
     unwrap,
     wrap,

@@ -11,9 +11,11 @@ import numpy as np
 from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.sources import expand, name_of
-from tfrecord_lite.tf._ops import TensorSpec, is_tensor
-from tfrecord_lite.tf._tensor import Tensor, fits, map_structure, plain_array, unwrap, wrap
+from tfrecord_lite.tf._tensor import Tensor, map_structure, plain_array, unwrap, wrap
+from tfrecord_lite.tf.data import _batches as batches
+from tfrecord_lite.tf.data import _sources as sources
 from tfrecord_lite.tf.data import _stages as stages
+from tfrecord_lite.tf.data._functions import Calling, Generating, One, numbered, specs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,19 +38,6 @@ class Options:
 
 
 @dataclass(frozen=True)
-class _Calling:
-    """A function of tensors, as one of plain values; fit to be pickled if it is."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, *parts: Any) -> Any:
-        made = self.function(*map(wrap, parts))
-        # As tf.data has it, a list of tensors is a tuple, any other list one tensor.
-        is_parts = isinstance(made, list) and any(map(is_tensor, made))
-        return unwrap(tuple(made) if is_parts else made)
-
-
-@dataclass(frozen=True)
 class _Opening:
     """A function from an element to a data set, as one to its plan."""
 
@@ -61,32 +50,6 @@ class _Opening:
             detail = f"the function must return a Dataset, not {type(made).__name__}"
             raise TypeError(detail)
         return made._dataset._plan  # noqa: SLF001 - a face over it
-
-
-@dataclass(frozen=True)
-class _Generating:
-    """A generator, as one of plain values."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    specs: Any
-
-    def __call__(self) -> Iterator[Any]:
-        for element in self.function(*self.arguments):
-            yield _as_specified(element, self.specs)
-
-
-def _as_specified(element: Any, specs: Any) -> Any:
-    if isinstance(specs, dict):
-        return {name: _as_specified(element[name], spec) for name, spec in specs.items()}
-    if isinstance(specs, tuple):
-        pairs = zip(element, specs, strict=True)
-        return tuple(_as_specified(item, spec) for item, spec in pairs)
-    array = plain_array(element, specs.dtype)
-    if specs.shape is not None and not fits(np.shape(array), specs.shape):
-        detail = f"the generator gave an element of shape {np.shape(array)}, expected {specs.shape}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-    return array
 
 
 class _Iterator:
@@ -152,14 +115,14 @@ class Dataset(metaclass=_Hinting):
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Give the rows of arrays: of dictionaries and tuples of them, one row of each."""
         arrays = map_structure(_sliceable, unwrap(tensors))
-        plan = stages.Slices(arrays=arrays, n_rows=stages.rows_of(arrays))
+        plan = sources.Slices(arrays=arrays, n_rows=sources.rows_of(arrays))
         return Dataset(library.Dataset(plan))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Give one element."""
         plain = unwrap(tensors)
-        return Dataset(library.Dataset(stages.Calls(function=_One(plain))))
+        return Dataset(library.Dataset(sources.Calls(function=One(plain))))
 
     @staticmethod
     def from_generator(
@@ -183,10 +146,10 @@ class Dataset(metaclass=_Hinting):
         if specs is None:
             if output_types is None:
                 raise TypeError("give output_signature, or output_types")
-            specs = _specs(output_types, output_shapes)
+            specs = specs_of(output_types, output_shapes)
         arguments = () if args is None else tuple(wrap(unwrap(item)).numpy() for item in args)
-        function = _Generating(generator, arguments, specs)
-        return Dataset(library.Dataset(stages.Calls(function=function)))
+        function = Generating(generator, arguments, specs)
+        return Dataset(library.Dataset(sources.Calls(function=function)))
 
     @staticmethod
     def range(*args: int, output_type: object = "int64", name: str | None = None) -> Dataset:
@@ -221,14 +184,14 @@ class Dataset(metaclass=_Hinting):
         if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
             raise TypeError("zip takes data sets, or a tuple of them")
         plans = tuple(each._dataset._plan for each in given)  # noqa: SLF001 - a face over it
-        return Dataset(library.Dataset(stages.Zipped(inputs=plans)))
+        return Dataset(library.Dataset(sources.Zipped(inputs=plans)))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Give the elements of this data set, and then those of another."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
         plans = (self._dataset._plan, dataset._dataset._plan)  # noqa: SLF001 - a face over it
-        return Dataset(library.Dataset(stages.Concatenated(inputs=plans)))
+        return Dataset(library.Dataset(sources.Concatenated(inputs=plans)))
 
     # -------------------------------------------------------------------------- stages
 
@@ -243,11 +206,11 @@ class Dataset(metaclass=_Hinting):
         dataset = self._dataset
         if dataset._plan.kind in {"records", "batches"}:  # noqa: SLF001 - a face over it
             dataset = dataset._then(stages.Records)  # noqa: SLF001
-        return Dataset(dataset.map(_Calling(map_func), num_parallel_calls))
+        return Dataset(dataset.map(Calling(map_func), num_parallel_calls))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keep the elements for which a function returns true."""
-        return Dataset(self._dataset.filter(_Calling(predicate)))
+        return Dataset(self._dataset.filter(Calling(predicate)))
 
     def interleave(
         self,
@@ -301,7 +264,7 @@ class Dataset(metaclass=_Hinting):
     ) -> Dataset:
         """Put so many elements into one; sparse ones get one more dimension."""
         size = _size(batch_size)
-        return self._then(stages.StackedBatch, n=size, drop_remainder=drop_remainder)
+        return self._then(batches.StackedBatch, n=size, drop_remainder=drop_remainder)
 
     def padded_batch(
         self,
@@ -314,7 +277,7 @@ class Dataset(metaclass=_Hinting):
         """Put so many elements into one, each filled up to the largest, or to a shape."""
         fills = None if padding_values is None else unwrap(padding_values)
         settings = {"shapes": padded_shapes, "fills": fills, "drop_remainder": drop_remainder}
-        return self._then(stages.PaddedBatch, n=_size(batch_size), **settings)
+        return self._then(batches.PaddedBatch, n=_size(batch_size), **settings)
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Give the rows of each element."""
@@ -334,7 +297,7 @@ class Dataset(metaclass=_Hinting):
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Give pairs of a number and an element."""
-        return Dataset(self._dataset.enumerate(start).map(_numbered))
+        return Dataset(self._dataset.enumerate(start).map(numbered))
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Keep the elements in memory.
@@ -425,34 +388,11 @@ class TFRecordDataset(Dataset):
         )
 
 
-@dataclass(frozen=True)
-class _One:
-    """Yields one element."""
-
-    element: Any
-
-    def __call__(self) -> Iterator[Any]:
-        yield self.element
-
-
-def _numbered(number: int, element: Any) -> Any:
-    return np.int64(number), element
-
-
 def _sliceable(leaf: Any) -> Any:
     if isinstance(leaf, (np.ndarray, np.generic, bytes)):
         return leaf
     detail = f"slices of a {type(leaf).__name__}; give its parts, or a dense array"
     raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-
-
-def _specs(types: Any, shapes: Any) -> Any:
-    if isinstance(types, dict):
-        return {name: _specs(each, shapes and shapes[name]) for name, each in types.items()}
-    if isinstance(types, (tuple, list)):
-        parts = [None] * len(types) if shapes is None else shapes
-        return tuple(_specs(each, part) for each, part in zip(types, parts, strict=True))
-    return TensorSpec(shapes, types)
 
 
 def _size(batch_size: Any) -> int:

@@ -1,0 +1,59 @@
+"""Shapes of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["TensorShape", "fits"]
+
+
+class TensorShape(tuple[int | None, ...]):
+    """A shape: a tuple, with TensorFlow's methods. None stands for a size that is not known."""
+
+    __slots__ = ()
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions."""
+        return len(self)
+
+    ndims = rank
+
+    def as_list(self) -> list[int | None]:
+        """Return the sizes."""
+        return list(self)
+
+    def num_elements(self) -> int | None:
+        """Return the number of elements; None if a size is not known."""
+        return None if None in self else int(np.prod(self, dtype=np.int64))  # type: ignore[arg-type]
+
+    def is_fully_defined(self) -> bool:
+        """Return whether all sizes are known."""
+        return None not in self
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with any sequence."""
+        return isinstance(other, (tuple, list)) and tuple(self) == tuple(other)
+
+    def __ne__(self, other: object) -> bool:
+        """Compare with any sequence."""
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+    def __str__(self) -> str:
+        """Write it as a tuple."""
+        return tuple.__repr__(self)
+
+    def __repr__(self) -> str:
+        """Write it as TensorFlow does."""
+        return f"TensorShape({list(self)})"
+
+
+def fits(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
+    """Return whether a shape is the one wanted, where None stands for any size."""
+    return len(found) == len(wanted) and all(
+        want is None or have == want for have, want in zip(found, wanted, strict=True)
+    )

@@ -1,0 +1,172 @@
+"""Where the elements of the namespace's data sets may come from: memory, functions, other data sets.
+
+Sources say where they stand by the number of elements given, or by the states of those they
+take them from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable  # noqa: TC003 - of a dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.dataset.chunks import ObjectChunk
+from tfrecord_lite.dataset.feed import Elements, Feed
+from tfrecord_lite.dataset.plan import Context, Kind, Source
+from tfrecord_lite.dataset.stages import Shard
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.tf._tensor import map_structure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.dataset.feed import Pair, State
+
+__all__ = ["Calls", "Concatenated", "Slices", "Zipped", "rows_of"]
+
+_MOST_ELEMENTS = 1024
+
+
+def rows_of(structure: Any) -> int:
+    """Return the size that the first dimensions of all leaves have.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``WRONG_COUNT`` if they differ; ``BAD_SHAPE`` if a leaf has no dimensions.
+    """
+    sizes: set[int] = set()
+
+    def add(leaf: Any) -> None:
+        if isinstance(leaf, bytes) or not leaf.shape:
+            detail = "slices are made of arrays; a single value has none"
+            raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+        sizes.add(leaf.shape[0])
+
+    map_structure(add, structure)
+    if len(sizes) != 1:
+        detail = f"slices of arrays that are {sorted(sizes)} long, expected one length"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
+    return sizes.pop()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Numbered(Source):
+    """Elements that are known by number: every n-th of them."""
+
+    n_parts: int = 1
+    number: int = 0
+
+    @property
+    def kind(self) -> Kind:
+        """Say that these may be anything."""
+        return "objects"
+
+    def part(self, n_parts: int, number: int) -> Source:
+        """Return every n-th of these."""
+        step, first = self.n_parts * n_parts, self.number + self.n_parts * number
+        return replace(self, n_parts=step, number=first)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slices(_Numbered):
+    """The rows of arrays."""
+
+    arrays: Any
+    n_rows: int
+
+    def size(self) -> int | None:
+        """Return the number of rows."""
+        return len(range(self.number, self.n_rows, self.n_parts))
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        first = state["next"] if state else self.number
+        step = self.n_parts * _MOST_ELEMENTS
+        for start in range(first, self.n_rows, step):
+            stop = min(start + step, self.n_rows)
+            rows = [self._row(i) for i in range(start, stop, self.n_parts)]
+            yield ObjectChunk(rows), {"next": start + len(rows) * self.n_parts}
+
+    def _row(self, i: int) -> Any:
+        return map_structure(lambda array: array[i], self.arrays)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calls(_Numbered):
+    """What a function yields, called anew for each epoch."""
+
+    function: Callable[[], Any]
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield it."""
+        done = state["done"] if state else 0
+        for i, element in enumerate(self.function()):
+            if i >= done and i % self.n_parts == self.number:
+                yield ObjectChunk([element]), {"done": i + 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Several(Source):
+    """Elements of several plans. Whoever wants a part of them has to count them all."""
+
+    inputs: tuple[Source, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """Say that these may be anything."""
+        return "objects"
+
+    def sizes(self) -> list[int] | None:
+        """Return the number of elements of each; None if that is not known for all."""
+        sizes = [size for each in self.inputs if (size := each.size()) is not None]
+        return sizes if len(sizes) == len(self.inputs) else None
+
+    def part(self, n_parts: int, number: int) -> Source:
+        """Return every n-th of the elements."""
+        return Shard(input=self, n_parts=n_parts, number=number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concatenated(_Several):
+    """The elements of one, and then of the next."""
+
+    def size(self) -> int | None:
+        """Return the number of elements."""
+        sizes = self.sizes()
+        return None if sizes is None else sum(sizes)
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them."""
+        first, where = (state["input"], state["feed"]) if state else (0, None)
+        for i in range(first, len(self.inputs)):
+            feed = Feed(partial(self.inputs[i].run, context), where if i == first else None)
+            try:
+                while (chunk := feed.take()) is not None:
+                    yield ObjectChunk(chunk.elements()), {"input": i, "feed": feed.state()}
+            finally:
+                feed.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zipped(_Several):
+    """Tuples of an element of each."""
+
+    def size(self) -> int | None:
+        """Return the number of tuples."""
+        sizes = self.sizes()
+        return None if sizes is None else min(sizes)
+
+    def run(self, context: Context, state: State) -> Iterator[Pair]:
+        """Yield them, as long as all have one."""
+        starts = state["feeds"] if state else [None] * len(self.inputs)
+        pairs = zip(self.inputs, starts, strict=True)
+        feeds = [Feed(partial(plan.run, context), start) for plan, start in pairs]
+        try:
+            elements = [Elements(feed) for feed in feeds]
+            for items in zip(*elements, strict=False):
+                yield ObjectChunk([items]), {"feeds": [each.state() for each in elements]}
+        finally:
+            for feed in feeds:
+                feed.close()
