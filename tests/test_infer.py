@@ -86,6 +86,16 @@ def found_by_protobuf(records: list[bytes]) -> Found:
     return found
 
 
+@pytest.mark.parametrize("n", [1, 40])
+def test_an_entry_put_aside_is_no_feature(n: int) -> None:
+    aside = b"\n\r\n\x0b\x08\x01a\x12\x06\n\x04\n\x02xx"  # a field 1 that is no key, then more
+
+    summary = summarize([aside, *[example(a=[1])] * n])
+
+    assert set(summary) == {"a"}
+    assert set(found_by_protobuf([aside])) == set()
+
+
 def check(summary: Summary, records: list[bytes]) -> None:
     found = found_by_protobuf(records)
     assert summary.n_records == len(records)

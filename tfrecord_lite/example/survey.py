@@ -105,7 +105,8 @@ class ExampleSurvey:
                 summary = _summary(batch, number, kind, having, block)
                 found = self._found.setdefault(key, {})
                 found[kind] = found[kind] + summary if kind in found else summary
-            self._found.setdefault(key, {})
+            if key not in self._found and batch.present(number).any():
+                self._found[key] = {}  # without a kind; or not there at all, but put aside
         self._n_records += len(block)
 
     def summary(self) -> Summary:
