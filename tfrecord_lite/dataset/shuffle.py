@@ -234,8 +234,8 @@ class _RecordPool:
         records = self._records
         splits = row_splits(records.lengths)
         stop = int(splits[-1])
-        free = stop if stop < _SMALL_POOL_BYTES else stop // 2
-        data = np.empty(stop + max(free, 2 * room, _LEAST_ROOM_BYTES) + SPARE_BYTES, np.uint8)
+        free = 2 * stop if stop < _SMALL_POOL_BYTES else stop // 2
+        data = np.empty(stop + free + max(2 * room, _LEAST_ROOM_BYTES) + SPARE_BYTES, np.uint8)
         data[:stop] = gather(records.data, records.offsets, records.lengths)
         names, lengths, where = records.names, records.lengths, records.places
         self._records = RecordChunk(names, data, splits[:-1], lengths, where)
