@@ -124,6 +124,8 @@ class RecordStream:
             raise
         self._is_closed = False
         self.broke_off = False
+        self._is_at_end = False  # of what is to be read
+        self._read_error: OSError | None = None  # to be raised by the next read
         self._finder: RecordFinder | None = None  # of records behind damage
         self._decoder = FrameDecoder(
             verify=verify, max_record_bytes=max_record_bytes, source=self.name
@@ -145,9 +147,14 @@ class RecordStream:
         while (block := decoder.next_block(n_records)) is None:
             try:
                 goes_on = self._fill(n_records or _BLOCK_RECORDS)
-            except (DataLossError, OSError):
+            except DataLossError:
                 # First what came before; the next call meets the error again.
                 if len(rest := decoder.rest()):
+                    return rest
+                raise
+            except OSError as error:
+                if len(rest := decoder.rest()):
+                    self._read_error = error
                     return rest
                 raise
             if not goes_on:
@@ -232,8 +239,8 @@ class RecordStream:
             How many bytes were passed over; maybe 0 if `error` is the compressed stream's.
         """
         decoder, start = self._decoder, self._decoder.offset
-        if error.reason in _STREAM_DAMAGE:
-            self.broke_off = True
+        self.broke_off = self.broke_off or error.reason in _STREAM_DAMAGE
+        self._is_at_end = self.broke_off or error.reason is Reason.TRUNCATED
         behind = self._behind_record() if error.reason is Reason.DATA_CRC else None
         if behind is None:
             if self._finder is None:
@@ -279,13 +286,17 @@ class RecordStream:
         """Read more of the file into the decoder; False at its end."""
         if self._is_closed:
             raise FailedPreconditionError(Reason.CLOSED, source=self.name)
-        if self.broke_off:
+        if self._read_error is not None:
+            error, self._read_error = self._read_error, None
+            raise error
+        if self._is_at_end:
             return False
         decoder = self._decoder
         try:
             n_bytes = self._content.readinto(decoder.writable(n_records))
         except DataLossError as error:
-            fields = (error.reason, error.offset, error.source, decoder.n_records)
+            offset = decoder.offset if error.offset is None else error.offset
+            fields = (error.reason, offset, error.source, decoder.n_records)
             raise DataLossError(*fields, None, error.detail) from None
         decoder.advance(n_bytes)
         return n_bytes > 0
