@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.compression import codec_named, detect
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.framing import (
+    FOOT_BYTES,
     HEAD_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
@@ -402,6 +403,13 @@ class RecordSink:
             self.add_all(block.views())
         else:
             self._take_frames(frames)
+
+    def add_framed(self, block: Block) -> None:
+        """Take a block's records in as they were read, one behind the other in sound frames."""
+        self._drain_before(block.views)
+        stop = int(block.offsets[-1] + block.lengths[-1]) + FOOT_BYTES
+        frames = memoryview(block.data)  # type: ignore[arg-type]
+        self._take_frames(frames[int(block.offsets[0]) - HEAD_BYTES : stop])
 
     def add_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Take one large record in, in pieces, and write it.
