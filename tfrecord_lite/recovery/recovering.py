@@ -30,7 +30,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
-from tfrecord_lite.sources import fsspec_module, is_url, name_of
+from tfrecord_lite.sources import fsspec_module, is_file_object, is_url, name_of
 from tfrecord_lite.stream import RecordSink, RecordStream
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def recover(
         If `dst` is there, without `overwrite`.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if `dst` is `src` itself, or for an unknown compression.
+    TypeError
+        For a file object: `src` is read more than once, and `dst` is renamed.
     DataLossError
         ``COMPRESSION`` if `src` is no file of the compression that was named.
     OSError
@@ -109,6 +111,8 @@ def recover(
     >>> report.records, report.lost_bytes, list(TFRecordReader(dst))
     (2, 6, [b'one', b'two'])
     """
+    if is_file_object(src) or is_file_object(dst):
+        raise TypeError("recover takes paths or URLs, no file objects")
     source, target = name_of(src), name_of(dst)
     _check_apart(source, target)
     if compression is not None:
