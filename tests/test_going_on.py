@@ -24,6 +24,7 @@ from tfrecord_lite import (
     InvalidArgumentError,
     Reason,
     TFRecordReader,
+    crc32c,
     damage,
     encode_example,
     infer_schema,
@@ -315,6 +316,33 @@ def test_a_length_that_is_not_there_takes_no_memory_and_hides_no_record() -> Non
         for limit in (2**31, 2**64 - 1):
             reader = TFRecordReader(io.BytesIO(stream), "", on_error=str, max_record_bytes=limit)
             assert list(reader) == RECORDS
+
+
+@pytest.mark.parametrize("n", [500, 8000])
+@pytest.mark.parametrize("place", [0, 12])
+def test_damage_after_damage_is_linear_work(
+    monkeypatch: pytest.MonkeyPatch, n: int, place: int
+) -> None:
+    pair = bytearray(frame([b"sound", b"damaged"]))
+    pair[21 + place] ^= 1
+    n_checked = 0
+
+    def count(records: Any, n_records: Any) -> Any:
+        nonlocal n_checked
+        n_checked += n_records
+        return crcs_of(records, n_records)
+
+    crcs_of = crc32c.crcs_of
+    monkeypatch.setattr(crc32c, "crcs_of", count)
+    for read in (
+        TFRecordReader.__iter__,
+        lambda reader: itertools.chain.from_iterable(reader.blocks()),
+    ):
+        reader = TFRecordReader(io.BytesIO(pair * n), on_error=str)
+        n_checked = 0
+
+        assert list(read(reader)) == [b"sound"] * n
+        assert n_checked <= 20 * n + 100_000 // len(pair)
 
 
 @pytest.mark.parametrize("junk", [bytes(1000), np.random.default_rng(1).bytes(1000)])
