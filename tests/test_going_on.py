@@ -31,9 +31,10 @@ from tfrecord_lite import (
     load,
     save,
 )
-from tfrecord_lite.framing import CHUNK_BYTES, frame
+from tfrecord_lite.framing import CHUNK_BYTES, HEAD_BYTES, frame
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SIZE = 50
@@ -53,6 +54,10 @@ def damaged(folder: Path, name: str, *hit: int) -> Path:
 
 def without(*hit: int) -> list[bytes]:
     return [record for i, record in enumerate(RECORDS) if i not in hit]
+
+
+def chain_blocks(reader: TFRecordReader) -> Iterator[bytes]:
+    return itertools.chain.from_iterable(reader.blocks())
 
 
 class TestSkip:
@@ -336,13 +341,41 @@ def test_damage_after_damage_is_linear_work(
     monkeypatch.setattr(crc32c, "crcs_of", count)
     for read in (
         TFRecordReader.__iter__,
-        lambda reader: itertools.chain.from_iterable(reader.blocks()),
+        chain_blocks,
     ):
         reader = TFRecordReader(io.BytesIO(pair * n), on_error=str)
         n_checked = 0
 
         assert list(read(reader)) == [b"sound"] * n
         assert n_checked <= 20 * n + 100_000 // len(pair)
+
+
+@pytest.mark.parametrize("n", [1000, 16_000])
+@pytest.mark.parametrize("n_sound", [1, 40])
+def test_forged_heads_that_promise_much_are_linear_work(
+    monkeypatch: pytest.MonkeyPatch, n: int, n_sound: int
+) -> None:
+    # Each head promises half of what is left, which is there, and whose CRC is another.
+    sound = encode_record(b"sound") * n_sound
+    n_heads = n // n_sound
+    size = HEAD_BYTES + len(sound)
+    stream = b"".join(encode_head((n_heads - i) * size // 2) + sound for i in range(n_heads))
+    n_checked = 0
+
+    def count(records: Any, n_records: Any) -> Any:
+        nonlocal n_checked
+        records = list(records)
+        n_checked += sum(map(len, records))
+        return crcs_of(records, n_records)
+
+    crcs_of = crc32c.crcs_of
+    monkeypatch.setattr(crc32c, "crcs_of", count)
+    for read in (TFRecordReader.__iter__, chain_blocks):
+        reader = TFRecordReader(io.BytesIO(stream), "", on_error=str)
+        n_checked = 0
+
+        assert sum(1 for _ in read(reader)) == n_heads * n_sound
+        assert n_checked <= 5 * len(stream)
 
 
 @pytest.mark.parametrize("junk", [bytes(1000), np.random.default_rng(1).bytes(1000)])

@@ -246,14 +246,14 @@ class GoingOn:
         while True:
             most = self._most_records
             try:
-                block = self._stream.next_block(
-                    n_records if most is None else min(n_records or most, most)
-                )
+                if most is None:
+                    return self._stream.next_block(n_records)
+                block = self._stream.next_block_behind_damage(min(n_records or most, most))
             except DataLossError as error:
                 self._pass_over(error)
                 continue
-            if most is not None:
-                self._most_records = 4 * most if most < _MANY_RECORDS else None
+            is_over = most >= _MANY_RECORDS and not self._stream.is_searched
+            self._most_records = None if is_over else min(4 * most, _MANY_RECORDS)
             return block
 
     def next_records(self) -> list[bytes] | None:

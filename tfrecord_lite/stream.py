@@ -165,6 +165,33 @@ class RecordStream:
                 return None
         return block
 
+    def next_block_behind_damage(self, n_records: int) -> Block | None:
+        """Return the next block as :meth:`next_block`, maybe a smaller one.
+
+        Where a search has looked already, it decides about records: of forged heads that each
+        promise megabytes, these are gone over once for all of them, not once for each.
+        """
+        decoder, finder = self._decoder, self._finder
+        if finder is None or not self.is_searched or not decoder.verify:
+            return self.next_block(n_records)
+        n_sound = finder.n_sound(decoder.offset, n_records)
+        if n_sound or not is_head(decoder.pending[:HEAD_BYTES].tobytes()):
+            return self.next_block(n_sound or 1)
+        start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
+        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
+            is_end = not self._fill_behind_damage()
+        is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
+        if is_whole and found != start:
+            detail = "found in the search behind other damage"
+            fields = (start, self.name, decoder.n_records, None, detail)
+            raise DataLossError(Reason.DATA_CRC, *fields)
+        return self.next_block(1)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether what comes next was looked at in search of a record behind damage."""
+        return self._finder is not None and self.offset < self._finder.scanned
+
     def next_records(self) -> list[bytes] | None:
         """Return some records, at least one, each as ``bytes``; None at the end of the file.
 
@@ -246,7 +273,9 @@ class RecordStream:
         if behind is None:
             if self._finder is None:
                 self._finder = RecordFinder(decoder.max_record_bytes)
-            behind = self._find(self._finder, start + 1)
+            # What a record has that only seems to be one is looked at to its end.
+            n_bytes = decoder.damaged_bytes if error.reason is Reason.DATA_CRC else 0
+            behind = self._find(self._finder, start + 1, start + n_bytes)
         decoder.go_to(behind)
         decoder.count_damage()
         return behind - start
@@ -260,11 +289,13 @@ class RecordStream:
         follows = is_head(ahead.tobytes()) or not len(ahead)
         return self._decoder.offset + n_bytes if follows else None
 
-    def _find(self, finder: RecordFinder, first: int) -> int:
+    def _find(self, finder: RecordFinder, first: int, through: int) -> int:
         """Find the next sound record from an offset on, or the end of what can be had."""
         decoder, is_end = self._decoder, False
         while True:
-            found = finder.find(decoder.pending, decoder.offset, first, is_end=is_end)
+            found = finder.find(
+                decoder.pending, decoder.offset, first, is_end=is_end, through=through
+            )
             if found is not None:
                 return found
             if finder.wanted_from > decoder.offset:
