@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import measure_events, measure_tensors
+from benchmarks import measure_events, measure_reliability, measure_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -450,6 +450,7 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_numpy": import_numpy,
     "import_tensorflow": import_tensorflow,
     **measure_events.MEASUREMENTS,
+    **measure_reliability.MEASUREMENTS,
     **measure_tensors.MEASUREMENTS,
     **{name: _elsewhere("measure_datasets", name) for name in DATA_SETS},
     **{name: _elsewhere("encoders", name) for name in ENCODERS},

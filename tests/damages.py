@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-__all__ = ["IN_PLACE", "PARTS", "extent", "is_intact"]
+__all__ = ["IN_PLACE", "PARTS", "Extent", "extent", "is_intact"]
 
 PARTS = ("length", "length CRC", "data", "data CRC")
 

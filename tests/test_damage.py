@@ -20,10 +20,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests import reference
-from tests.damages import IN_PLACE, PARTS, extent, is_intact
+from tests.damages import IN_PLACE, PARTS, Extent, extent, is_intact
 from tests.outcome import Outcome, outcome_of
 from tests.reference import Span, decode_on
 from tfrecord_lite import (
@@ -372,6 +373,30 @@ class TestMembers:
         first, second, third = (bz2.compress(b"".join(FRAMES[i : i + 3])) for i in (0, 3, 6))
 
         assert self.saved(tmp_path, first, second[:-20], third) == RECORDS[:3] + RECORDS[6:]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_all_members_but_the_damaged_one_are_saved(tmp_path: Path, data: st.DataObject) -> None:
+    # Whatever is done to one member, those before and behind it are as they were.
+    level = data.draw(st.sampled_from([0, 1, 9]))
+    members = [gzip.compress(b"".join(FRAMES[i : i + 3]), level) for i in (0, 3, 6)]
+    hit = data.draw(st.integers(0, 2))
+    member, choose = members[hit], data.draw(st.randoms(use_true_random=False))
+    start = data.draw(st.integers(0, len(member) - 1))
+    at = Extent(start, data.draw(st.integers(start + 1, len(member))))
+    damage = data.draw(st.sampled_from([*IN_PLACE.values()]))
+    members[hit] = damage(member, at, choose)
+    (tmp_path / "a").write_bytes(b"".join(members))
+
+    report = recover(tmp_path / "a", tmp_path / "saved", "GZIP", overwrite=True)
+
+    saved = list(TFRecordReader(tmp_path / "saved", "GZIP"))
+    undamaged = [record for i, record in enumerate(RECORDS) if i // 3 != hit]
+    assert [record for record in saved if record in undamaged] == undamaged
+    assert set(saved) <= set(RECORDS)
+    assert report.records == len(saved)
+    assert set(saved) == set(RECORDS) or not report.is_sound
 
 
 class Damaged(NamedTuple):

@@ -24,15 +24,17 @@ from tfrecord_lite import (
     InvalidArgumentError,
     Reason,
     TFRecordReader,
+    crc32c,
     damage,
     encode_example,
     infer_schema,
     load,
     save,
 )
-from tfrecord_lite.framing import CHUNK_BYTES, frame
+from tfrecord_lite.framing import CHUNK_BYTES, HEAD_BYTES, frame
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SIZE = 50
@@ -52,6 +54,10 @@ def damaged(folder: Path, name: str, *hit: int) -> Path:
 
 def without(*hit: int) -> list[bytes]:
     return [record for i, record in enumerate(RECORDS) if i not in hit]
+
+
+def chain_blocks(reader: TFRecordReader) -> Iterator[bytes]:
+    return itertools.chain.from_iterable(reader.blocks())
 
 
 class TestSkip:
@@ -315,6 +321,61 @@ def test_a_length_that_is_not_there_takes_no_memory_and_hides_no_record() -> Non
         for limit in (2**31, 2**64 - 1):
             reader = TFRecordReader(io.BytesIO(stream), "", on_error=str, max_record_bytes=limit)
             assert list(reader) == RECORDS
+
+
+@pytest.mark.parametrize("n", [500, 8000])
+@pytest.mark.parametrize("place", [0, 12])
+def test_damage_after_damage_is_linear_work(
+    monkeypatch: pytest.MonkeyPatch, n: int, place: int
+) -> None:
+    pair = bytearray(frame([b"sound", b"damaged"]))
+    pair[21 + place] ^= 1
+    n_checked = 0
+
+    def count(records: Any, n_records: Any) -> Any:
+        nonlocal n_checked
+        n_checked += n_records
+        return crcs_of(records, n_records)
+
+    crcs_of = crc32c.crcs_of
+    monkeypatch.setattr(crc32c, "crcs_of", count)
+    for read in (
+        TFRecordReader.__iter__,
+        chain_blocks,
+    ):
+        reader = TFRecordReader(io.BytesIO(pair * n), on_error=str)
+        n_checked = 0
+
+        assert list(read(reader)) == [b"sound"] * n
+        assert n_checked <= 20 * n + 100_000 // len(pair)
+
+
+@pytest.mark.parametrize("n", [1000, 16_000])
+@pytest.mark.parametrize("n_sound", [1, 40])
+def test_forged_heads_that_promise_much_are_linear_work(
+    monkeypatch: pytest.MonkeyPatch, n: int, n_sound: int
+) -> None:
+    # Each head promises half of what is left, which is there, and whose CRC is another.
+    sound = encode_record(b"sound") * n_sound
+    n_heads = n // n_sound
+    size = HEAD_BYTES + len(sound)
+    stream = b"".join(encode_head((n_heads - i) * size // 2) + sound for i in range(n_heads))
+    n_checked = 0
+
+    def count(records: Any, n_records: Any) -> Any:
+        nonlocal n_checked
+        records = list(records)
+        n_checked += sum(map(len, records))
+        return crcs_of(records, n_records)
+
+    crcs_of = crc32c.crcs_of
+    monkeypatch.setattr(crc32c, "crcs_of", count)
+    for read in (TFRecordReader.__iter__, chain_blocks):
+        reader = TFRecordReader(io.BytesIO(stream), "", on_error=str)
+        n_checked = 0
+
+        assert sum(1 for _ in read(reader)) == n_heads * n_sound
+        assert n_checked <= 5 * len(stream)
 
 
 @pytest.mark.parametrize("junk", [bytes(1000), np.random.default_rng(1).bytes(1000)])

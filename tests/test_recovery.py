@@ -231,6 +231,12 @@ class TestRecover:
 
         assert list(tmp_path.iterdir()) == [source]
 
+    def test_file_objects_are_refused(self, tmp_path: Path) -> None:
+        path = self.damaged(tmp_path / "a")
+        for src, dst in ((io.BytesIO(), tmp_path / "new"), (path, io.BytesIO())):
+            with pytest.raises(TypeError):
+                recover(src, dst)  # type: ignore[arg-type]
+
     def test_a_file_without_a_sound_record(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"nothing of use here" * 100)
 

@@ -115,6 +115,8 @@ class Codec:
     """What its decompressor raises on corrupt data."""
     joinable: bool
     """Whether streams may follow each other in one file, and so be appended."""
+    magic: bytes = b""
+    """The first bytes of each of them, to look for one behind damage."""
 
 
 class _Zlib:
@@ -261,6 +263,7 @@ CODECS: dict[str, Codec] = {
             compressor=lambda settings: _ZlibCompressor(settings, _GZIP_BITS),
             errors=_zlib_errors,
             joinable=True,
+            magic=b"\x1f\x8b\x08",
         ),
         Codec(
             name="ZLIB",
@@ -277,6 +280,7 @@ CODECS: dict[str, Codec] = {
             compressor=_ZstdCompressor,
             errors=lambda: (_zstd_module().ZstdError,),
             joinable=True,
+            magic=b"\x28\xb5\x2f\xfd",
         ),
         Codec(
             name="BZ2",
@@ -285,6 +289,7 @@ CODECS: dict[str, Codec] = {
             compressor=_Bz2Compressor,
             errors=lambda: (OSError, ValueError),
             joinable=True,
+            magic=b"BZh",
         ),
     ]
 }

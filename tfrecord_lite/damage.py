@@ -43,6 +43,9 @@ __all__ = [
 MOST_SPANS = 10_000
 """How many spans of one file a report keeps; the others are only counted."""
 
+_FEW_RECORDS, _MANY_RECORDS = 16, 4096
+"""Right behind damage, records are decoded so few at a time, then more, up to so many."""
+
 
 _NO_DAMAGE = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
 """What is raised in any case: another compression than the one named, and a limit."""
@@ -235,22 +238,37 @@ class GoingOn:
         self._n_damaged = 0
         self._lost_bytes = 0
         self._begin = stream.offset
+        self._most_records: int | None = None  # to be taken at a time; None for any number
 
     def next_block(self, n_records: int | None = None) -> Block | None:
-        """Return the next sound records; fewer than asked for before damage."""
+        """Return the next sound records; fewer than asked for before damage, and behind it.
+
+        What is behind damage in the decoder's buffer is decoded again, up to the next damage.
+        So few records are asked for there, and then more and more: where there is damage
+        after damage, the buffer is not gone over for each.
+        """
         while True:
+            most = self._most_records
             try:
-                return self._stream.next_block(n_records)
+                if most is None:
+                    return self._stream.next_block(n_records)
+                block = self._stream.next_block_behind_damage(min(n_records or most, most))
             except DataLossError as error:
                 self._pass_over(error)
+                continue
+            is_over = most >= _MANY_RECORDS and not self._stream.is_searched
+            self._most_records = None if is_over else min(4 * most, _MANY_RECORDS)
+            return block
 
     def next_records(self) -> list[bytes] | None:
         """Return the next sound records, at least one; None at the end of the file."""
-        while True:
+        while self._most_records is None:
             try:
                 return self._stream.next_records()
             except DataLossError as error:
                 self._pass_over(error)
+        block = self.next_block()
+        return None if block is None else block.to_list()
 
     def _pass_over(self, error: DataLossError) -> None:
         if error.reason in _NO_DAMAGE:
@@ -265,6 +283,7 @@ class GoingOn:
         self._lost_bytes += length
         if len(self._spans) < MOST_SPANS:
             self._spans.append(span)
+        self._most_records = _FEW_RECORDS
         self._log.tell(span)
 
     @property

@@ -7,12 +7,14 @@ each. Nothing here knows what the bytes mean.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
 import stat
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
+from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.sources import (
     fsspec_module,
     is_url,
@@ -22,6 +24,8 @@ from tfrecord_lite.sources import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tfrecord_lite.sources import Source
 
 __all__ = ["InputFile", "open_input"]
@@ -67,22 +71,35 @@ class _LocalInput:
         self._file = file
         self._offset = 0
         self._size = 0  # when last looked at
+        self._begin = 0  # the first offset that was read at
 
     def readinto(self, view: memoryview) -> int:
         n_bytes = os.preadv(self._file.fileno(), [view], self._offset)
+        if n_bytes == 0:
+            self._check_end()
         self._offset += n_bytes
         return n_bytes
 
     def read(self, n_bytes: int) -> bytes:
         data = os.pread(self._file.fileno(), n_bytes, self._offset)
+        if not data:
+            self._check_end()
         self._offset += len(data)
         return data
+
+    def _check_end(self) -> None:
+        """Raise if this is no end that the file ever had."""
+        size = os.fstat(self._file.fileno()).st_size
+        if size < self._offset and self._begin < self._offset:
+            detail = f"the file was cut while it was read: it has {size} bytes now, and had more"
+            raise DataLossError(Reason.TRUNCATED, None, self.name, None, None, detail)
 
     def peek(self, n_bytes: int) -> bytes:
         return os.pread(self._file.fileno(), n_bytes, self._offset)
 
     def skip(self, n_bytes: int) -> None:
         self._offset += n_bytes
+        self._begin = self._offset
 
     def remaining(self) -> int:
         if self._size <= self._offset:
@@ -90,7 +107,7 @@ class _LocalInput:
         return max(self._size - self._offset, 0)
 
     def rewind(self) -> None:
-        self._offset = 0
+        self._offset = self._begin = 0
 
     def close(self) -> None:
         self._file.close()
@@ -156,6 +173,31 @@ class _ObjectInput:
             self._file.close()
 
 
+class _RemoteInput(_ObjectInput):
+    """A file behind a URL, whose client may raise anything."""
+
+    def __init__(self, url: str) -> None:
+        with _as_os_errors(url):
+            file = fsspec_module().open(url, "rb").open()
+        super().__init__(url, file, owned=True)
+
+    def _read_on(self, n_bytes: int) -> bytes:
+        with _as_os_errors(self.name):
+            return super()._read_on(n_bytes)
+
+
+@contextlib.contextmanager
+def _as_os_errors(url: str) -> Iterator[None]:
+    """Turn what is wrong on the way to a remote file into what Python raises for a local one."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, ImportError):
+        raise
+    except Exception as error:
+        detail = f"the remote file could not be read: {type(error).__name__}: {error}"
+        raise OSError(errno.EIO, detail, url) from error
+
+
 def open_input(source: Source) -> InputFile:
     """Open one source for reading.
 
@@ -173,6 +215,8 @@ def open_input(source: Source) -> InputFile:
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
         As Python's ``open``.
+    OSError
+        If a remote file cannot be read, whatever its client raises.
     ImportError
         For a URL, if fsspec is not installed.
     """
@@ -180,7 +224,7 @@ def open_input(source: Source) -> InputFile:
     if not isinstance(source, (str, bytes, os.PathLike)):
         return _ObjectInput(name, source, owned=False)
     if is_url(name):
-        return _ObjectInput(name, fsspec_module().open(name, "rb").open(), owned=True)
+        return _RemoteInput(name)
     file = io.FileIO(name, "rb")
     if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return _LocalInput(name, file)

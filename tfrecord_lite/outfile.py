@@ -14,6 +14,7 @@ import os
 import stat
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
+from tfrecord_lite import locking
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.sources import (
     fsspec_module,
@@ -59,6 +60,13 @@ class OutputFile:
         self._place: str | None = None  # where it is, once it is not beside any more
         # Where the next write goes in a local file; None where that is not for us to say.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
+
+    def keep(self, n_bytes: int) -> None:
+        """Keep the first so many bytes of a file that is to be appended to; write behind them."""
+        size = os.fstat(self._file.fileno()).st_size
+        if n_bytes < size:  # what cannot be cut need not be: a device
+            self._file.truncate(n_bytes)
+        self._offset = self._file.seek(n_bytes) if self._offset is not None else None
 
     def write(self, pending: list[bytes | bytearray | memoryview]) -> None:
         """Write all of `pending`, and take out of the list what was written.
@@ -134,10 +142,15 @@ class OutputFile:
         try:
             if self._beside is not None and isinstance(self._file, io.FileIO):
                 os.fsync(self._file.fileno())
-            if self._owned:
-                self._file.close()
+            self._close()
         except OSError as error:
             raise self._named(error) from None
+
+    def _close(self) -> None:
+        if self._owned:
+            if isinstance(self._file, io.FileIO) and not self._file.closed:
+                locking.let_go(self._file)
+            self._file.close()
 
     def commit(self, name: str | None = None) -> None:
         """Put a finished file that was written beside its place there, under `name` if given.
@@ -161,9 +174,8 @@ class OutputFile:
 
     def abandon(self) -> None:
         """Close the file; if it was written beside its place, and is there still, remove it."""
-        if self._owned:
-            with contextlib.suppress(OSError):
-                self._file.close()
+        with contextlib.suppress(OSError):
+            self._close()
         if self._beside is not None:
             self._beside.remove()
 
@@ -227,9 +239,7 @@ def _path_of(url: str) -> str:
     return path
 
 
-def open_output(
-    target: Source, *, atomic: bool = False, append_at: int | None = None
-) -> OutputFile:
+def open_output(target: Source, *, atomic: bool = False, append: bool = False) -> OutputFile:
     """Open a file for writing.
 
     Parameters
@@ -240,9 +250,9 @@ def open_output(
     atomic : bool, optional
         Write beside the place and rename when the file is closed, so that it
         appears complete or not at all.
-    append_at : int, optional
-        Keep the first so many bytes of a local file and write behind them; with 0, the
-        file need not exist.
+    append : bool, optional
+        Leave what a local file holds, and lock it. It need not exist. Call
+        :meth:`OutputFile.keep` before anything is written.
 
     Returns
     -------
@@ -253,12 +263,14 @@ def open_output(
     FileNotFoundError, IsADirectoryError, PermissionError
         As Python's ``open``.
     InvalidArgumentError
-        ``UNSUPPORTED`` for `atomic` or `append_at` where they cannot be had.
+        ``UNSUPPORTED`` for `atomic` or `append` where they cannot be had.
+    FailedPreconditionError
+        ``IN_USE`` for `append` to a file that another writer has open.
     """
     name = name_of(target)
     is_path = isinstance(target, (str, bytes, os.PathLike))
     is_remote = is_path and is_url(name)
-    if append_at is not None and (atomic or is_remote or not is_path):
+    if append and (atomic or is_remote or not is_path):
         detail = "only a local file that is written in place can be appended to"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
     if not is_path:
@@ -270,14 +282,23 @@ def open_output(
         return OutputFile(name, cast("IO[bytes]", target), owned=False)
     if is_remote:
         return _remote_output(name, atomic=atomic)
-    if append_at:
-        file = io.FileIO(name, "r+b")
-        file.truncate(append_at)
-        file.seek(append_at)
-        return OutputFile(name, cast("IO[bytes]", file))
-    if not atomic:
-        return OutputFile(name, cast("IO[bytes]", io.FileIO(name, "wb")))
-    return _beside(name)
+    if atomic:
+        return _beside(name)
+    if append and (os.path.isfile(name) or not os.path.exists(name)):
+        file = io.FileIO(name, "r+b", opener=_open_or_create)
+        try:
+            locking.lock(file, name)
+        except BaseException:
+            file.close()
+            raise
+    else:
+        file = io.FileIO(name, "wb")
+        locking.hold(file)
+    return OutputFile(name, cast("IO[bytes]", file))
+
+
+def _open_or_create(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_CREAT, 0o666)
 
 
 def _beside(name: str) -> OutputFile:

@@ -162,8 +162,37 @@ class RecordFinder:
             return int(self._candidates.starts[0]) - HEAD_BYTES
         return self._scanned
 
+    @property
+    def scanned(self) -> int:
+        """Where the next head is looked for: of what is before that, all is known."""
+        return self._scanned
+
+    def n_sound(self, offset: int, n_records: int) -> int:
+        """Count the records that follow each other from an offset on, and are known to be sound.
+
+        Parameters
+        ----------
+        offset : int
+            Not before the last one that was found.
+        n_records : int
+            Count no more than so many.
+        """
+        found, count, place = self._candidates, 0, offset + HEAD_BYTES
+        while count < n_records:
+            i = int(np.searchsorted(found.starts, place))
+            if i == found.starts.size or found.starts[i] != place or not found.is_sound[i]:
+                break
+            count, place = count + 1, int(found.stops[i]) + OVERHEAD_BYTES
+        return count
+
     def find(
-        self, data: npt.NDArray[np.uint8], base: int, first: int, *, is_end: bool
+        self,
+        data: npt.NDArray[np.uint8],
+        base: int,
+        first: int,
+        *,
+        is_end: bool,
+        through: int = 0,
     ) -> int | None:
         """Return where the first sound record starts, from an offset on.
 
@@ -178,6 +207,8 @@ class RecordFinder:
             The lowest offset to be found; never lower than in an earlier call.
         is_end : bool
             Whether the stream ends behind `data`.
+        through : int, optional
+            Look at all that is before this offset, also if a record was found already.
 
         Returns
         -------
@@ -192,7 +223,8 @@ class RecordFinder:
         self._candidates = self._candidates.only(
             slice(int(np.searchsorted(starts, first + HEAD_BYTES)), None)
         )
-        while not (found := self._candidates).is_sound[:1].any():
+        through = min(through, end - OVERHEAD_BYTES + 1)
+        while not (found := self._candidates).is_sound[:1].any() or self._scanned < through:
             # Twice as far each time, if all hangs on a long record: few rounds, much in each.
             ahead = self._scanned - self.wanted_from
             until = self._scanned + max(_PIECE_BYTES, ahead)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.compression import codec_named, detect
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.framing import (
+    FOOT_BYTES,
     HEAD_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
@@ -131,6 +132,8 @@ class RecordStream:
             raise
         self._is_closed = False
         self.broke_off = False
+        self._is_at_end = False  # of what is to be read
+        self._read_error: OSError | None = None  # to be raised by the next read
         self._finder: RecordFinder | None = None  # of records behind damage
         self._decoder = FrameDecoder(
             verify=verify, max_record_bytes=max_record_bytes, source=self.name
@@ -152,9 +155,14 @@ class RecordStream:
         while (block := decoder.next_block(n_records)) is None:
             try:
                 goes_on = self._fill(n_records or self._block_records)
-            except (DataLossError, OSError):
+            except DataLossError:
                 # First what came before; the next call meets the error again.
                 if len(rest := decoder.rest()):
+                    return rest
+                raise
+            except OSError as error:
+                if len(rest := decoder.rest()):
+                    self._read_error = error
                     return rest
                 raise
             if not goes_on:
@@ -163,6 +171,33 @@ class RecordStream:
                 decoder.close()
                 return None
         return block
+
+    def next_block_behind_damage(self, n_records: int) -> Block | None:
+        """Return the next block as :meth:`next_block`, maybe a smaller one.
+
+        Where a search has looked already, it decides about records: of forged heads that each
+        promise megabytes, these are gone over once for all of them, not once for each.
+        """
+        decoder, finder = self._decoder, self._finder
+        if finder is None or not self.is_searched or not decoder.verify:
+            return self.next_block(n_records)
+        n_sound = finder.n_sound(decoder.offset, n_records)
+        if n_sound or not is_head(decoder.pending[:HEAD_BYTES].tobytes()):
+            return self.next_block(n_sound or 1)
+        start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
+        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
+            is_end = not self._fill_behind_damage()
+        is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
+        if is_whole and found != start:
+            detail = "found in the search behind other damage"
+            fields = (start, self.name, decoder.n_records, None, detail)
+            raise DataLossError(Reason.DATA_CRC, *fields)
+        return self.next_block(1)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether what comes next was looked at in search of a record behind damage."""
+        return self._finder is not None and self.offset < self._finder.scanned
 
     def next_records(self) -> list[bytes] | None:
         """Return some records, at least one, each as ``bytes``; None at the end of the file.
@@ -239,13 +274,15 @@ class RecordStream:
             How many bytes were passed over; maybe 0 if `error` is the compressed stream's.
         """
         decoder, start = self._decoder, self._decoder.offset
-        if error.reason in _STREAM_DAMAGE:
-            self.broke_off = True
+        self.broke_off = self.broke_off or error.reason in _STREAM_DAMAGE
+        self._is_at_end = self.broke_off or error.reason is Reason.TRUNCATED
         behind = self._behind_record() if error.reason is Reason.DATA_CRC else None
         if behind is None:
             if self._finder is None:
                 self._finder = RecordFinder(decoder.max_record_bytes)
-            behind = self._find(self._finder, start + 1)
+            # What a record has that only seems to be one is looked at to its end.
+            n_bytes = decoder.damaged_bytes if error.reason is Reason.DATA_CRC else 0
+            behind = self._find(self._finder, start + 1, start + n_bytes)
         decoder.go_to(behind)
         decoder.count_damage()
         return behind - start
@@ -259,11 +296,13 @@ class RecordStream:
         follows = is_head(ahead.tobytes()) or not len(ahead)
         return self._decoder.offset + n_bytes if follows else None
 
-    def _find(self, finder: RecordFinder, first: int) -> int:
+    def _find(self, finder: RecordFinder, first: int, through: int) -> int:
         """Find the next sound record from an offset on, or the end of what can be had."""
         decoder, is_end = self._decoder, False
         while True:
-            found = finder.find(decoder.pending, decoder.offset, first, is_end=is_end)
+            found = finder.find(
+                decoder.pending, decoder.offset, first, is_end=is_end, through=through
+            )
             if found is not None:
                 return found
             if finder.wanted_from > decoder.offset:
@@ -286,13 +325,17 @@ class RecordStream:
         """Read more of the file into the decoder; False at its end."""
         if self._is_closed:
             raise FailedPreconditionError(Reason.CLOSED, source=self.name)
-        if self.broke_off:
+        if self._read_error is not None:
+            error, self._read_error = self._read_error, None
+            raise error
+        if self._is_at_end:
             return False
         decoder = self._decoder
         try:
             n_bytes = self._content.readinto(decoder.writable(n_records))
         except DataLossError as error:
-            fields = (error.reason, error.offset, error.source, decoder.n_records)
+            offset = decoder.offset if error.offset is None else error.offset
+            fields = (error.reason, offset, error.source, decoder.n_records)
             raise DataLossError(*fields, None, error.detail) from None
         decoder.advance(n_bytes)
         return n_bytes > 0
@@ -398,6 +441,13 @@ class RecordSink:
             self.add_all(block.views())
         else:
             self._take_frames(frames)
+
+    def add_framed(self, block: Block) -> None:
+        """Take a block's records in as they were read, one behind the other in sound frames."""
+        self._drain_before(block.views)
+        stop = int(block.offsets[-1] + block.lengths[-1]) + FOOT_BYTES
+        frames = memoryview(block.data)  # type: ignore[arg-type]
+        self._take_frames(frames[int(block.offsets[0]) - HEAD_BYTES : stop])
 
     def add_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Take one large record in, in pieces, and write it.

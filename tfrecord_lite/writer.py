@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.outfile import OutputFile
     from tfrecord_lite.sources import Source
 
 __all__ = ["TFRecordWriter", "as_record"]
@@ -61,7 +62,7 @@ class TFRecordWriter(ExampleWriter):
         ``"ZSTD"`` and ``"BZ2"`` too, which TensorFlow cannot read.
     mode : {"w", "a"}, optional
         "a" adds to an existing local file, after reading it through: it must be
-        sound. A GZIP, ZSTD or BZ2 file gets a further stream; a ZLIB file cannot.
+        sound, and no other writer have it open. A GZIP, ZSTD or BZ2 file gets a further stream; a ZLIB file cannot.
     torn : {"raise", "cut"}, optional
         What mode "a" does about a file whose end is missing, because its writer
         was killed: raise, or cut what is left of the incomplete record. Of a
@@ -82,6 +83,8 @@ class TFRecordWriter(ExampleWriter):
         ``BAD_ARGUMENT`` for options the compressor refuses, or a file of another
         compression to append to; ``UNSUPPORTED`` for appending to a ZLIB file, a
         URL or a file object, and for `atomic` with mode "a" or what is no file.
+    FailedPreconditionError
+        ``IN_USE`` in mode "a", if another writer has the file open.
 
     Notes
     -----
@@ -118,9 +121,10 @@ class TFRecordWriter(ExampleWriter):
         _check_choice("mode", mode, ("w", "a"))
         _check_choice("torn", torn, ("raise", "cut"))
         TFRecordOptions.get_compression_type_string(options)  # refuse it before the file is emptied
-        append_at = _whole_bytes(path, options, torn) if mode == "a" else None
-        file = open_output(path, atomic=atomic, append_at=append_at)
+        file = open_output(path, atomic=atomic, append=mode == "a")
         try:
+            if mode == "a":
+                file = _ready_to_append(file, path, options, torn)
             self._sink = RecordSink(file, options)
         except BaseException:
             file.abandon()
@@ -244,8 +248,28 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
 
-def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int:
-    """Check a file that is to be appended to; return how many bytes of it to keep."""
+def _ready_to_append(
+    file: OutputFile, path: Source, options: CompressionType, torn: str
+) -> OutputFile:
+    """Return a file that is locked, so that what is written next comes behind whole records."""
+    n_bytes = _whole_bytes(path, options, torn)
+    if n_bytes is None:
+        _rewrite_whole_records(path, options)
+        file.abandon()
+        file = open_output(path, append=True)
+        n_bytes = local_size(path) or 0
+    file.keep(n_bytes)
+    return file
+
+
+def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | None:
+    """Check a file that is to be appended to.
+
+    Returns
+    -------
+    int or None
+        How many bytes of it to keep; None if its whole records have to be written anew.
+    """
     size = local_size(path)
     if not size:
         return 0
@@ -267,7 +291,7 @@ def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int:
                 error.reason, error.offset, error.source, error.index, None, detail
             ) from None
         if compression:
-            return _rewrite_whole_records(path, options)
+            return None
         return error.offset or 0
     finally:
         stream.close()
@@ -284,8 +308,8 @@ def _check_compression(path: Source, compression: str) -> None:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=stream.name, detail=detail) from None
 
 
-def _rewrite_whole_records(path: Source, options: CompressionType) -> int:
-    """Replace a torn compressed file by one of its whole records; return the new size."""
+def _rewrite_whole_records(path: Source, options: CompressionType) -> None:
+    """Replace a torn compressed file by one of its whole records."""
     stream = RecordStream(path, TFRecordOptions.get_compression_type_string(options))
     sink = RecordSink(open_output(path, atomic=True), options)
     try:
@@ -300,4 +324,3 @@ def _rewrite_whole_records(path: Source, options: CompressionType) -> int:
     finally:
         stream.close()
     sink.commit()
-    return local_size(path) or 0

@@ -24,12 +24,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, cast
 
-from tfrecord_lite.damage import MOST_SPANS, DamageLog, DamageReport, FileReport
+from tfrecord_lite.compression import codec_named
+from tfrecord_lite.damage import MOST_SPANS, DamagedSpan, DamageLog, DamageReport, FileReport
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
-from tfrecord_lite.sources import fsspec_module, is_url, name_of
+from tfrecord_lite.sources import fsspec_module, is_file_object, is_url, name_of
 from tfrecord_lite.stream import RecordSink, RecordStream
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.outfile import OutputFile
 
 __all__ = ["recover"]
-
-_MAGICS = {"GZIP": b"\x1f\x8b\x08", "ZSTD": b"\x28\xb5\x2f\xfd", "BZ2": b"BZh"}
-"""The first bytes of members. A ZLIB file has one stream only (rule C5)."""
 
 _PIECE_BYTES = 1024 * 1024
 
@@ -93,6 +91,8 @@ def recover(
         If `dst` is there, without `overwrite`.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if `dst` is `src` itself, or for an unknown compression.
+    TypeError
+        For a file object: `src` is read more than once, and `dst` is renamed.
     DataLossError
         ``COMPRESSION`` if `src` is no file of the compression that was named.
     OSError
@@ -111,6 +111,8 @@ def recover(
     >>> report.records, report.lost_bytes, list(TFRecordReader(dst))
     (2, 6, [b'one', b'two'])
     """
+    if is_file_object(src) or is_file_object(dst):
+        raise TypeError("recover takes paths or URLs, no file objects")
     source, target = name_of(src), name_of(dst)
     _check_apart(source, target)
     if compression is not None:
@@ -121,7 +123,11 @@ def recover(
     try:
         _check_free(file, overwrite=overwrite)
         sink = RecordSink(file, found if options is None else options)
-        parts = [_copy(part, sink, on_progress) for part in _parts(source, found, max_record_bytes)]
+        parts: list[FileReport] = []
+        for at, part in _parts(source, found, max_record_bytes):
+            if at and not parts:
+                parts.append(_nothing_before(at, part))
+            parts.append(_copy(part, sink, on_progress))
         sink.finish()
         _check_free(file, overwrite=overwrite)
         sink.commit()
@@ -146,22 +152,28 @@ def _check_free(file: OutputFile, *, overwrite: bool) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
 
 
-def _parts(source: str, compression: str, max_record_bytes: int) -> Iterator[RecordStream]:
-    """Yield streams of what can be read, one after the other; each is to be read to its end."""
-    if compression not in _MAGICS:
+def _parts(
+    source: str, compression: str, max_record_bytes: int
+) -> Iterator[tuple[int, RecordStream]]:
+    """Yield streams of what can be read, and where in the file each starts.
+
+    Each is to be read to its end before the next is asked for.
+    """
+    codec = codec_named(compression)
+    if codec is None or not codec.joinable:
         with closing(
             RecordStream(source, compression, max_record_bytes=max_record_bytes)
         ) as stream:
-            yield stream
+            yield 0, stream
         return
     with closing(_open(source)) as file:
         most = _MOST_TIMES * file.seek(0, io.SEEK_END) + _FREE_BYTES
-        places = _places(file, _MAGICS[compression])
+        places = _places(file, codec.magic)
         at: int | None = next(places, 0)
         while at is not None:
             file.seek(at)
             stream = RecordStream(file, compression, max_record_bytes=max_record_bytes)
-            yield stream
+            yield at, stream
             if not stream.broke_off:
                 return
             n_read = max(file.tell() - at, _LEAST_BYTES)
@@ -199,11 +211,18 @@ def _copy(
     """Write the sound records of a stream."""
     going_on, offset = DamageLog("skip", None).going_on(stream), 0
     while (block := going_on.next_block()) is not None:
-        sink.add_all(block.views())
+        sink.add_framed(block)
         if on_progress is not None:
             on_progress(stream.offset - offset)
             offset = stream.offset
     return going_on.report()
+
+
+def _nothing_before(n_bytes: int, stream: RecordStream) -> FileReport:
+    """Return a report of the first bytes of a file, which are no stream."""
+    detail = f"the first {n_bytes} bytes are no {stream.compression} stream"
+    span = DamagedSpan(stream.name, 0, 0, Reason.COMPRESSION, detail, 0, 0)
+    return FileReport(stream.name, 0, 0, (span,), 1, 0)
 
 
 def _joined(source: str, parts: list[FileReport]) -> FileReport:
