@@ -174,14 +174,20 @@ class DamageLog:
         self._on_error = on_error
         self._left = max_errors
         self._is_told = callable(on_error)
-        self._finished: list[FileReport] = []
-        self._current: GoingOn | None = None
+        self._files: list[FileReport | GoingOn] = []
+        self._open: list[int] = []  # which of them may still be read
 
     def going_on(self, stream: RecordStream) -> GoingOn:
-        """Return the next file's stream as one that goes on behind damage."""
-        self._finished = list(self.report().files)
-        self._current = GoingOn(stream, self)
-        return self._current
+        """Return a file's stream as one that goes on behind damage; several may be open."""
+        for i in self._open:
+            going = self._files[i]
+            if isinstance(going, GoingOn) and going.is_closed:
+                self._files[i] = going.report()  # which keeps no buffer alive
+        self._open = [i for i in self._open if isinstance(self._files[i], GoingOn)]
+        self._open.append(len(self._files))
+        going = GoingOn(stream, self)
+        self._files.append(going)
+        return going
 
     def admit(self, error: DataLossError) -> None:
         """Raise the error if it is one too many."""
@@ -203,8 +209,8 @@ class DamageLog:
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
-        current = [] if self._current is None else [self._current.report()]
-        return DamageReport((*self._finished, *current))
+        reports = (file.report() if isinstance(file, GoingOn) else file for file in self._files)
+        return DamageReport(tuple(reports))
 
     def give_warning(self) -> None:
         """Warn of what was lost, if anything was, and the caller was not told of it before."""
@@ -285,6 +291,11 @@ class GoingOn:
             self._spans.append(span)
         self._most_records = _FEW_RECORDS
         self._log.tell(span)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is read."""
+        return self._stream.is_closed
 
     @property
     def _n_records(self) -> int:

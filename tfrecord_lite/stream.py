@@ -195,6 +195,11 @@ class RecordStream:
         return self.next_block(1)
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._is_closed
+
+    @property
     def is_searched(self) -> bool:
         """Whether what comes next was looked at in search of a record behind damage."""
         return self._finder is not None and self.offset < self._finder.scanned

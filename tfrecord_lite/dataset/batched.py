@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
+    from tfrecord_lite.damage import OnError
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.schema import FeatureSpec
 
@@ -123,6 +124,8 @@ def read_batches(
     strings: Literal["object", "column"] = "object",
     compression: CompressionType = None,
     verify: bool = True,
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
     num_workers: int = 0,
     prefetch: int = 0,
 ) -> Dataset:
@@ -150,7 +153,7 @@ def read_batches(
         Leave out a last batch that is not full.
     strings : {"object", "column"}, optional
         As for :class:`ExampleParser`.
-    compression, verify
+    compression, verify, on_error, max_errors
         As for :class:`TFRecordDataset`.
     num_workers : int, optional
         Processes that do the work; 0 does it here.
@@ -178,7 +181,9 @@ def read_batches(
     >>> list(read_batches("n.tfrecord", {"n": FixedLenFeature([], "int64")}, 2))
     [{'n': array([7, 7])}, {'n': array([7])}]
     """
-    records = TFRecordDataset(files, compression, verify=verify)
+    records = TFRecordDataset(
+        files, compression, verify=verify, on_error=on_error, max_errors=max_errors
+    )
     if interleave is not None:
         records = records.interleave(interleave)
     dataset: Dataset = records.shuffle_all(seed) if shuffle == "all" else records

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Literal, Self
 
+    from tfrecord_lite.damage import DamageReport
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["Dataset"]
@@ -299,6 +300,15 @@ class Dataset:
     def as_numpy_iterator(self) -> DatasetIterator:
         """Start the next epoch; everything is NumPy anyway."""
         return iter(self)
+
+    @property
+    def report(self) -> DamageReport | None:
+        """What the epoch begun last in this process has read of files, and lost, so far.
+
+        None before the first one, and without ``on_error=``; see :class:`TFRecordDataset`.
+        """
+        source = chain(self._plan)[0]
+        return source.damage.report() if isinstance(source, Files) else None
 
     def __bool__(self) -> bool:
         """Return True: whether there are elements is not known without reading."""

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.damage import DamageLog
 from tfrecord_lite.dataset import order
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.interleave import interleaved
 from tfrecord_lite.dataset.plan import Source
-from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
+from tfrecord_lite.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordError,
+)
 from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.index import TFRecordFile, frames
 from tfrecord_lite.stream import RecordStream
@@ -21,16 +27,39 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.damage import DamageReport, GoingOn, OnError
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.dataset.plan import Context
 
-__all__ = ["Files", "ShuffledFiles"]
+__all__ = ["Damage", "Files", "ShuffledFiles"]
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
 """So many large records are read at a time, of each file that is open."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """How much is read in random order at a time."""
+
+
+@dataclass(unsafe_hash=True)
+class Damage:
+    """What to do about damage, and what was met in the run begun last."""
+
+    on_error: OnError = "raise"
+    max_errors: int | None = None
+    log: DamageLog | None = field(default=None, compare=False)
+
+    def begin(self) -> DamageLog | None:
+        """Start a run; None if it is to stop at damage."""
+        self.log = None if self.on_error == "raise" else DamageLog(self.on_error, self.max_errors)
+        return self.log
+
+    def report(self) -> DamageReport | None:
+        """Return what was read and lost; None before the first run, and without going on."""
+        return None if self.log is None else self.log.report()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the log behind: streams are not sent to other processes."""
+        return {**self.__dict__, "log": None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +77,7 @@ class Files(Source):
     """Of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
+    damage: Damage = field(default_factory=Damage)
 
     def part(self, n_parts: int, number: int) -> Files:
         """Return one that gives every n-th of the records."""
@@ -62,15 +92,28 @@ class Files(Source):
         return self.part(n_workers, worker)
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield the records of this part."""
+        """Yield the records of this part; at the end, warn of what was passed over."""
+        log = self.damage.begin()
+        try:
+            yield from self._run(context, state, log)
+        except GeneratorExit:  # the caller has enough
+            if log is not None:
+                log.give_warning()
+            raise
+        if log is not None:
+            log.give_warning()
+
+    def _run(self, context: Context, state: State, log: DamageLog | None) -> Iterator[Pair]:
         is_whole = self.n_parts == 1
+        # Who passes over damage checks all, so that all parts count the same records.
+        checks_all = is_whole or self.cycle_length > 1 or log is not None
         if self.cycle_length > 1:
-            read = functools.partial(self._read, self._order(context), verify=self.verify)
+            read = functools.partial(self._read, self._order(context), log, verify=self.verify)
             sizes = (self.cycle_length, self.block_length)
             pairs = interleaved(read, len(self.names), *sizes, state["at"] if state else None)
         else:
             read = functools.partial(
-                self._read, self._order(context), verify=is_whole and self.verify
+                self._read, self._order(context), log, verify=checks_all and self.verify
             )
             pairs = self._in_order(read, state["at"] if state else None)
         seen = state["seen"] if state else 0
@@ -79,7 +122,7 @@ class Files(Source):
             seen += len(chunk)
             now = {"at": after, "seen": seen}
             mine = chunk if is_whole else chunk[first :: self.n_parts]
-            if is_whole or self.cycle_length > 1 or not self.verify:
+            if checks_all or not self.verify:
                 if len(mine):
                     yield mine, now
                 continue
@@ -112,21 +155,23 @@ class Files(Source):
                 yield chunk, {"file": number, "taken": n_given}
 
     def _read(
-        self, numbers: list[int], place: int, n_skip: int, *, verify: bool
+        self, numbers: list[int], log: DamageLog | None, place: int, n_skip: int, *, verify: bool
     ) -> Iterator[RecordChunk]:
         """Yield the records of the file at a place in the order, behind the first so many."""
         number = numbers[place]
         stream = RecordStream(
             self.names[number],
             self.compression,
-            # What is skipped was checked when it was given out.
-            verify=verify and not n_skip,
+            # What is skipped was checked when it was given out; but only whole records count
+            # if others are passed over.
+            verify=verify and (not n_skip or log is not None),
             max_record_bytes=MAX_RECORD_BYTES,
             block_records=_LARGE_RECORDS,
         )
-        is_to_check = verify and n_skip > 0
+        is_to_check = verify and n_skip > 0 and log is None
+        records: RecordStream | GoingOn = stream if log is None else log.going_on(stream)
         try:
-            while (block := stream.next_block()) is not None:
+            while (block := records.next_block()) is not None:
                 chunk = self._chunk(number, block)[n_skip:]
                 n_skip -= min(len(block), n_skip)
                 wrong = _first_wrong(chunk) if is_to_check else None
@@ -234,5 +279,14 @@ class _Opened:
 
 
 def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
-    """Make of files in order the same files in random order."""
+    """Make of files in order the same files in random order.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``UNSUPPORTED`` if damage is to be passed over.
+    """
+    if files.damage.on_error != "raise":
+        detail = "records in random order need an index, and damaged files have none; recover them"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return ShuffledFiles(files=_Opened(files.names, verify=files.verify), **settings)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.damage import checked
 from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.dataset import Dataset
-from tfrecord_lite.dataset.records import Files, shuffled_files
+from tfrecord_lite.dataset.records import Damage, Files, shuffled_files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.sources import expand, is_file_object, name_of
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
+    from tfrecord_lite.damage import OnError
     from tfrecord_lite.dataset.plan import Source
     from tfrecord_lite.options import CompressionType
 
@@ -43,6 +45,11 @@ class TFRecordDataset(Dataset):
         Ignored.
     verify : bool, optional
         Check the CRC of every record's data.
+    on_error : {"raise", "skip"} or callable, optional
+    max_errors : int, optional
+        What to do about damage, as for :class:`TFRecordReader`; :attr:`Dataset.report` has what
+        was passed over. In worker processes each says so for itself. :meth:`shuffle_all` needs
+        sound files.
 
     Raises
     ------
@@ -77,6 +84,8 @@ class TFRecordDataset(Dataset):
         name: str | None = None,
         *,
         verify: bool = True,
+        on_error: OnError = "raise",
+        max_errors: int | None = None,
     ) -> None:
         sources = expand(filenames)
         for source in sources:
@@ -95,6 +104,7 @@ class TFRecordDataset(Dataset):
                 compression=compression,
                 verify=verify,
                 cycle_length=1 if cycle is None else whole("num_parallel_reads", cycle, 1),
+                damage=Damage(*checked(on_error, max_errors)),
             )
         )
 

@@ -1,0 +1,156 @@
+"""Data sets over damaged files: every sound record once, and nothing lost in silence."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests import reference
+from tfrecord_lite import (
+    DataLossError,
+    DataLossWarning,
+    InvalidArgumentError,
+    TFRecordDataset,
+    TFRecordReader,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tfrecord_lite.damage import DamagedSpan
+
+N_FILES, N_RECORDS = 3, 40
+DAMAGED = {0: [3, 4, 39], 1: [], 2: [0, 17]}
+"""Numbers of damaged records of each file; those of file 2 in their heads."""
+
+
+def skip(span: object) -> None:
+    """Pass over; a function that can be sent to processes."""
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    found = []
+    for file, numbers in DAMAGED.items():
+        frames = [reference.encode_record(record(file, i)) for i in range(N_RECORDS)]
+        for i in numbers:
+            broken = bytearray(frames[i])
+            broken[8 if file == 2 else 14] ^= 1
+            frames[i] = bytes(broken)
+        path = tmp_path / f"{file}.tfrecord"
+        path.write_bytes(b"".join(frames))
+        found.append(str(path))
+    return found
+
+
+def record(file: int, i: int) -> bytes:
+    return b"record %d of %d" % (i, file)
+
+
+SOUND = [record(f, i) for f in DAMAGED for i in range(N_RECORDS) if i not in DAMAGED[f]]
+N_PLACES = sum(map(len, DAMAGED.values()))
+
+
+@pytest.mark.parametrize("cycle", [1, 2, 3])
+@pytest.mark.parametrize("n_parts", [1, 2, 5])
+def test_every_sound_record_comes_once_over_all_parts(
+    paths: list[str], cycle: int, n_parts: int
+) -> None:
+    dataset = TFRecordDataset(paths, on_error=skip).interleave(cycle)
+    whole = list(dataset)
+    parts = [list(dataset.shard(n_parts, i)) for i in range(n_parts)]
+
+    assert sorted(whole) == sorted(SOUND)
+    assert whole == SOUND or cycle > 1
+    assert [item for i in range(len(whole)) for item in parts[i % n_parts][i // n_parts :][:1]] == (
+        whole
+    )
+
+
+@pytest.mark.parametrize("cycle", [1, 3])
+def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cycle: int) -> None:
+    dataset = TFRecordDataset(paths, on_error="skip").interleave(cycle).batch(7)
+    assert dataset.report is None
+
+    with pytest.warns(DataLossWarning, match="5 damaged places") as caught:
+        records = [item for batch in dataset for item in batch]
+
+    assert len(caught) == 1
+    assert sorted(records) == sorted(SOUND)
+    report = dataset.report
+    assert report is not None
+    assert (report.records, report.n_damaged) == (len(SOUND), N_PLACES)
+    assert [file.n_damaged for file in report.files] == [len(i) for i in DAMAGED.values()]
+
+
+def test_the_report_is_that_of_a_reader(paths: list[str]) -> None:
+    spans: list[DamagedSpan] = []
+    dataset = TFRecordDataset(paths, on_error=spans.append)
+    reader = TFRecordReader(paths, on_error=skip)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(dataset) == list(reader)
+
+    assert dataset.report == reader.report
+    assert [(span.source, span.offset) for span in spans] == [
+        (span.source, span.offset)
+        for span in reader.report.spans  # type: ignore[union-attr]
+    ]
+
+
+def test_damage_beyond_the_limit_is_raised_behind_what_is_before_it(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths, on_error=skip, max_errors=3)
+    found: list[bytes] = []
+    with pytest.raises(DataLossError, match="as many as max_errors allows") as caught:
+        found.extend(dataset)
+
+    assert found == SOUND[: 2 * N_RECORDS - 3]
+    assert caught.value.source == paths[2]
+
+
+def test_nothing_is_passed_over_unless_asked(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths)
+    with pytest.raises(DataLossError):
+        list(dataset)
+    assert dataset.report is None
+
+
+@pytest.mark.parametrize("cycle", [1, 2])
+def test_a_run_goes_on_from_anywhere(paths: list[str], cycle: int) -> None:
+    def made() -> Any:
+        files = TFRecordDataset(paths, on_error=skip).interleave(cycle)
+        return files.shuffle(5, seed=1).batch(9)
+
+    def rest(iterator: Iterator[Any]) -> list[Any]:
+        return [batch.tolist() for batch in iterator]
+
+    whole = rest(iter(made()))
+    for n in range(len(whole) + 1):
+        first = iter(made())
+        for _ in range(n):
+            next(first)
+        state = pickle.loads(pickle.dumps(first.state_dict()))
+        second = iter(made())
+        second.load_state_dict(state)
+        assert rest(second) == whole[n:]
+
+
+def test_random_order_of_all_records_needs_sound_files(paths: list[str]) -> None:
+    with pytest.raises(InvalidArgumentError, match="recover them"):
+        TFRecordDataset(paths, on_error="skip").shuffle_all(1)
+
+
+def test_who_has_enough_is_told_of_what_was_passed_over_so_far(paths: list[str]) -> None:
+    with pytest.warns(DataLossWarning):
+        assert len(list(TFRecordDataset(paths, on_error="skip").take(50))) == 50
+
+
+def test_processes_pass_over_damage_too(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths, on_error=skip).in_processes(2)
+
+    assert sorted(dataset) == sorted(SOUND)
