@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import reference
 from tfrecord_lite import (
     DataLossError,
     ExampleParser,
@@ -23,6 +24,7 @@ from tfrecord_lite import (
     FixedLenFeature,
     InvalidArgumentError,
     Reason,
+    TFRecordDataset,
     TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
@@ -299,14 +301,6 @@ def test_an_index_beside_is_used_only_where_it_is_whole_and_fits(tmp_path: Path)
     assert caught.value.reason is Reason.STALE_INDEX
 
 
-def test_an_index_of_some_records_can_be_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "a", [b"one", b"two", b"three"])
-    some = tmp_path / "some"
-    some.write_text("38 21\n0 19\n")
-
-    assert list(TFRecordFile(path, index=some)) == [b"three", b"one"]
-
-
 @pytest.mark.parametrize("content", ["0 19\n19 x\n", "0\n", "0 1 2\n", "9" * 30 + " 1\n"])
 def test_what_is_no_index_is_malformed(tmp_path: Path, content: str) -> None:
     path = write(tmp_path / "a", [b"one"])
@@ -484,3 +478,37 @@ def test_a_gzip_file_is_no_record_at_an_offset(tmp_path: Path) -> None:
         tf_record_random_reader(tmp_path / "a").read(0)
 
     assert caught.value.reason is Reason.LENGTH_CRC
+
+
+def test_an_index_that_is_named_must_cover_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "n.tfrecord"
+    path.write_bytes(reference.encode([b"%d" % i for i in range(10)]))
+    lines = [f"{offset} {size}\n" for offset, size in _places(path)]
+    for some in (lines, lines[:5], [], lines[5:], lines + lines[:2], lines[::-1]):
+        named = tmp_path / "some.idx"
+        named.write_text("".join(some))
+        if some == lines:
+            assert len(TFRecordFile(path, index=named)) == 10
+            continue
+        with pytest.raises(FailedPreconditionError) as caught:
+            TFRecordFile(path, index=named)
+        assert caught.value.reason is Reason.STALE_INDEX
+
+
+def _places(path: Path) -> list[tuple[int, int]]:
+    (index,) = TFRecordFile(path).indexes
+    return list(zip(index.offsets.tolist(), index.sizes.tolist(), strict=True))
+
+
+def test_a_file_that_has_grown_is_stale(tmp_path: Path) -> None:
+    path = tmp_path / "n.tfrecord"
+    path.write_bytes(reference.encode([b"1"]))
+    file = TFRecordFile(path)
+    shuffled = TFRecordDataset(path).shuffle_all(1)
+    assert not file.is_stale
+    assert list(shuffled) == [b"1"]
+
+    path.write_bytes(reference.encode([b"1", b"2"]))
+
+    assert file.is_stale
+    assert sorted(shuffled) == [b"1", b"2"]

@@ -730,3 +730,30 @@ def test_readers_of_our_own_or_of_the_namespace_are_the_same(tmp_path: Path) -> 
             [4, 5, 6, 10],
             [11],
         ]
+
+
+def test_numbers_may_be_tensors_and_data_sets_are_true() -> None:
+    dataset = tf.data.Dataset.range(10)
+    two: Any = tf.constant(2)
+
+    assert [int(item) for item in dataset.skip(two).take(two).repeat(two)] == [2, 3, 2, 3]
+    assert bool(tf.data.Dataset.range(0))
+
+
+def test_the_reader_of_batches_may_return_a_data_set_of_either_kind(tmp_path: Path) -> None:
+    path = str(tmp_path / "n.tfrecord")
+    with tf.io.TFRecordWriter(path) as writer:
+        for i in range(3):
+            feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[i]))
+            features = tf.train.Features(feature={"n": feature})
+            writer.write(tf.train.Example(features=features).SerializeToString())
+    batches = tf.data.experimental.make_batched_features_dataset(
+        path,
+        2,
+        {"n": tf.io.FixedLenFeature([], tf.int64)},
+        reader=lambda names: tf.data.TFRecordDataset(names).take(3),
+        num_epochs=1,
+        shuffle=False,
+    )
+
+    assert [batch["n"].numpy().tolist() for batch in batches] == [[0, 1], [2]]

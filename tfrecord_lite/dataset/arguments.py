@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import secrets
 from typing import Any
-
-import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
@@ -14,14 +13,15 @@ __all__ = ["processors", "seed_of", "whole"]
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """Return a whole number that is large enough."""
-    if isinstance(value, (bool, float)) or not isinstance(value, (int, np.integer)):
+    """Return a whole number that is large enough, whatever says that it is one."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
         detail = f"{name} must be a whole number, got {type(value).__name__}"
         raise TypeError(detail)
-    if value < least:
-        detail = f"{name} is {value}, expected {least} or more"
+    number = operator.index(value)
+    if number < least:
+        detail = f"{name} is {number}, expected {least} or more"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return int(value)
+    return number
 
 
 def seed_of(seed: int | None) -> int:

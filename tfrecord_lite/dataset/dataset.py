@@ -92,8 +92,8 @@ class Dataset:
 
     def repeat(self, count: int | None = None) -> Dataset:
         """Go through the elements `count` times; None or a negative number: for ever."""
-        n = None if count is None or count < 0 else whole("count", count, 0)
-        return self._then(Repeat, n=n)
+        n = None if count is None else whole("count", count, -(2**63))
+        return self._then(Repeat, n=None if n is not None and n < 0 else n)
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:  # noqa: FBT001, FBT002 - TensorFlow's signature
         """Put so many elements into one: records into an object array, arrays stacked.
@@ -195,11 +195,13 @@ class Dataset:
 
     def take(self, count: int) -> Dataset:
         """Give the first `count` elements; all if it is negative."""
-        return self if count < 0 else self._then(Take, n=whole("count", count, 0))
+        n = whole("count", count, -(2**63))
+        return self if n < 0 else self._then(Take, n=n)
 
     def skip(self, count: int) -> Dataset:
         """Leave out the first `count` elements; all if it is negative."""
-        return self.take(0) if count < 0 else self._then(Skip, n=whole("count", count, 0))
+        n = whole("count", count, -(2**63))
+        return self.take(0) if n < 0 else self._then(Skip, n=n)
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         """Give every `num_shards`-th element, from number `index` on: one rank's part.

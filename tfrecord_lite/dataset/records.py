@@ -272,8 +272,8 @@ class _Opened:
 
     @property
     def opened(self) -> TFRecordFile:
-        """The files."""
-        if self._file is None:
+        """The files; with a new index if they have changed."""
+        if self._file is None or self._file.is_stale:
             self._file = TFRecordFile(self._names, verify=self._verify)
         return self._file
 

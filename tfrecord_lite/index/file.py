@@ -125,6 +125,12 @@ class TFRecordFile:
         """The index of each file; not to be changed."""
         return list(self._indexes)
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether a file looks otherwise than when its index was made."""
+        now = [Stamp.of(Handle(name)) for name in self._names]
+        return now != self._stamps
+
     def __len__(self) -> int:
         """Return the number of records."""
         return int(self._ends[-1])

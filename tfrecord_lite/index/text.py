@@ -105,6 +105,8 @@ def load_checked(name: str, stamp: Stamp, source: str) -> RecordIndex:
     """
     index = load(name)
     detail = index.misfit(stamp)
+    if detail is None and not index.is_whole(stamp):
+        detail = f"its records are not one behind the other from byte 0 to {stamp.file_bytes}"
     if detail is None and os.stat(name).st_mtime_ns < stamp.mtime_ns:  # noqa: PTH116 - as every name here
         detail = "it is older than the file"
     if detail is None:

@@ -348,6 +348,10 @@ class Dataset(metaclass=_Hinting):
         """Start the next epoch."""
         return _Iterator(iter(self._dataset))
 
+    def __bool__(self) -> bool:
+        """Return True, as TensorFlow does."""
+        return True
+
     def __len__(self) -> int:
         """Return the number of elements; TypeError if it is not known."""
         return len(self._dataset)

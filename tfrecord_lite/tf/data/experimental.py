@@ -35,8 +35,13 @@ def make_batched_features_dataset(
     """Read batches of columns; arguments as of :func:`tfrecord_lite.make_batched_features_dataset`."""
     if reader in {None, TFRecordDataset}:
         reader = library.TFRecordDataset
+
+    def read(*given: Any) -> Any:
+        records = reader(*given)
+        return records._dataset if isinstance(records, Dataset) else records  # noqa: SLF001 - ours
+
     made = library.make_batched_features_dataset(
-        file_pattern, batch_size, features, reader, *arguments, **settings
+        file_pattern, batch_size, features, read, *arguments, **settings
     )
     return Dataset(made)
 
