@@ -119,7 +119,7 @@ def checked(found: Any, names: Iterable[str]) -> Structure:
         if isinstance(item, dict):
             return {key: check(below) for key, below in item.items()}
         if isinstance(item, list):
-            return tuple(map(check, item))
+            return tuple([check(below) for below in item])  # a map would count twice in CPython 3.12
         if not isinstance(item, str):
             raise _refuse("a sidecar's structure has objects, arrays and names of features")
         leaves.append(item)
