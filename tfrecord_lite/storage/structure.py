@@ -119,7 +119,10 @@ def checked(found: Any, names: Iterable[str]) -> Structure:
         if isinstance(item, dict):
             return {key: check(below) for key, below in item.items()}
         if isinstance(item, list):
-            return tuple([check(below) for below in item])  # a map would count twice in CPython 3.12
+            found = []  # a map, or a comprehension, takes a level of recursion more
+            for below in item:
+                found.append(check(below))  # noqa: PERF401
+            return tuple(found)
         if not isinstance(item, str):
             raise _refuse("a sidecar's structure has objects, arrays and names of features")
         leaves.append(item)
