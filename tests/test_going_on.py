@@ -188,7 +188,7 @@ class TestSkip:
         paths = [damaged(tmp_path, "a", 1), tmp_path / "missing"]
         reader = TFRecordReader(paths, on_error="skip")
 
-        with pytest.raises(FileNotFoundError):
+        with pytest.warns(DataLossWarning), pytest.raises(FileNotFoundError):
             list(reader)
 
         assert reader.report is not None

@@ -17,6 +17,7 @@ from tests.reference import encode_record
 from tfrecord_lite import (
     DataLossError,
     Example,
+    FailedPreconditionError,
     FixedLenFeature,
     InvalidArgumentError,
     Reason,
@@ -283,3 +284,29 @@ class TestRecover:
         # Twice for each time that is allowed, since damage is looked at again, byte by byte.
         most = (recovering._MOST_TIMES + 2) * n * size + recovering._LEAST_BYTES
         assert n_read <= 2 * most
+
+
+class TestWhatIsNotToBeRead:
+    @pytest.mark.parametrize("form", ["file://{}", "local://{}", "file://{}/../{name}"])
+    @pytest.mark.parametrize("is_source", [True, False])
+    def test_a_file_is_itself_also_under_a_url(
+        self, tmp_path: Path, form: str, is_source: bool
+    ) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(frame([b"one"]) + b"damage")
+        stored = path.read_bytes()
+        folder = tmp_path / "sub"
+        folder.mkdir()
+        place = folder if "{name}" in form else path
+        pair = [form.format(place, name="a"), str(path)]
+        with pytest.raises(InvalidArgumentError):
+            recover(*(pair if is_source else pair[::-1]), overwrite=True)
+
+        assert path.read_bytes() == stored
+
+    def test_a_pipe_is_refused(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(FailedPreconditionError, match="read once"):
+            recover(tmp_path / "pipe", tmp_path / "new")
+
+        assert not (tmp_path / "new").exists()

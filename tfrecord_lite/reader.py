@@ -356,10 +356,8 @@ class TFRecordReader:
         try:
             for stream in self._opened():
                 yield log.going_on(stream)
-        except GeneratorExit:  # the caller has enough
+        finally:  # also if the caller has enough, or a further file is not there
             log.give_warning()
-            raise
-        log.give_warning()
 
     def _opened(self) -> Iterator[RecordStream]:
         for number, source in enumerate(self._sources):

@@ -96,12 +96,9 @@ class Files(Source):
         log = self.damage.begin()
         try:
             yield from self._run(context, state, log)
-        except GeneratorExit:  # the caller has enough
+        finally:  # also if the caller has enough, or a further file is not there
             if log is not None:
                 log.give_warning()
-            raise
-        if log is not None:
-            log.give_warning()
 
     def _run(self, context: Context, state: State, log: DamageLog | None) -> Iterator[Pair]:
         is_whole = self.n_parts == 1

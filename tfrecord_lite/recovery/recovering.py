@@ -20,13 +20,14 @@ from __future__ import annotations
 import errno
 import io
 import os
+import stat
 from contextlib import closing
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, cast
 
 from tfrecord_lite.compression import codec_named
 from tfrecord_lite.damage import MOST_SPANS, DamagedSpan, DamageLog, DamageReport, FileReport
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
@@ -93,6 +94,8 @@ def recover(
         ``BAD_ARGUMENT`` if `dst` is `src` itself, or for an unknown compression.
     TypeError
         For a file object: `src` is read more than once, and `dst` is renamed.
+    FailedPreconditionError
+        ``UNSUPPORTED`` for a pipe.
     DataLossError
         ``COMPRESSION`` if `src` is no file of the compression that was named.
     OSError
@@ -115,6 +118,9 @@ def recover(
         raise TypeError("recover takes paths or URLs, no file objects")
     source, target = name_of(src), name_of(dst)
     _check_apart(source, target)
+    if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
+        detail = "a pipe can be read once only; write what it gives to a file first"
+        raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
     if compression is not None:
         compression = TFRecordOptions.get_compression_type_string(compression)
     with closing(RecordStream(source, compression)) as stream:
@@ -140,11 +146,19 @@ def recover(
 def _check_apart(source: str, target: str) -> None:
     """Refuse to write over what is read, by whatever name."""
     is_same = source == target
-    if not (is_url(source) or is_url(target)) and os.path.exists(target):
-        is_same = os.path.samefile(source, target)
+    one, other = _local_path(source), _local_path(target)
+    if one is not None and other is not None and os.path.exists(other):
+        is_same = os.path.samefile(one, other)
     if is_same:
         detail = "the new file would take the place of the damaged one; give another name"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=target, detail=detail)
+
+
+def _local_path(name: str) -> str | None:
+    """Return the path of a local file, also if it is named by a URL; None for another."""
+    for scheme in ("file://", "local://"):
+        name = name.removeprefix(scheme)
+    return None if is_url(name) else name
 
 
 def _check_free(file: OutputFile, *, overwrite: bool) -> None:
