@@ -10,6 +10,10 @@ The bytes of arrays are never pickled. They are copied out of the shared memory 
 what the user gets is ordinary memory, and a slot is free again. What does not fit a slot
 goes through the pipe. The memory has no name that could be left behind: however the
 processes end, it goes with the last of them.
+
+A worker knows by its pipe that there is nobody left to make anything for: nobody but the
+process that began the run has the end it is read from. Forks, among them the workers,
+close their copies.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import os
 import pickle
 import signal
 import traceback
+import weakref
 from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -45,6 +50,18 @@ _SLOT_BYTES = 4 * 1024 * 1024
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
 """How often each side, when it waits, looks whether the other is still there."""
+_inlets: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
+"""The ends that the pipes of all workers are read from, which forks must not keep open."""
+
+
+def _close_inlets() -> None:
+    for inlet in list(_inlets.values()):
+        inlet.close()
+    _inlets.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_inlets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +129,7 @@ class _Worker:
     def _start(self, state: State) -> Iterator[Pair]:
         self._free = self._processes.Semaphore(_SLOTS)
         self._inlet, outlet = self._processes.Pipe(duplex=False)
+        _inlets[id(self._inlet)] = self._inlet
         job = (self._plan, self._context, state, self._memory, self._free, outlet)
         self._process = self._processes.Process(target=_work, args=job, daemon=True)
         self._process.start()
@@ -122,6 +140,8 @@ class _Worker:
         view: Any = memoryview(self._memory).cast("B")
         while True:
             kind, *message = self._next()
+            if kind == "waiting":
+                continue
             if kind == "end":
                 return
             if kind == "error":
@@ -182,7 +202,6 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A handler of the parent's must not keep this from being stopped.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
     shared = memoryview(memory).cast("B")
     slots = cycle(range(0, _SLOTS * _SLOT_BYTES, _SLOT_BYTES))
     with contextlib.suppress(BrokenPipeError):
@@ -198,8 +217,7 @@ def _work(
                     outlet.send([bytearray(view) for view in views])
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
-                    if parent is None or not parent.is_alive():
-                        return
+                    outlet.send(("waiting",))  # fails if nobody is there to read it
                 outlet.send(("made", head, _copy(views, shared, next(slots)), after))
             outlet.send(("end",))
         except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
