@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from tfrecord_lite.dataset import workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -259,6 +259,47 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
         list(TFRecordDataset(names).map(die).in_processes(1))
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of descriptors here")
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@pytest.mark.parametrize("end", ["forget", "close", "finish", "fail"])
+def test_no_descriptor_is_left_without_a_collection(
+    names: list[str], method: str, end: str
+) -> None:
+    dataset = TFRecordDataset(names).map(fails if end == "fail" else number_of)
+    dataset = dataset.in_processes(2, method)
+
+    def go() -> Any:
+        run = iter(dataset)
+        next(run)
+        if end == "close":
+            run.close()
+            return run
+        if end == "finish":
+            list(run)
+            return run
+        if end == "fail":
+            with pytest.raises(ZeroDivisionError):
+                list(run)
+            run.close()
+        return None
+
+    go()  # what multiprocessing keeps for ever
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+        kept = [go() for _ in range(5)]
+        after = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    finally:
+        gc.enable()
+
+    assert after == before, len(kept)
+
+
+def fails(record: bytes) -> int:
+    return 1 // (number_of(record) < 2)
+
+
 def test_large_arrays_come_back_from_a_worker(names: list[str]) -> None:
     def large(record: bytes) -> Any:
         n = number_of(record)
@@ -441,7 +482,7 @@ OPEN: dict[str, Callable[[Any], Dataset]] = {
 }
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="says which files are open")  # noqa: PTH112 - as the system has it
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="says which files are open")
 @pytest.mark.parametrize("stage", OPEN)
 @pytest.mark.parametrize("end", ["close", "forget", "error"])
 def test_no_file_stays_open(tmp_path: Path, stage: str, end: str) -> None:
