@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import multiprocessing
+import os
 import pickle
 import sys
 import types
@@ -14,6 +16,7 @@ import pytest
 
 from tests.pipelines import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, TFRecordDataset
+from tfrecord_lite.dataset.epochs import Epochs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,3 +173,47 @@ def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> Non
 
     assert found == Counter(list(range(36)) * 3)
     run.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.usefixtures("torch_data")
+def test_what_is_said_of_epochs_is_heard_by_the_workers_of_a_process_only() -> None:
+    """Ranks may be forks of one process, and one of them an epoch ahead."""
+    context = multiprocessing.get_context("fork")
+    epochs = Epochs()
+
+    def worker(commands: Any, answers: Any) -> None:
+        while commands.recv():
+            answers.send(epochs.begin(is_worker=True))
+
+    def start() -> tuple[Any, Any, Any]:
+        (there, commands), (answers, back) = context.Pipe(False), context.Pipe(False)
+        process = context.Process(target=worker, args=(there, back), daemon=True)
+        process.start()
+        return process, commands, answers
+
+    def rank(answer: Any) -> None:
+        process, commands, answers = start()
+        found = []
+        for said in (None, None, 7, None):
+            if said is not None:
+                epochs.say(said)
+            commands.send(True)
+            found.append(answers.recv())
+        commands.send(False)
+        process.join()
+        answer.send(found)
+
+    mine = start()
+    here, there = context.Pipe(False)
+    other = context.Process(target=rank, args=(there,))
+    mine[1].send(True)
+    assert mine[2].recv() == 0
+    epochs.say(3)
+    other.start()
+    assert here.recv() == [3, 4, 7, 8]
+    other.join()
+    mine[1].send(True)
+    assert mine[2].recv() == 3
+    mine[1].send(False)
+    mine[0].join()

@@ -9,6 +9,7 @@ from tfrecord_lite.dataset import batching, spread
 from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cache import Cache
+from tfrecord_lite.dataset.epochs import Epochs
 from tfrecord_lite.dataset.iterator import DatasetIterator
 from tfrecord_lite.dataset.plan import Source, chain, describe
 from tfrecord_lite.dataset.prefetch import Prefetch
@@ -49,8 +50,7 @@ class Dataset:
 
     def __init__(self, plan: Source) -> None:
         self._plan = plan
-        self._epoch = 0
-        self._is_epoch_set = False
+        self._epochs = Epochs()
         self._parts: dict[tuple[int, int], Source] = {}
         spread.register_with_torch(Dataset)
 
@@ -277,15 +277,16 @@ class Dataset:
     def set_epoch(self, epoch: int) -> Self:
         """Say which epoch the next iteration is; return the data set itself.
 
-        Needed only to agree with other processes, or with an earlier run.
+        Needed only to agree with other processes, or with an earlier run. Workers of this
+        process are told too, also those of torch that stay.
         """
-        self._epoch, self._is_epoch_set = whole("epoch", epoch, 0), True
+        self._epochs.say(whole("epoch", epoch, 0))
         return self
 
     def __iter__(self) -> DatasetIterator:
         """Start the next epoch."""
-        epoch, self._epoch = self._epoch, self._epoch + 1
         worker = spread.current_worker()
+        epoch = self._epochs.begin(is_worker=worker is not None)
         if worker is None:
             return DatasetIterator(self._plan, (epoch,))
         part = (worker.n_workers, worker.number)
@@ -294,7 +295,7 @@ class Dataset:
         # Each epoch may find a copy of the data set as it was at first; torch's number for the
         # epoch tells them apart. Ranks have different ones, so where they share an order,
         # only set_epoch can.
-        is_fixed = self._is_epoch_set or spread.is_rank_bound(self._plan)
+        is_fixed = self._epochs.is_said or spread.is_rank_bound(self._plan)
         return DatasetIterator(self._parts[part], (epoch,) if is_fixed else (epoch, worker.salt))
 
     def as_numpy_iterator(self) -> DatasetIterator:
