@@ -144,6 +144,32 @@ def test_copies_of_a_data_set_reshuffle_by_torchs_seed(
     assert fixed[0] == fixed[1]
 
 
+def test_a_length_is_that_in_any_number_of_workers(
+    tmp_path: Path, torch_data: FakeTorch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(1)
+    batches = records.batch(8)
+    for dataset in (
+        records,
+        records.repeat(2),
+        batches.take(4),
+        batches.shard(2, 1),
+        records.take(9),
+    ):
+        for n_workers in range(1, 4):
+            n_found = 0
+            for i in range(n_workers):
+                torch_data.worker = types.SimpleNamespace(id=i, num_workers=n_workers, seed=i)
+                n_found += sum(1 for _ in dataset)
+            assert n_found == len(dataset)
+
+    for dataset in (batches, batches.repeat(2), records.take(9).batch(2).prefetch(1)):
+        with pytest.raises(TypeError, match="workers"):
+            len(dataset)
+    monkeypatch.delitem(sys.modules, "torch.utils.data")
+    assert len(batches) == 6
+
+
 def test_a_data_set_is_what_torch_iterates_over(torch_data: FakeTorch, tmp_path: Path) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [3])).batch(2)
 

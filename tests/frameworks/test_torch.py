@@ -155,6 +155,19 @@ def test_ranks_that_were_apart_agree_on_set_epoch(tmp_path: Path) -> None:
     assert sorted(found) == list(range(N_RECORDS))
 
 
+@pytest.mark.filterwarnings("error:Length of IterableDataset")
+def test_a_loader_has_no_length_rather_than_a_wrong_one(tmp_path: Path) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [100])).shuffle_all(1)
+
+    batches = loader_of(columns(records, 32), 3)
+    with pytest.raises(TypeError, match="workers"):
+        len(batches)
+
+    assert len(list(batches)) == 6
+    single = loader_of(records.map(len), 3)
+    assert len(single) == len(list(single)) == 100
+
+
 def test_workers_may_be_spawned(tmp_path: Path) -> None:
     dataset = columns(TFRecordDataset(write_files(tmp_path, [5, 9])).shuffle(4, seed=1))
 

@@ -321,9 +321,17 @@ class Dataset:
         Raises
         ------
         TypeError
-            If it is not known without reading the files, or there is no end.
+            If it is not known without reading the files, or there is no end. Where torch's
+            data loaders are imported, also for batches that each of their workers makes of
+            its own part: a ``DataLoader`` passes this length on, whatever its workers make.
         """
         size = self._plan.size()
+        if spread.is_torch_there() and spread.has_own_batches(self._plan):
+            detail = (
+                "the number of batches depends on how many workers torch's DataLoader has; the "
+                "length of the data set before batch is known, if this one is without torch"
+            )
+            raise TypeError(detail)
         if size is None:
             detail = "the number of elements is not known; count them, or use TFRecordFile"
             raise TypeError(detail)
