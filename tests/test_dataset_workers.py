@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.pipelines import FEATURES, numbers, plain, write_files
-from tfrecord_lite import Dataset, TFRecordDataset
+from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
 from tfrecord_lite.dataset.epochs import Epochs
 
 if TYPE_CHECKING:
@@ -189,6 +189,28 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
         assert [sorted(numbers(epoch)) for epoch in epochs] == [list(range(N_RECORDS))] * 2
         assert epochs[0] != epochs[1]
         assert list(map(plain, dataset.set_epoch(0))) == epochs[0]
+
+
+def test_a_cache_that_would_keep_nothing_is_refused(tmp_path: Path) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [4, 5]))
+    for idle in (records.cache(), records.repeat(2).cache().shuffle(3, 1)):
+        with pytest.raises(InvalidArgumentError, match="cache behind in_processes") as caught:
+            idle.in_processes(2)
+        assert caught.value.reason is Reason.UNSUPPORTED
+        assert idle.in_processes(0) is idle
+    log = tmp_path / "log"
+
+    def note(record: bytes) -> bytes:
+        with log.open("a") as file:
+            file.write("x")
+        return record
+
+    behind = records.map(note).in_processes(2).cache()
+    for _ in range(2):
+        assert sorted(numbers(behind)) == list(range(9))
+    between = records.map(note).cache().repeat(2).in_processes(2)
+    assert sorted(numbers(between)) == sorted([*range(9), *range(9)])
+    assert log.read_text() == "x" * 18  # 9 for each of the two
 
 
 def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> None:

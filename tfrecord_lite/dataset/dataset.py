@@ -232,7 +232,9 @@ class Dataset:
     def cache(self) -> Dataset:
         """Keep the elements of the first whole epoch in memory, and give them in all later ones.
 
-        A shuffle behind it goes on to shuffle; one before it is kept as it was.
+        A shuffle behind it goes on to shuffle; one before it is kept as it was. They are kept
+        in the memory of a process, and end with it: in torch's ``DataLoader`` each worker keeps
+        its part, from epoch to epoch only with ``persistent_workers=True``.
         """
         return self._then(Cache)
 
@@ -259,6 +261,8 @@ class Dataset:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `num_workers` is negative, or there is no such method here.
+            ``UNSUPPORTED`` behind :meth:`cache`, unless a :meth:`repeat` is between them: what
+            a process keeps ends with it, at the end of the epoch.
         RuntimeError
             On iteration, if a process dies.
         FailedPreconditionError
@@ -272,6 +276,12 @@ class Dataset:
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if not n_workers:
             return self
+        if spread.has_idle_cache(self._plan):
+            detail = (
+                "cache before in_processes keeps nothing, as each epoch has processes of its "
+                "own: put cache behind in_processes, or repeat between the two"
+            )
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return self._then(Processes, n_workers=n_workers, start_method=start_method)
 
     def set_epoch(self, epoch: int) -> Self:

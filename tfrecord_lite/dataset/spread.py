@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 
 from tfrecord_lite.dataset.batching import Batch
+from tfrecord_lite.dataset.cache import Cache
 from tfrecord_lite.dataset.plan import Source, Stage, chain
 from tfrecord_lite.dataset.records import Files, ShuffledFiles
 from tfrecord_lite.dataset.shuffle import Shuffle
@@ -21,6 +22,7 @@ from tfrecord_lite.dataset.stages import Repeat, Shard
 __all__ = [
     "Worker",
     "current_worker",
+    "has_idle_cache",
     "has_own_batches",
     "is_rank_bound",
     "is_shuffle",
@@ -84,6 +86,13 @@ def has_own_batches(plan: Source) -> bool:
     stages = chain(plan)
     last = max((i for i, stage in enumerate(stages) if stage.counts), default=0)
     return any(isinstance(stage, Batch) for stage in stages[last + 1 :])
+
+
+def has_idle_cache(plan: Source) -> bool:
+    """Whether a cache would give nothing again in a process that ends with the epoch."""
+    stages = chain(plan)
+    last = max((i for i, stage in enumerate(stages) if isinstance(stage, Repeat)), default=0)
+    return any(isinstance(stage, Cache) for stage in stages[last + 1 :])
 
 
 def is_shuffle(stage: Source) -> bool:
