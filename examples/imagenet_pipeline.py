@@ -114,6 +114,8 @@ def run(files: list[str], size: int, batch_size: int, *, labelled: bool) -> None
             images = batch[0] if labelled else batch
             n_images += len(images)
             labels.update(batch[1].tolist() if labelled else ())
+        if not n_images:
+            sys.exit(f"no records to {name} with in {', '.join(part)}")
         seconds = time.perf_counter() - start
         print(f"  {n_images} images, the last batch {images.dtype} of shape {images.shape}")
         print(f"  labels {sorted(labels)[:10]}" if labelled else "  no labels asked for")

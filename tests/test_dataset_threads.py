@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +25,10 @@ from tfrecord_lite import (
     TFRecordDataset,
     TFRecordFile,
 )
+from tfrecord_lite.dataset import workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -176,6 +177,53 @@ print(*[process.pid for process in multiprocessing.active_children()], flush=Tru
         time.sleep(0.01)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize(
+    ("method", "size"),
+    [("fork", 10), ("fork", 6_000_000), ("forkserver", 10), ("spawn", 6_000_000)],
+)
+def test_workers_end_with_a_killed_program_whatever_was_forked_meanwhile(
+    tmp_path: Path, method: str, size: int
+) -> None:
+    """They wait for a free slot, or write what fits none; forks have the pipes' other ends."""
+    names = write_files(tmp_path, [50, 70])
+    program = f"""
+import functools, multiprocessing, os, time
+import numpy as np
+from tfrecord_lite import TFRecordDataset
+if __name__ == "__main__":
+    made = TFRecordDataset({names!r}).map(functools.partial(np.resize, new_shape={size}))
+    runs = [iter(made.repeat().in_processes(1, {method!r})) for _ in range(2)]
+    for run in runs:
+        next(run)
+    pids = [process.pid for process in multiprocessing.active_children()]
+    stranger = os.fork()
+    if not stranger:
+        time.sleep(300)
+        os._exit(0)
+    print(stranger, *pids, flush=True)
+    time.sleep(0.5)
+    os.kill(os.getpid(), 9)
+"""
+    (tmp_path / "program.py").write_text(program)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with open(tmp_path / "pids", "w") as out:  # noqa: PTH123 - a pipe would not end with the program
+        command = [sys.executable, str(tmp_path / "program.py")]
+        subprocess.run(command, stdout=out, stderr=out, timeout=120, check=False, env=environment)
+
+    stranger, *pids = [int(word) for word in (tmp_path / "pids").read_text().split()]
+    try:
+        assert len(pids) == 2
+        deadline = time.monotonic() + 30
+        while any(map(is_running, pids)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        for pid in (stranger, *pids):
+            if is_running(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -188,6 +236,19 @@ def is_running(pid: int) -> bool:
         return False
 
 
+def test_a_worker_may_wait_long_for_its_turn(
+    names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 0.001)
+    found = []
+
+    for number in TFRecordDataset(names).map(number_of).in_processes(1, "fork"):
+        found.append(number)
+        time.sleep(0.02)
+
+    assert found == list(range(12))
+
+
 def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
     def die(record: bytes) -> bytes:
         if number_of(record) == 3:
@@ -196,6 +257,47 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
 
     with pytest.raises(RuntimeError, match="exit code 7"):
         list(TFRecordDataset(names).map(die).in_processes(1))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of descriptors here")
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@pytest.mark.parametrize("end", ["forget", "close", "finish", "fail"])
+def test_no_descriptor_is_left_without_a_collection(
+    names: list[str], method: str, end: str
+) -> None:
+    dataset = TFRecordDataset(names).map(fails if end == "fail" else number_of)
+    dataset = dataset.in_processes(2, method)
+
+    def go() -> Any:
+        run = iter(dataset)
+        next(run)
+        if end == "close":
+            run.close()
+            return run
+        if end == "finish":
+            list(run)
+            return run
+        if end == "fail":
+            with pytest.raises(ZeroDivisionError):
+                list(run)
+            run.close()
+        return None
+
+    go()  # what multiprocessing keeps for ever
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+        kept = [go() for _ in range(5)]
+        after = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    finally:
+        gc.enable()
+
+    assert after == before, len(kept)
+
+
+def fails(record: bytes) -> int:
+    return 1 // (number_of(record) < 2)
 
 
 def test_large_arrays_come_back_from_a_worker(names: list[str]) -> None:
@@ -380,7 +482,7 @@ OPEN: dict[str, Callable[[Any], Dataset]] = {
 }
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="says which files are open")  # noqa: PTH112 - as the system has it
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="says which files are open")
 @pytest.mark.parametrize("stage", OPEN)
 @pytest.mark.parametrize("end", ["close", "forget", "error"])
 def test_no_file_stays_open(tmp_path: Path, stage: str, end: str) -> None:

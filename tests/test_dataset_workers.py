@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import multiprocessing
+import os
 import pickle
 import sys
 import types
@@ -13,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.pipelines import FEATURES, numbers, plain, write_files
-from tfrecord_lite import Dataset, TFRecordDataset
+from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
+from tfrecord_lite.dataset.epochs import Epochs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,6 +144,32 @@ def test_copies_of_a_data_set_reshuffle_by_torchs_seed(
     assert fixed[0] == fixed[1]
 
 
+def test_a_length_is_that_in_any_number_of_workers(
+    tmp_path: Path, torch_data: FakeTorch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(1)
+    batches = records.batch(8)
+    for dataset in (
+        records,
+        records.repeat(2),
+        batches.take(4),
+        batches.shard(2, 1),
+        records.take(9),
+    ):
+        for n_workers in range(1, 4):
+            n_found = 0
+            for i in range(n_workers):
+                torch_data.worker = types.SimpleNamespace(id=i, num_workers=n_workers, seed=i)
+                n_found += sum(1 for _ in dataset)
+            assert n_found == len(dataset)
+
+    for dataset in (batches, batches.repeat(2), records.take(9).batch(2).prefetch(1)):
+        with pytest.raises(TypeError, match="workers"):
+            len(dataset)
+    monkeypatch.delitem(sys.modules, "torch.utils.data")
+    assert len(batches) == 6
+
+
 def test_a_data_set_is_what_torch_iterates_over(torch_data: FakeTorch, tmp_path: Path) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [3])).batch(2)
 
@@ -162,6 +191,28 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
         assert list(map(plain, dataset.set_epoch(0))) == epochs[0]
 
 
+def test_a_cache_that_would_keep_nothing_is_refused(tmp_path: Path) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [4, 5]))
+    for idle in (records.cache(), records.repeat(2).cache().shuffle(3, 1)):
+        with pytest.raises(InvalidArgumentError, match="cache behind in_processes") as caught:
+            idle.in_processes(2)
+        assert caught.value.reason is Reason.UNSUPPORTED
+        assert idle.in_processes(0) is idle
+    log = tmp_path / "log"
+
+    def note(record: bytes) -> bytes:
+        with log.open("a") as file:
+            file.write("x")
+        return record
+
+    behind = records.map(note).in_processes(2).cache()
+    for _ in range(2):
+        assert sorted(numbers(behind)) == list(range(9))
+    between = records.map(note).cache().repeat(2).in_processes(2)
+    assert sorted(numbers(between)) == sorted([*range(9), *range(9)])
+    assert log.read_text() == "x" * 18  # 9 for each of the two
+
+
 def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> None:
     names = write_files(tmp_path, [2, 30, 4])
     run = iter(TFRecordDataset(names).repeat().in_processes(2))
@@ -170,3 +221,47 @@ def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> Non
 
     assert found == Counter(list(range(36)) * 3)
     run.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.usefixtures("torch_data")
+def test_what_is_said_of_epochs_is_heard_by_the_workers_of_a_process_only() -> None:
+    """Ranks may be forks of one process, and one of them an epoch ahead."""
+    context = multiprocessing.get_context("fork")
+    epochs = Epochs()
+
+    def worker(commands: Any, answers: Any) -> None:
+        while commands.recv():
+            answers.send(epochs.begin(is_worker=True))
+
+    def start() -> tuple[Any, Any, Any]:
+        (there, commands), (answers, back) = context.Pipe(False), context.Pipe(False)
+        process = context.Process(target=worker, args=(there, back), daemon=True)
+        process.start()
+        return process, commands, answers
+
+    def rank(answer: Any) -> None:
+        process, commands, answers = start()
+        found = []
+        for said in (None, None, 7, None):
+            if said is not None:
+                epochs.say(said)
+            commands.send(True)
+            found.append(answers.recv())
+        commands.send(False)
+        process.join()
+        answer.send(found)
+
+    mine = start()
+    here, there = context.Pipe(False)
+    other = context.Process(target=rank, args=(there,))
+    mine[1].send(True)
+    assert mine[2].recv() == 0
+    epochs.say(3)
+    other.start()
+    assert here.recv() == [3, 4, 7, 8]
+    other.join()
+    mine[1].send(True)
+    assert mine[2].recv() == 3
+    mine[1].send(False)
+    mine[0].join()

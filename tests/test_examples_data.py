@@ -77,6 +77,20 @@ def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path
         assert text in run("imagenet_pipeline.py", *arguments, code=1).stderr
 
 
+@pytest.mark.parametrize("n_files", [1, 2])
+def test_an_image_pipeline_says_that_files_are_empty(tmp_path: Path, n_files: int) -> None:
+    pytest.importorskip("PIL")
+    names = [tmp_path / f"empty-{i}" for i in range(n_files)]
+    for name in names:
+        name.write_bytes(b"")
+
+    error = run("imagenet_pipeline.py", *names, "--size", 8, code=1).stderr
+
+    assert "no records" in error
+    assert str(names[0]) in error
+    assert len(error.splitlines()) == 1
+
+
 def test_a_folder_of_images_comes_back() -> None:
     pytest.importorskip("PIL")
 

@@ -114,6 +114,60 @@ def test_set_epoch_is_an_order_whatever_torchs_seed(tmp_path: Path) -> None:
     assert found[0][0] == found[0][1] != found[1][0] == found[1][1]
 
 
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_that_stay_hear_of_set_epoch(tmp_path: Path, method: str) -> None:
+    """Also if it was first called when they were there."""
+    dataset = columns(TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(11, seed=1))
+    settings = {"persistent_workers": True, "multiprocessing_context": method}
+    loader = loader_of(dataset, 2, **settings)
+
+    def epoch() -> list[int]:
+        return [n for batch in loader for n in batch["n"].tolist()]
+
+    uncounted = epoch()
+    found = []
+    for number in (0, 0, 1, None, 0):
+        if number is not None:
+            dataset.set_epoch(number)
+        found.append(epoch())
+
+    assert sorted(uncounted) == list(range(N_RECORDS))
+    assert found[0] == found[1] == found[4]
+    assert len(set(map(tuple, found))) == 3  # the fourth is epoch 2
+    dataset.set_epoch(2)
+    assert epoch() == found[3]
+    dataset.set_epoch(1)
+    fresh = [n for batch in loader_of(dataset, 2) for n in batch["n"].tolist()]
+    assert fresh == found[2]
+
+
+def test_ranks_that_were_apart_agree_on_set_epoch(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [N_RECORDS])
+    ranks = [columns(TFRecordDataset(names).shuffle(10, seed=1).shard(2, r)) for r in range(2)]
+    loaders = [loader_of(rank, 2, persistent_workers=True) for rank in ranks]
+    for _ in range(2):
+        list(loaders[0])
+
+    for rank in ranks:
+        rank.set_epoch(5)
+
+    found = [n for loader in loaders for batch in loader for n in batch["n"].tolist()]
+    assert sorted(found) == list(range(N_RECORDS))
+
+
+@pytest.mark.filterwarnings("error:Length of IterableDataset")
+def test_a_loader_has_no_length_rather_than_a_wrong_one(tmp_path: Path) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [100])).shuffle_all(1)
+
+    batches = loader_of(columns(records, 32), 3)
+    with pytest.raises(TypeError, match="workers"):
+        len(batches)
+
+    assert len(list(batches)) == 6
+    single = loader_of(records.map(len), 3)
+    assert len(single) == len(list(single)) == 100
+
+
 def test_workers_may_be_spawned(tmp_path: Path) -> None:
     dataset = columns(TFRecordDataset(write_files(tmp_path, [5, 9])).shuffle(4, seed=1))
 

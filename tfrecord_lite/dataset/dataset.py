@@ -9,6 +9,7 @@ from tfrecord_lite.dataset import batching, spread
 from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cache import Cache
+from tfrecord_lite.dataset.epochs import Epochs
 from tfrecord_lite.dataset.iterator import DatasetIterator
 from tfrecord_lite.dataset.plan import Source, chain, describe
 from tfrecord_lite.dataset.prefetch import Prefetch
@@ -49,8 +50,7 @@ class Dataset:
 
     def __init__(self, plan: Source) -> None:
         self._plan = plan
-        self._epoch = 0
-        self._is_epoch_set = False
+        self._epochs = Epochs()
         self._parts: dict[tuple[int, int], Source] = {}
         spread.register_with_torch(Dataset)
 
@@ -234,7 +234,9 @@ class Dataset:
     def cache(self) -> Dataset:
         """Keep the elements of the first whole epoch in memory, and give them in all later ones.
 
-        A shuffle behind it goes on to shuffle; one before it is kept as it was.
+        A shuffle behind it goes on to shuffle; one before it is kept as it was. They are kept
+        in the memory of a process, and end with it: in torch's ``DataLoader`` each worker keeps
+        its part, from epoch to epoch only with ``persistent_workers=True``.
         """
         return self._then(Cache)
 
@@ -261,6 +263,8 @@ class Dataset:
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `num_workers` is negative, or there is no such method here.
+            ``UNSUPPORTED`` behind :meth:`cache`, unless a :meth:`repeat` is between them: what
+            a process keeps ends with it, at the end of the epoch.
         RuntimeError
             On iteration, if a process dies.
         FailedPreconditionError
@@ -274,20 +278,27 @@ class Dataset:
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if not n_workers:
             return self
+        if spread.has_idle_cache(self._plan):
+            detail = (
+                "cache before in_processes keeps nothing, as each epoch has processes of its "
+                "own: put cache behind in_processes, or repeat between the two"
+            )
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return self._then(Processes, n_workers=n_workers, start_method=start_method)
 
     def set_epoch(self, epoch: int) -> Self:
         """Say which epoch the next iteration is; return the data set itself.
 
-        Needed only to agree with other processes, or with an earlier run.
+        Needed only to agree with other processes, or with an earlier run. Workers of this
+        process are told too, also those of torch that stay.
         """
-        self._epoch, self._is_epoch_set = whole("epoch", epoch, 0), True
+        self._epochs.say(whole("epoch", epoch, 0))
         return self
 
     def __iter__(self) -> DatasetIterator:
         """Start the next epoch."""
-        epoch, self._epoch = self._epoch, self._epoch + 1
         worker = spread.current_worker()
+        epoch = self._epochs.begin(is_worker=worker is not None)
         if worker is None:
             return DatasetIterator(self._plan, (epoch,))
         part = (worker.n_workers, worker.number)
@@ -296,7 +307,7 @@ class Dataset:
         # Each epoch may find a copy of the data set as it was at first; torch's number for the
         # epoch tells them apart. Ranks have different ones, so where they share an order,
         # only set_epoch can.
-        is_fixed = self._is_epoch_set or spread.is_rank_bound(self._plan)
+        is_fixed = self._epochs.is_said or spread.is_rank_bound(self._plan)
         return DatasetIterator(self._parts[part], (epoch,) if is_fixed else (epoch, worker.salt))
 
     def as_numpy_iterator(self) -> DatasetIterator:
@@ -322,9 +333,17 @@ class Dataset:
         Raises
         ------
         TypeError
-            If it is not known without reading the files, or there is no end.
+            If it is not known without reading the files, or there is no end. Where torch's
+            data loaders are imported, also for batches that each of their workers makes of
+            its own part: a ``DataLoader`` passes this length on, whatever its workers make.
         """
         size = self._plan.size()
+        if spread.is_torch_there() and spread.has_own_batches(self._plan):
+            detail = (
+                "the number of batches depends on how many workers torch's DataLoader has; the "
+                "length of the data set before batch is known, if this one is without torch"
+            )
+            raise TypeError(detail)
         if size is None:
             detail = "the number of elements is not known; count them, or use TFRecordFile"
             raise TypeError(detail)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from tfrecord_lite.dataset.batching import Batch
+from tfrecord_lite.dataset.cache import Cache
 from tfrecord_lite.dataset.plan import Source, Stage, chain
 from tfrecord_lite.dataset.records import Files, ShuffledFiles
 from tfrecord_lite.dataset.shuffle import Shuffle
@@ -20,8 +22,11 @@ from tfrecord_lite.dataset.stages import Repeat, Shard
 __all__ = [
     "Worker",
     "current_worker",
+    "has_idle_cache",
+    "has_own_batches",
     "is_rank_bound",
     "is_shuffle",
+    "is_torch_there",
     "register_with_torch",
     "worker_part",
 ]
@@ -69,6 +74,25 @@ def worker_part(plan: Source, n_workers: int, number: int) -> Source:
         if isinstance(stage, Stage):
             part = stage.with_input(part)
     return part
+
+
+def is_torch_there() -> bool:
+    """Whether torch's data loaders are imported, so that one may be given a data set."""
+    return "torch.utils.data" in sys.modules
+
+
+def has_own_batches(plan: Source) -> bool:
+    """Whether each worker makes batches of its own part: their number depends on the workers'."""
+    stages = chain(plan)
+    last = max((i for i, stage in enumerate(stages) if stage.counts), default=0)
+    return any(isinstance(stage, Batch) for stage in stages[last + 1 :])
+
+
+def has_idle_cache(plan: Source) -> bool:
+    """Whether a cache would give nothing again in a process that ends with the epoch."""
+    stages = chain(plan)
+    last = max((i for i, stage in enumerate(stages) if isinstance(stage, Repeat)), default=0)
+    return any(isinstance(stage, Cache) for stage in stages[last + 1 :])
 
 
 def is_shuffle(stage: Source) -> bool:

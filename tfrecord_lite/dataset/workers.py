@@ -10,6 +10,10 @@ The bytes of arrays are never pickled. They are copied out of the shared memory 
 what the user gets is ordinary memory, and a slot is free again. What does not fit a slot
 goes through the pipe. The memory has no name that could be left behind: however the
 processes end, it goes with the last of them.
+
+A worker knows by its pipe that there is nobody left to make anything for: nobody but the
+process that began the run has the end it is read from. Forks, among them the workers,
+close their copies.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import os
 import pickle
 import signal
 import traceback
+import weakref
 from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -45,6 +50,18 @@ _SLOT_BYTES = 4 * 1024 * 1024
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
 """How often each side, when it waits, looks whether the other is still there."""
+_inlets: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
+"""The ends that the pipes of all workers are read from, which forks must not keep open."""
+
+
+def _close_inlets() -> None:
+    for inlet in list(_inlets.values()):
+        inlet.close()
+    _inlets.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_inlets)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,26 +88,30 @@ class Processes(Stage):
         turn = state["turn"] if state else 0
         process = os.getpid()
         workers: list[_Worker] = []
+        feeds: list[Feed] = []
         try:
             for i in range(self.n_workers):
                 plan = worker_part(self.input, self.n_workers, i)
                 workers.append(_Worker(plan, context, self.start_method))
-                workers[-1].start(states[i])
+                feeds.append(Feed(workers[i].start, states[i]))
             has_more = [True] * self.n_workers
             while any(has_more):
                 now, turn = turn, (turn + 1) % self.n_workers
-                chunk = workers[now].feed.take(1) if has_more[now] else None
+                chunk = feeds[now].take(1) if has_more[now] else None
                 has_more[now] = chunk is not None
                 if chunk is not None:
-                    yield chunk, {"turn": turn, "workers": [w.feed.state() for w in workers]}
+                    yield chunk, {"turn": turn, "workers": [feed.state() for feed in feeds]}
         finally:
             # What was forked meanwhile has no part in it.
-            for worker in workers if os.getpid() == process else ():
-                worker.stop()
+            if os.getpid() == process:
+                for feed in feeds:
+                    feed.close()
+                for worker in workers:
+                    worker.stop()
 
 
 class _Worker:
-    """One process, seen from here."""
+    """One process, seen from here. Does not know its feed, so both go with the run."""
 
     def __init__(
         self,
@@ -101,17 +122,15 @@ class _Worker:
         self._plan = plan
         self._context = context
         self._processes: Any = multiprocessing.get_context(start_method)
-        self._memory = self._processes.RawArray(ctypes.c_ubyte, _SLOTS * _SLOT_BYTES)
+        self._memory: Any = self._processes.RawArray(ctypes.c_ubyte, _SLOTS * _SLOT_BYTES)
         self._process: Any = None
-        self.feed: Feed
+        self._inlet: Any = None
 
-    def start(self, state: dict[str, Any] | None) -> None:
-        """Start the process; what it makes comes from the feed."""
-        self.feed = Feed(self._start, state)
-
-    def _start(self, state: State) -> Iterator[Pair]:
+    def start(self, state: State) -> Iterator[Pair]:
+        """Start the process, and return what it makes."""
         self._free = self._processes.Semaphore(_SLOTS)
         self._inlet, outlet = self._processes.Pipe(duplex=False)
+        _inlets[id(self._inlet)] = self._inlet
         job = (self._plan, self._context, state, self._memory, self._free, outlet)
         self._process = self._processes.Process(target=_work, args=job, daemon=True)
         self._process.start()
@@ -119,22 +138,25 @@ class _Worker:
         return self._receive()
 
     def _receive(self) -> Iterator[Pair]:
-        view: Any = memoryview(self._memory).cast("B")
-        while True:
-            kind, *message = self._next()
-            if kind == "end":
-                return
-            if kind == "error":
-                error, text = message
-                error.add_note(f"In a worker process:\n{text}")
-                raise error
-            head, places, after = message
-            if places is None:
-                buffers: list[Any] = self._next()
-            else:
-                buffers = [bytearray(view[a:b]) for a, b in places]
-                self._free.release()
-            yield pickle.loads(head, buffers=buffers), after  # noqa: S301 - our own
+        # The frame may live on in the traceback of an error, which must not keep the memory.
+        with memoryview(self._memory) as memory, memory.cast("B") as view:
+            while True:
+                kind, *message = self._next()
+                if kind == "waiting":
+                    continue
+                if kind == "end":
+                    return
+                if kind == "error":
+                    error, text = message
+                    error.add_note(f"In a worker process:\n{text}")
+                    raise error
+                head, places, after = message
+                if places is None:
+                    buffers: list[Any] = self._next()
+                else:
+                    buffers = [bytearray(view[a:b]) for a, b in places]
+                    self._free.release()
+                yield pickle.loads(head, buffers=buffers), after  # noqa: S301 - our own
 
     def _next(self) -> Any:
         """Wait for a message, as long as there is anybody to send it."""
@@ -148,13 +170,13 @@ class _Worker:
         raise RuntimeError(_obituary(self._process.exitcode))
 
     def stop(self) -> None:
-        """End the process, if it was started."""
-        if self._process is None or self._process.pid is None:
-            return
-        if self._process.is_alive():
+        """End the process, if it was started, and let go of what was shared with it."""
+        if self._inlet is not None:
+            self._inlet.close()
+        if self._process is not None and self._process.pid is not None:
             self._process.terminate()
-        self._process.join()
-        self._inlet.close()
+            self._process.join()
+        self._process = self._memory = None  # nobody else has them, so their descriptors go
 
 
 def _obituary(code: int) -> str:
@@ -182,7 +204,6 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A handler of the parent's must not keep this from being stopped.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
     shared = memoryview(memory).cast("B")
     slots = cycle(range(0, _SLOTS * _SLOT_BYTES, _SLOT_BYTES))
     with contextlib.suppress(BrokenPipeError):
@@ -198,8 +219,7 @@ def _work(
                     outlet.send([bytearray(view) for view in views])
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
-                    if parent is None or not parent.is_alive():
-                        return
+                    outlet.send(("waiting",))  # fails if nobody is there to read it
                 outlet.send(("made", head, _copy(views, shared, next(slots)), after))
             outlet.send(("end",))
         except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
