@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.dataset.feed import Elements, Feed
+from tfrecord_lite.dataset.feed import Cursor, Feed
 from tfrecord_lite.dataset.plan import Context, Source, describe
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
 __all__ = ["DatasetIterator"]
 
 
-class DatasetIterator:
+class DatasetIterator(Cursor):
     """One pass through a data set, which can say where it stands, and go on from there.
 
     Notes
@@ -31,19 +31,13 @@ class DatasetIterator:
     def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
         self._epoch = epoch
         context = Context(epoch=epoch)
-        self._feed = Feed(lambda at: self._plan.run(context, at), state)
-        self._elements = Elements(self._feed)
+        self._follow(Feed(functools.partial(self._plan.run, context), state))
         self._is_closed = False
 
-    def __iter__(self) -> Self:
-        """Return the iterator itself."""
-        return self
-
-    def __next__(self) -> Any:
-        """Return the next element."""
+    def _make_ready(self) -> None:
         if self._is_closed:
             raise StopIteration
-        return next(self._elements)
+        super()._make_ready()
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the iterator stands: behind the last element it gave.
@@ -57,7 +51,7 @@ class DatasetIterator:
             "version": 1,
             "stages": describe(self._plan),
             "epoch": list(self._epoch),
-            "at": self._elements.state(),
+            "at": self._where(),
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -81,5 +75,6 @@ class DatasetIterator:
 
     def close(self) -> None:
         """End the pass. Twice is fine."""
+        self._before, self._ready, self._n_taken = self._where(), [], 0
         self._is_closed = True
         self._feed.close()
