@@ -292,3 +292,49 @@ def test_the_state_is_that_behind_the_last_element_given(tmp_path: Path) -> None
 
     assert len({json.dumps(state, sort_keys=True) for state in states}) == 7
     assert operator.eq(*[run.state_dict() for _ in range(2)])
+
+
+CACHED: dict[str, Callable[[Any], Dataset]] = {
+    "shuffle": lambda d: d.shuffle(9, seed=1).cache(),
+    "repeat before": lambda d: d.shuffle_all(2).repeat(3).cache(),
+    "repeat behind": lambda d: d.shuffle_all(2).cache().repeat(2),
+    "batches": lambda d: d.shuffle(9, seed=1).cache().batch(4).map(double).prefetch(1),
+    "two": lambda d: d.shuffle(9, seed=1).cache().shuffle(9, seed=2).cache().shuffle(3, seed=1),
+}
+
+
+@pytest.mark.parametrize("cached", CACHED)
+@pytest.mark.parametrize("kept", [0, 2])
+def test_a_later_epoch_of_what_was_kept_is_resumed(tmp_path: Path, cached: str, kept: int) -> None:
+    """A cache that is empty makes the epoch that was kept, and no other."""
+    names = write_files(tmp_path, [30])
+    dataset = CACHED[cached](TFRecordDataset(names)).set_epoch(kept)
+    list(dataset)
+    whole = list(map(plain, dataset.set_epoch(5)))
+
+    for n_given in range(len(whole) + 1):
+        run = iter(dataset.set_epoch(5))
+        for _ in range(n_given):
+            next(run)
+        again = iter(CACHED[cached](TFRecordDataset(names)))
+        again.load_state_dict(json.loads(json.dumps(run.state_dict())))
+        assert list(map(plain, again)) == whole[n_given:], n_given
+
+
+def test_a_cache_that_an_inner_one_filled_is_resumed(tmp_path: Path) -> None:
+    """The inner one had kept another epoch than the outer one."""
+    names = write_files(tmp_path, [30])
+
+    def make() -> tuple[Dataset, Dataset]:
+        inner = TFRecordDataset(names).shuffle(30, seed=1).cache()
+        return inner, inner.shuffle(30, seed=2).cache()
+
+    inner, outer = make()
+    list(inner)
+    list(outer.set_epoch(3))
+    run = iter(outer)
+    head = [next(run) for _ in range(4)]
+    again = iter(make()[1])
+    again.load_state_dict(run.state_dict())
+
+    assert [*head, *again] == list(outer)

@@ -62,7 +62,7 @@ class Batch(Stage):
                 n_whole = len(chunk) // self.n
                 n_used = n_whole * self.n
                 if n_whole:
-                    after = {"at": before["at"], "skip": before["skip"] + n_used}
+                    after = {**before, "skip": before["skip"] + n_used}
                     is_all = n_used == len(chunk)
                     yield self._cut(chunk[:n_used]), {"feed": feed.state() if is_all else after}
                 if n_used < len(chunk) and not self.drop_remainder:
@@ -154,7 +154,7 @@ class Parse(Stage):
                     continue
             for i in range(len(chunk)):
                 element = self._parse_one(chunk[i : i + 1])
-                after = {"at": before["at"], "skip": before["skip"] + i + 1}
+                after = {**before, "skip": before["skip"] + i + 1}
                 is_last = i + 1 == len(chunk)
                 yield ObjectChunk([element]), {"feed": feed.state() if is_last else after}
 

@@ -47,6 +47,9 @@ class Feed:
         Starts the stage.
     state : dict, optional
         What :meth:`state` returned once; None to begin at the beginning.
+    kept : dict, optional
+        What the caches of the stage had kept when it was started: part of the state while that
+        is of the beginning.
 
     Notes
     -----
@@ -59,10 +62,13 @@ class Feed:
     threads are not there.
     """
 
-    def __init__(self, start: Start, state: State = None) -> None:
+    def __init__(
+        self, start: Start, state: State = None, kept: dict[str, Any] | None = None
+    ) -> None:
         self._before: State = state["at"] if state else None
         self._after: State = self._before
         self._to_skip: int = state["skip"] if state else 0
+        self._kept = kept
         self._pairs = start(self._before)
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
@@ -74,7 +80,8 @@ class Feed:
 
     def state(self) -> dict[str, Any]:
         """Return where the feed stands: what follows is what was not taken."""
-        return {"at": self._before, "skip": self._n_taken + self._to_skip}
+        state = {"at": self._before, "skip": self._n_taken + self._to_skip}
+        return state if self._before or self._kept is None else {**state, "kept": self._kept}
 
     def take(self, most: int | None = None) -> Chunk | None:
         """Return the next elements: one or more, at most so many; None at the end."""
@@ -220,7 +227,7 @@ class Cursor:
 
     def _where(self) -> dict[str, Any]:
         """Return where the iterator stands, as a state of the feed."""
-        return {"at": self._before["at"], "skip": self._before["skip"] + self._n_taken}
+        return {**self._before, "skip": self._before["skip"] + self._n_taken}
 
 
 class Elements(Cursor):

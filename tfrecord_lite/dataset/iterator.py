@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.dataset.feed import Cursor, Feed
-from tfrecord_lite.dataset.plan import Context, Source, describe
+from tfrecord_lite.dataset.feed import Cursor
+from tfrecord_lite.dataset.plan import Context, Source, describe, feed_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ class DatasetIterator(Cursor):
 
     def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
         self._epoch = epoch
-        context = Context(epoch=epoch)
-        self._follow(Feed(functools.partial(self._plan.run, context), state))
+        self._follow(feed_of(self._plan, Context(epoch=epoch), state))
         self._is_closed = False
 
     def _make_ready(self) -> None:
