@@ -132,8 +132,10 @@ class Files(Source):
                 if len(mine):
                     yield mine, now
                 continue
-            if wrong:
-                yield mine[:wrong], {"at": after, "seen": seen}
+            if wrong:  # who goes on behind those meets the damage again
+                n_left = len(chunk) - (first + wrong * self.n_parts)
+                before = {**after, "taken": after["taken"] - n_left} if after else None
+                yield mine[:wrong], {"at": before, "seen": seen - n_left}
             raise _loss(mine, wrong)
 
     def _order(self, context: Context) -> list[int]:
