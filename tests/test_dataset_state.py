@@ -338,3 +338,23 @@ def test_a_cache_that_an_inner_one_filled_is_resumed(tmp_path: Path) -> None:
     again.load_state_dict(run.state_dict())
 
     assert [*head, *again] == list(outer)
+
+
+@pytest.mark.parametrize("n_given", [0, 7])
+def test_the_epoch_behind_one_that_is_resumed_is_the_next(tmp_path: Path, n_given: int) -> None:
+    names = write_files(tmp_path, [30])
+
+    def make() -> Dataset:
+        return TFRecordDataset(names).shuffle(30, 1)
+
+    epochs = [numbers(make().set_epoch(i)) for i in range(4)]
+    run = iter(make().set_epoch(1))
+    for _ in range(n_given):
+        next(run)
+    dataset = make()
+    again = iter(dataset)
+    again.load_state_dict(run.state_dict())
+
+    assert numbers(again) == epochs[1][n_given:]
+    assert numbers(dataset) == epochs[2]
+    assert numbers(dataset) == epochs[3]

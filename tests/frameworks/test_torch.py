@@ -266,5 +266,9 @@ def test_a_later_epoch_of_a_stateful_loader_goes_on(
     again.load_state_dict(state)
 
     assert [batch["n"].tolist() for batch in again] == rest
+    if n_workers == 0:  # with workers torch's seed tells epochs apart
+        for _ in range(2):
+            later = [batch["n"].tolist() for batch in again]
+            assert later == [batch["n"].tolist() for batch in loader]
     assert (head + rest == first) == is_cached
     assert sorted(n for batch in head + rest for n in batch) == list(range(N_RECORDS))

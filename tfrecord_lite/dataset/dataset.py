@@ -284,10 +284,10 @@ class Dataset:
 
     def __iter__(self) -> DatasetIterator:
         """Start the next epoch."""
-        epoch, self._epoch = self._epoch, self._epoch + 1
+        epoch = self._epoch
         worker = spread.current_worker()
         if worker is None:
-            return DatasetIterator(self._plan, (epoch,))
+            return DatasetIterator(self._plan, (epoch,), self._begun)
         part = (worker.n_workers, worker.number)
         if part not in self._parts:
             self._parts[part] = spread.worker_part(self._plan, *part)
@@ -295,7 +295,12 @@ class Dataset:
         # epoch tells them apart. Ranks have different ones, so where they share an order,
         # only set_epoch can.
         is_fixed = self._is_epoch_set or spread.is_rank_bound(self._plan)
-        return DatasetIterator(self._parts[part], (epoch,) if is_fixed else (epoch, worker.salt))
+        key = (epoch,) if is_fixed else (epoch, worker.salt)
+        return DatasetIterator(self._parts[part], key, self._begun)
+
+    def _begun(self, epoch: int) -> None:
+        """Note which epoch was begun; the next one follows."""
+        self._epoch = epoch + 1
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Start the next epoch; everything is NumPy anyway."""

@@ -9,7 +9,7 @@ from tfrecord_lite.dataset.plan import Context, Source, describe, feed_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["DatasetIterator"]
 
@@ -23,12 +23,15 @@ class DatasetIterator(Cursor):
     at once. Files, threads and processes go when it ends, is closed or is forgotten.
     """
 
-    def __init__(self, plan: Source, epoch: tuple[int, ...], state: Any = None) -> None:
+    def __init__(self, plan: Source, epoch: tuple[int, ...], begun: Callable[[int], None]) -> None:
         self._plan = plan
-        self._begin(epoch, state)
+        self._begun = begun
+        """Tells the data set which epoch this is."""
+        self._begin(epoch, None)
 
     def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
         self._epoch = epoch
+        self._begun(epoch[0])
         self._follow(feed_of(self._plan, Context(epoch=epoch), state))
         self._is_closed = False
 
@@ -54,6 +57,8 @@ class DatasetIterator(Cursor):
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another iterator stood, of a data set made in the same way.
+
+        The data set goes on with the epoch behind that of the state.
 
         Raises
         ------
