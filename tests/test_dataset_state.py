@@ -15,10 +15,12 @@ from tests.pipelines import FEATURES, numbers, plain, write_files
 from tfrecord_lite import (
     Dataset,
     FailedPreconditionError,
+    FixedLenFeature,
     InvalidArgumentError,
     Reason,
     TFRecordDataset,
     TFRecordWriter,
+    VarLenFeature,
 )
 from tfrecord_lite.dataset import batching, interleave, records, shuffle
 from tfrecord_lite.stream import RecordStream
@@ -358,3 +360,70 @@ def test_the_epoch_behind_one_that_is_resumed_is_the_next(tmp_path: Path, n_give
     assert numbers(again) == epochs[1][n_given:]
     assert numbers(dataset) == epochs[2]
     assert numbers(dataset) == epochs[3]
+
+
+def test_a_state_of_another_pipeline_is_refused(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4, 4, 4, 4])
+    int_n, wide_n = FixedLenFeature([], "int64"), FixedLenFeature([1], "int64")
+    text = FixedLenFeature([], "string")
+
+    def parsed(features: Any, **settings: Any) -> Dataset:
+        return TFRecordDataset(names).batch(2).parse_example(features, **settings)
+
+    def sequences(*features: Any) -> Dataset:
+        return TFRecordDataset(names).batch(2).parse_sequence_example(*features)
+
+    pairs: list[tuple[Dataset, list[Dataset]]] = [
+        (
+            TFRecordDataset(names).shuffle_all(1),
+            [TFRecordDataset(names[:1]).shuffle_all(1), TFRecordDataset(names).shuffle_all(2)],
+        ),
+        (
+            parsed({"n": int_n, "s": text}),
+            [
+                parsed({"n": int_n}),
+                parsed({"n": wide_n, "s": text}),
+                parsed({"n": int_n, "s": text}, label_key="n"),
+                parsed({"n": int_n, "s": text}, strings="column"),
+            ],
+        ),
+        (
+            parsed({"n": int_n, "s": text}, label_key="n"),
+            [parsed({"n": int_n, "s": text}, label_key="s")],
+        ),
+        (
+            sequences({"n": int_n}),
+            [sequences({"n": wide_n}), sequences({}, {"n": VarLenFeature("int64")})],
+        ),
+        (
+            TFRecordDataset(names).shard(2, 0).shuffle(3, 1),
+            [
+                TFRecordDataset(names).shard(2, 1).shuffle(3, 1),
+                TFRecordDataset(names).shuffle(3, 1),
+            ],
+        ),
+    ]
+    for dataset, others in pairs:
+        state = json.loads(json.dumps(iter(dataset).state_dict()))
+        iter(dataset).load_state_dict(state)
+        for other in others:
+            with pytest.raises(InvalidArgumentError) as caught:
+                iter(other).load_state_dict(state)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+    iter(parsed({"s": text, "n": int_n})).load_state_dict(iter(pairs[1][0]).state_dict())
+
+
+@pytest.mark.parametrize("key", ["version", "stages", "epoch", "at"])
+@pytest.mark.parametrize("value", [None, "gone", 7, [None], {"at": None}])
+def test_what_is_no_state_is_refused(tmp_path: Path, key: str, value: Any) -> None:
+    run = iter(TFRecordDataset(write_files(tmp_path, [4])))
+    state = {**run.state_dict(), key: value}
+    if value == "gone":
+        del state[key]
+
+    others: list[Any] = [state, {"version": 1}, {}, [], None]
+    for each in others:
+        with pytest.raises(InvalidArgumentError, match="state") as caught:
+            run.load_state_dict(each)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert len(list(run)) == 4

@@ -147,8 +147,13 @@ class Dataset:
         if label_key is not None and label_key not in features:
             detail = f"the label_key {label_key!r} must be one of the features: {sorted(features)}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=label_key, detail=detail)
-        is_dense = batching.is_dense(features)
-        return self._then(Parse, parser=parser, label_key=label_key, is_dense=is_dense)
+        return self._then(
+            Parse,
+            parser=parser,
+            features=batching.fingerprint(features, strings=strings),
+            label_key=label_key,
+            is_dense=batching.is_dense(features),
+        )
 
     def parse_sequence_example(
         self,
@@ -174,7 +179,8 @@ class Dataset:
         )
 
         parser = SequenceExampleParser(context_features, sequence_features, strings=strings)
-        return self._then(Parse, parser=parser, is_dense=False)
+        found = batching.fingerprint(context_features, sequence_features, strings=strings)
+        return self._then(Parse, parser=parser, features=found, is_dense=False)
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: int | None = None) -> Dataset:
         """Call a function with each element; the parts of a tuple are its arguments.

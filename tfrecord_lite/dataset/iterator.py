@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset.feed import Cursor
@@ -9,7 +10,7 @@ from tfrecord_lite.dataset.plan import Context, Source, describe, feed_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 __all__ = ["DatasetIterator"]
 
@@ -63,15 +64,23 @@ class DatasetIterator(Cursor):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if the stages are others, or the number of files.
+            ``BAD_ARGUMENT`` if this is no state, or one of other stages, settings, seeds,
+            features or numbers of files.
 
         Notes
         -----
         Files that have fewer records than then are a FailedPreconditionError,
         ``STALE_INDEX``, on iteration; that their contents are the same is not checked.
         """
-        if state_dict.get("version") != 1 or state_dict["stages"] != describe(self._plan):
-            detail = f"the state is of {state_dict.get('stages')}, this data set is {describe(self._plan)}"
+        if not _is_state(state_dict):
+            detail = "this is no state: expected what state_dict of such an iterator returned"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        found, expected = list(state_dict["stages"]), describe(self._plan)
+        if found != expected:
+            detail = (
+                f"the state is of {found}, this data set is {expected}; make it as that was "
+                "made, with the same seeds in all shuffles"
+            )
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         self._feed.close()
         self._begin(tuple(state_dict["epoch"]), state_dict["at"])
@@ -81,3 +90,18 @@ class DatasetIterator(Cursor):
         self._before, self._ready, self._n_taken = self._where(), [], 0
         self._is_closed = True
         self._feed.close()
+
+
+def _is_state(state: Any) -> bool:
+    """Whether something has the parts of a state."""
+    if not isinstance(state, Mapping) or state.get("version") != 1:
+        return False
+    epoch, at = state.get("epoch"), state.get("at")
+    return (
+        isinstance(state.get("stages"), (list, tuple))
+        and isinstance(epoch, (list, tuple))
+        and len(epoch) > 0
+        and all(isinstance(number, int) for number in epoch)
+        and isinstance(at, Mapping)
+        and {"at", "skip"} <= set(at)
+    )

@@ -54,6 +54,16 @@ class Source:
         """Start it."""
         raise NotImplementedError
 
+    def settings(self) -> dict[str, Any]:
+        """Return what tells it from others of its class: numbers, and how many there are of what."""
+        settings: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if type(value) is tuple:
+                settings[f"n_{name}"] = len(value)
+            elif isinstance(value, (int, type(None))) and not name.startswith("_"):
+                settings[name] = value
+        return settings
+
     def kept(self) -> dict[str, Any] | None:
         """Return which epoch its last cache gives, as plain data; None if there is no cache."""
         return None
@@ -111,16 +121,8 @@ def chain(stage: Source) -> list[Source]:
 
 
 def describe(stage: Source) -> list[str]:
-    """Name the stages of a plan, with the numbers that decide what they give."""
-    texts = []
-    for each in chain(stage):
-        numbers = [
-            f"{name}={value}"
-            for name, value in vars(each).items()
-            if isinstance(value, (int, type(None))) and not name.startswith("_")
-        ]
-        numbers += [
-            f"n_{name}={len(value)}" for name, value in vars(each).items() if type(value) is tuple
-        ]
-        texts.append(f"{type(each).__name__}({', '.join(numbers)})")
-    return texts
+    """Name the stages of a plan, with what decides what they give, but for files' contents."""
+    return [
+        f"{type(each).__name__}({', '.join(f'{k}={v}' for k, v in each.settings().items())})"
+        for each in chain(stage)
+    ]

@@ -231,6 +231,10 @@ class ShuffledFiles(Source):
             self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
         )
 
+    def settings(self) -> dict[str, Any]:
+        """Return the numbers, and that of the files."""
+        return {**super().settings(), "n_files": self.files.n_files}
+
     def size(self) -> int:
         """Return the number of records of this part."""
         return len(range(self.number, len(self.files.opened), self.n_parts))
@@ -268,6 +272,7 @@ class _Opened:
     """Files whose index is made when it is first needed, and kept."""
 
     def __init__(self, names: tuple[str, ...], *, verify: bool) -> None:
+        self.n_files = len(names)
         self._names = names
         self._verify = verify
         self._file: TFRecordFile | None = None
