@@ -210,7 +210,8 @@ class Dataset:
     def shard(self, num_shards: int, index: int) -> Dataset:
         """Give every `num_shards`-th element, from number `index` on: one rank's part.
 
-        Put it first, so that ranks do not do each other's work.
+        Put it first, or right behind what decides the order of files, so that ranks do not do
+        each other's work.
 
         Raises
         ------
@@ -218,6 +219,13 @@ class Dataset:
             ``BAD_ARGUMENT`` if there is no such shard, or behind a shuffle without a
             seed: ranks would each shuffle in another order.
         """
+        settings = self._part(num_shards, index)
+        if isinstance(self._plan, (Files, ShuffledFiles)):
+            return Dataset(self._plan.part(**settings))
+        return self._then(Shard, **settings)
+
+    def _part(self, num_shards: int, index: int) -> dict[str, int]:
+        """Check which shard is wanted."""
         n_parts = whole("num_shards", num_shards, 1)
         number = whole("index", index, 0)
         if number >= n_parts:
@@ -227,9 +235,7 @@ class Dataset:
             if spread.is_shuffle(stage) and not getattr(stage, "is_seeded", True):
                 detail = "shard behind a shuffle needs a seed in that, the same in all ranks"
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        if isinstance(self._plan, (Files, ShuffledFiles)):
-            return Dataset(self._plan.part(n_parts, number))
-        return self._then(Shard, n_parts=n_parts, number=number)
+        return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset:
         """Give pairs of a number and an element."""

@@ -296,4 +296,5 @@ def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
     if files.damage.on_error != "raise":
         detail = "records in random order need an index, and damaged files have none; recover them"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return ShuffledFiles(files=_Opened(files.names, verify=files.verify), **settings)
+    opened = _Opened(files.names, verify=files.verify)
+    return ShuffledFiles(files=opened, n_parts=files.n_parts, number=files.number, **settings)
