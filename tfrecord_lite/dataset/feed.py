@@ -108,19 +108,19 @@ class Feed:
         if piece is not None and piece is self._peeked:
             self._before, self._chunk, self._n_taken, self._peeked = self._after, None, 0, None
 
-    def gather(self, wanted: int, times: int = 1) -> Chunk | None:
+    def gather(self, wanted: int, times: int = 1, first: Chunk | None = None) -> Chunk | None:
         """Return the next elements, exactly so many, fewer only at the end or before an error.
 
         None if there are none at all. As long as they come many at a time, up to so many times
-        that number; what comes one by one may be long in coming.
+        that number; what comes one by one may be long in coming. What was taken first is counted.
         """
-        pieces: list[Chunk] = []
-        n_taken, goal = 0, wanted * times
+        pieces = [] if first is None else [first]
+        n_taken, goal = sum(map(len, pieces)), wanted * times
         while n_taken < goal:
             try:
                 piece = self.take(goal - n_taken)
-            except Exception:
-                if pieces:  # the error comes again
+            except Exception as error:
+                if pieces and error is self._error:  # it comes again
                     break
                 raise
             if piece is None:
