@@ -12,13 +12,14 @@ from tests import reference
 from tfrecord_lite import (
     DataLossError,
     DataLossWarning,
+    Dataset,
     InvalidArgumentError,
     TFRecordDataset,
     TFRecordReader,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tfrecord_lite.damage import DamagedSpan
@@ -154,3 +155,48 @@ def test_processes_pass_over_damage_too(paths: list[str]) -> None:
     dataset = TFRecordDataset(paths, on_error=skip).in_processes(2)
 
     assert sorted(dataset) == sorted(SOUND)
+
+
+AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
+    "all": lambda d: d,
+    "part": lambda d: d.shard(2, 0),
+    "other part": lambda d: d.shard(2, 1),
+    "interleaved": lambda d: d.interleave(2, 3),
+    "interleaved part": lambda d: d.interleave(2, 3).shard(2, 1),
+    "random": lambda d: d.shuffle_all(1),
+    "shuffled": lambda d: d.shuffle(4, seed=1),
+    "batches": lambda d: d.shard(3, 1).batch(7).prefetch(1),
+    "processes": lambda d: d.in_processes(2),
+    "more processes than files": lambda d: d.in_processes(3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("stage", AFTER_AN_ERROR)
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_run_that_goes_on_behind_an_error_meets_it_again(
+    tmp_path: Path, stage: str, verify: bool
+) -> None:
+    broken = {40: 14, 41: 14} if verify else {40: 8, 41: 8}  # in data, or in heads
+    paths = []
+    for file in range(2):
+        frames = [reference.encode_record(record(file, i)) for i in range(100)]
+        for i, byte in broken.items() if file == 0 else ():
+            frames[i] = frames[i][:byte] + b"\xff" + frames[i][byte + 1 :]
+        (tmp_path / str(file)).write_bytes(b"".join(frames))
+        paths.append(str(tmp_path / str(file)))
+
+    def make() -> Dataset:
+        return AFTER_AN_ERROR[stage](TFRecordDataset(paths, verify=verify))
+
+    run = iter(make())
+    found: list[Any] = []
+    with pytest.raises(DataLossError) as caught:
+        found.extend(run)
+    assert found or stage == "random"
+    again = iter(make())
+    again.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
+
+    with pytest.raises(DataLossError) as met:
+        next(again)
+    assert (met.value.source, met.value.index) == (caught.value.source, caught.value.index)

@@ -11,8 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.pipelines import numbers, write, write_files
-from tfrecord_lite import TFRecordDataset
+from tests.pipelines import FEATURES, numbers, write, write_files
+from tfrecord_lite import (
+    InvalidArgumentError,
+    Reason,
+    TFRecordDataset,
+    make_batched_features_dataset,
+)
 from tfrecord_lite.dataset import order, shuffle
 
 if TYPE_CHECKING:
@@ -247,3 +252,49 @@ def test_memory_is_that_of_what_is_held(
         finally:
             tracemalloc.stop()
         assert peak < most_mb * 1_000_000, epoch
+
+
+SHARDED: dict[str, Callable[[TFRecordDataset], TFRecordDataset]] = {
+    "all": lambda d: d.shuffle_all(3),
+    "files": lambda d: d.shuffle_files(3),
+    "interleaved": lambda d: d.interleave(2, 3),
+    "interleaved files": lambda d: d.interleave(3).shuffle_files(1),
+}
+
+
+@pytest.mark.parametrize("order", SHARDED)
+def test_a_shard_may_come_before_the_order_of_the_files(tmp_path: Path, order: str) -> None:
+    """It is the rank's part of the order of all, as behind it."""
+    names = write_files(tmp_path, [5, 0, 11, 4])
+    for n_ranks in (1, 2, 3):
+        for rank in range(n_ranks):
+            first = SHARDED[order](TFRecordDataset(names).shard(n_ranks, rank))
+            last = SHARDED[order](TFRecordDataset(names)).shard(n_ranks, rank)
+            assert [list(first), list(first)] == [list(last), list(last)]
+            assert len(list(first.shard(2, 0))) == -(-len(list(last)) // 2)
+
+
+def test_ranks_need_a_seed_wherever_the_order_is_decided(tmp_path: Path) -> None:
+    shard = TFRecordDataset(write_files(tmp_path, [5, 6])).shard(2, 0)
+    for method in (shard.shuffle_all, shard.shuffle_files):
+        with pytest.raises(InvalidArgumentError, match="seed") as caught:
+            method()
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert len(list(shard.shard(1, 0).shuffle(3))) == 6
+
+
+def test_a_reader_may_give_a_shard(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [5, 6])
+    found: list[int] = []
+    for rank in range(2):
+        dataset = make_batched_features_dataset(
+            names,
+            3,
+            FEATURES,
+            reader=lambda files, rank=rank: TFRecordDataset(files).shard(2, rank),
+            num_epochs=1,
+            reader_num_threads=2,
+        )
+        found += numbers(dataset)
+
+    assert sorted(found) == list(range(11))

@@ -15,10 +15,12 @@ from tests.pipelines import FEATURES, numbers, plain, write_files
 from tfrecord_lite import (
     Dataset,
     FailedPreconditionError,
+    FixedLenFeature,
     InvalidArgumentError,
     Reason,
     TFRecordDataset,
     TFRecordWriter,
+    VarLenFeature,
 )
 from tfrecord_lite.dataset import batching, interleave, records, shuffle
 from tfrecord_lite.stream import RecordStream
@@ -292,3 +294,136 @@ def test_the_state_is_that_behind_the_last_element_given(tmp_path: Path) -> None
 
     assert len({json.dumps(state, sort_keys=True) for state in states}) == 7
     assert operator.eq(*[run.state_dict() for _ in range(2)])
+
+
+CACHED: dict[str, Callable[[Any], Dataset]] = {
+    "shuffle": lambda d: d.shuffle(9, seed=1).cache(),
+    "repeat before": lambda d: d.shuffle_all(2).repeat(3).cache(),
+    "repeat behind": lambda d: d.shuffle_all(2).cache().repeat(2),
+    "batches": lambda d: d.shuffle(9, seed=1).cache().batch(4).map(double).prefetch(1),
+    "two": lambda d: d.shuffle(9, seed=1).cache().shuffle(9, seed=2).cache().shuffle(3, seed=1),
+}
+
+
+@pytest.mark.parametrize("cached", CACHED)
+@pytest.mark.parametrize("kept", [0, 2])
+def test_a_later_epoch_of_what_was_kept_is_resumed(tmp_path: Path, cached: str, kept: int) -> None:
+    """A cache that is empty makes the epoch that was kept, and no other."""
+    names = write_files(tmp_path, [30])
+    dataset = CACHED[cached](TFRecordDataset(names)).set_epoch(kept)
+    list(dataset)
+    whole = list(map(plain, dataset.set_epoch(5)))
+
+    for n_given in range(len(whole) + 1):
+        run = iter(dataset.set_epoch(5))
+        for _ in range(n_given):
+            next(run)
+        again = iter(CACHED[cached](TFRecordDataset(names)))
+        again.load_state_dict(json.loads(json.dumps(run.state_dict())))
+        assert list(map(plain, again)) == whole[n_given:], n_given
+
+
+def test_a_cache_that_an_inner_one_filled_is_resumed(tmp_path: Path) -> None:
+    """The inner one had kept another epoch than the outer one."""
+    names = write_files(tmp_path, [30])
+
+    def make() -> tuple[Dataset, Dataset]:
+        inner = TFRecordDataset(names).shuffle(30, seed=1).cache()
+        return inner, inner.shuffle(30, seed=2).cache()
+
+    inner, outer = make()
+    list(inner)
+    list(outer.set_epoch(3))
+    run = iter(outer)
+    head = [next(run) for _ in range(4)]
+    again = iter(make()[1])
+    again.load_state_dict(run.state_dict())
+
+    assert [*head, *again] == list(outer)
+
+
+@pytest.mark.parametrize("n_given", [0, 7])
+def test_the_epoch_behind_one_that_is_resumed_is_the_next(tmp_path: Path, n_given: int) -> None:
+    names = write_files(tmp_path, [30])
+
+    def make() -> Dataset:
+        return TFRecordDataset(names).shuffle(30, 1)
+
+    epochs = [numbers(make().set_epoch(i)) for i in range(4)]
+    run = iter(make().set_epoch(1))
+    for _ in range(n_given):
+        next(run)
+    dataset = make()
+    again = iter(dataset)
+    again.load_state_dict(run.state_dict())
+
+    assert numbers(again) == epochs[1][n_given:]
+    assert numbers(dataset) == epochs[2]
+    assert numbers(dataset) == epochs[3]
+
+
+def test_a_state_of_another_pipeline_is_refused(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4, 4, 4, 4])
+    int_n, wide_n = FixedLenFeature([], "int64"), FixedLenFeature([1], "int64")
+    text = FixedLenFeature([], "string")
+
+    def parsed(features: Any, **settings: Any) -> Dataset:
+        return TFRecordDataset(names).batch(2).parse_example(features, **settings)
+
+    def sequences(*features: Any) -> Dataset:
+        return TFRecordDataset(names).batch(2).parse_sequence_example(*features)
+
+    pairs: list[tuple[Dataset, list[Dataset]]] = [
+        (
+            TFRecordDataset(names).shuffle_all(1),
+            [TFRecordDataset(names[:1]).shuffle_all(1), TFRecordDataset(names).shuffle_all(2)],
+        ),
+        (
+            parsed({"n": int_n, "s": text}),
+            [
+                parsed({"n": int_n}),
+                parsed({"n": wide_n, "s": text}),
+                parsed({"n": int_n, "s": text}, label_key="n"),
+                parsed({"n": int_n, "s": text}, strings="column"),
+            ],
+        ),
+        (
+            parsed({"n": int_n, "s": text}, label_key="n"),
+            [parsed({"n": int_n, "s": text}, label_key="s")],
+        ),
+        (
+            sequences({"n": int_n}),
+            [sequences({"n": wide_n}), sequences({}, {"n": VarLenFeature("int64")})],
+        ),
+        (
+            TFRecordDataset(names).shard(2, 0).shuffle(3, 1),
+            [
+                TFRecordDataset(names).shard(2, 1).shuffle(3, 1),
+                TFRecordDataset(names).shuffle(3, 1),
+            ],
+        ),
+    ]
+    for dataset, others in pairs:
+        state = json.loads(json.dumps(iter(dataset).state_dict()))
+        iter(dataset).load_state_dict(state)
+        for other in others:
+            with pytest.raises(InvalidArgumentError) as caught:
+                iter(other).load_state_dict(state)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+    iter(parsed({"s": text, "n": int_n})).load_state_dict(iter(pairs[1][0]).state_dict())
+
+
+@pytest.mark.parametrize("key", ["version", "stages", "epoch", "at"])
+@pytest.mark.parametrize("value", [None, "gone", 7, [None], {"at": None}])
+def test_what_is_no_state_is_refused(tmp_path: Path, key: str, value: Any) -> None:
+    run = iter(TFRecordDataset(write_files(tmp_path, [4])))
+    state = {**run.state_dict(), key: value}
+    if value == "gone":
+        del state[key]
+
+    others: list[Any] = [state, {"version": 1}, {}, [], None]
+    for each in others:
+        with pytest.raises(InvalidArgumentError, match="state") as caught:
+            run.load_state_dict(each)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert len(list(run)) == 4

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import gc
+import itertools
 import multiprocessing
 import os
 import signal
@@ -127,6 +129,91 @@ def test_a_run_that_was_interrupted_does_not_look_like_one_that_ended(names: lis
 
     assert caught.value.reason is Reason.CLOSED
     assert list(again) == list(range(2, 12))
+
+
+class Interrupter:
+    """Raises once in the code of data sets, as Ctrl-C: where a function begins, or behind a call.
+
+    There the interpreter looks for signals; and where a loop goes round, which is not tried.
+    """
+
+    def __init__(self, countdown: int) -> None:
+        self.countdown = countdown
+        self._calls: dict[Any, bool] = {}
+
+    def __enter__(self) -> None:
+        sys.settrace(self._trace)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: Any, event: str, _: object) -> Any:
+        if f"{os.sep}dataset{os.sep}" not in frame.f_code.co_filename:
+            return None
+        if event == "call":
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            self._press()
+        elif event == "opcode":
+            was_call = self._calls.get(frame, False)
+            name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            self._calls[frame] = name.startswith("CALL")
+            if was_call:
+                self._press()
+        elif event == "return":
+            self._calls.pop(frame, None)
+        return self._trace
+
+    def _press(self) -> None:
+        self.countdown -= 1
+        if not self.countdown:
+            raise KeyboardInterrupt
+
+
+INTERRUPTED: dict[str, Callable[[TFRecordDataset], Dataset]] = {
+    "records": lambda d: d,
+    "part": lambda d: d.shard(2, 1),
+    "stages": lambda d: d.shuffle(3, 1).take(11).skip(1).enumerate(),
+    "columns": lambda d: d.interleave(2).repeat(2).batch(2).parse_example(FEATURES),
+    "one by one": lambda d: d.take(4).filter(bool).map(bytes).cache(),
+}
+
+
+# A file just opened goes with the frame that was interrupted.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("stage", INTERRUPTED)
+def test_wherever_a_run_is_interrupted_nothing_is_lost(names: list[str], stage: str) -> None:
+    """It goes on with the next element, or says that it cannot, and its state can."""
+    dataset = INTERRUPTED[stage](TFRecordDataset(names))
+    whole = list(map(plain, dataset))
+    n_resumed = n_failed = n_closed = 0
+
+    for countdown in itertools.count(1):
+        run = iter(INTERRUPTED[stage](TFRecordDataset(names)))
+        found: list[Any] = []
+        interrupter = Interrupter(countdown)
+        try:
+            with interrupter:
+                for element in run:
+                    found.append(element)  # noqa: PERF402 - to keep those before the interruption
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        state = run.state_dict()
+        try:
+            found.extend(run)
+            n_resumed += 1
+        except FailedPreconditionError as error:
+            n_failed += 1
+            n_closed += error.reason is Reason.CLOSED
+            run = iter(INTERRUPTED[stage](TFRecordDataset(names)))
+            run.load_state_dict(state)
+            found.extend(run)
+        assert list(map(plain, found)) == whole, countdown
+
+    assert n_resumed > len(whole)
+    assert n_closed == n_failed > 0
 
 
 def test_processes_may_be_spawned(names: list[str]) -> None:

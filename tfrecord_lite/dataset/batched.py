@@ -97,7 +97,7 @@ def make_batched_features_dataset(
     if isinstance(records, TFRecordDataset):
         if n_files > 1:
             records = records.interleave(n_files)
-        if shuffle:
+        if shuffle and not (records.is_shard and shuffle_seed is None):  # ranks would differ
             records = records.shuffle_files(shuffle_seed)
     dataset: Dataset = records
     if shuffle:

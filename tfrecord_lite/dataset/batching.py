@@ -6,6 +6,7 @@ stretch, and parsed at once where the columns can be cut into batches again.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Feed, Pair, State
     from tfrecord_lite.dataset.plan import Kind
 
-__all__ = ["Batch", "Parse", "stack"]
+__all__ = ["Batch", "Parse", "fingerprint", "is_dense", "stack"]
 
 _MOST_RECORDS = 4096
 _MOST_BYTES = 2 * 1024 * 1024
 """So much is parsed at once: it fits the cache."""
+_MOST_NAMES = 8
+"""So many features are named in a fingerprint."""
+_DIGEST_DIGITS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +66,7 @@ class Batch(Stage):
                 n_whole = len(chunk) // self.n
                 n_used = n_whole * self.n
                 if n_whole:
-                    after = {"at": before["at"], "skip": before["skip"] + n_used}
+                    after = {**before, "skip": before["skip"] + n_used}
                     is_all = n_used == len(chunk)
                     yield self._cut(chunk[:n_used]), {"feed": feed.state() if is_all else after}
                 if n_used < len(chunk) and not self.drop_remainder:
@@ -115,6 +119,8 @@ class Parse(Stage):
 
     parser: Any
     """An ExampleParser, or a SequenceExampleParser."""
+    features: str
+    """A fingerprint of what is parsed."""
     label_key: str | None = None
     is_dense: bool
     """Whether columns of several batches can be cut into those of each."""
@@ -127,6 +133,10 @@ class Parse(Stage):
     def size(self) -> int | None:
         """Return the number of elements."""
         return self.input.size()
+
+    def settings(self) -> dict[str, Any]:
+        """Return which features there are, and which is the label."""
+        return {**super().settings(), "features": self.features, "label_key": self.label_key}
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
         """Yield them."""
@@ -154,7 +164,7 @@ class Parse(Stage):
                     continue
             for i in range(len(chunk)):
                 element = self._parse_one(chunk[i : i + 1])
-                after = {"at": before["at"], "skip": before["skip"] + i + 1}
+                after = {**before, "skip": before["skip"] + i + 1}
                 is_last = i + 1 == len(chunk)
                 yield ObjectChunk([element]), {"feed": feed.state() if is_last else after}
 
@@ -178,6 +188,15 @@ class Parse(Stage):
             return columns
         label = columns.pop(self.label_key)
         return columns, label
+
+
+def fingerprint(*groups: Any, strings: str) -> str:
+    """Name some features, and give a digest of all that is said of all of them."""
+    specs = [sorted((features or {}).items()) for features in groups]
+    names = [name for group in specs for name, _ in group]
+    digest = hashlib.sha256(repr((specs, strings)).encode()).hexdigest()[:_DIGEST_DIGITS]
+    some = " ".join(names[:_MOST_NAMES]) + " ..." * (len(names) > _MOST_NAMES)
+    return f"<{some}: {len(names)}, {digest}>"
 
 
 def is_dense(features: Any) -> bool:

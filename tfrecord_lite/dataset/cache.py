@@ -30,7 +30,8 @@ class _Kept:
 
     def __init__(self) -> None:
         self.chunks: list[Chunk] | None = None
-        self.epoch: tuple[int, ...] = ()
+        self.of: dict[str, Any] = {}
+        """Which epoch it is, and what a cache before this one had kept."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the contents behind."""
@@ -47,6 +48,12 @@ class Cache(Stage):
         """Return the number of elements."""
         return self.input.size()
 
+    def kept(self) -> dict[str, Any]:
+        """Return which epoch is kept, or that none is; and the same of a cache before."""
+        if self._kept.chunks is not None:
+            return self._kept.of
+        return {"epoch": None, "before": self.input.kept()}
+
     def with_input(self, stage: Any) -> Cache:
         """Return a cache of other elements, empty."""
         return Cache(input=stage)
@@ -55,31 +62,33 @@ class Cache(Stage):
         """Yield them."""
         kept = self._kept
         n_given = state["given"] if state else 0
-        if kept.chunks is not None and (state is None or kept.epoch == tuple(state["epoch"])):
-            yield from _again(kept.chunks, n_given, kept.epoch)
+        of = state["of"] if state else context.kept or self.kept()
+        if of["epoch"] is None:  # this one is to be kept
+            of = {**of, "epoch": list(context.epoch)}
+        if kept.chunks is not None and kept.of == of:
+            yield from _again(kept.chunks, n_given, of)
             return
         # The pass that is kept may have been in random order: it is made again by its key.
-        epoch = tuple(state["epoch"]) if state else context.epoch
         chunks: list[Chunk] = []
-        feed = self.feed(Context(epoch=epoch), None)
+        feed = self.feed(Context(epoch=tuple(of["epoch"]), kept=of["before"]), None)
         at = 0
         try:
             while (chunk := feed.take()) is not None:
                 chunks.append(_kept(chunk))
                 at += len(chunk)
                 if at > n_given:
-                    yield _fresh(chunk, at - n_given), {"given": at, "epoch": list(epoch)}
+                    yield _fresh(chunk, at - n_given), {"given": at, "of": of}
         finally:
             feed.close()
-        kept.epoch, kept.chunks = epoch, chunks
+        kept.of, kept.chunks = of, chunks
 
 
-def _again(chunks: list[Chunk], n_given: int, epoch: tuple[int, ...]) -> Iterator[Pair]:
+def _again(chunks: list[Chunk], n_given: int, of: dict[str, Any]) -> Iterator[Pair]:
     at = 0
     for chunk in chunks:
         at += len(chunk)
         if at > n_given:
-            yield _fresh(chunk, at - n_given), {"given": at, "epoch": list(epoch)}
+            yield _fresh(chunk, at - n_given), {"given": at, "of": of}
 
 
 def _kept(chunk: Chunk) -> Chunk:

@@ -147,8 +147,13 @@ class Dataset:
         if label_key is not None and label_key not in features:
             detail = f"the label_key {label_key!r} must be one of the features: {sorted(features)}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=label_key, detail=detail)
-        is_dense = batching.is_dense(features)
-        return self._then(Parse, parser=parser, label_key=label_key, is_dense=is_dense)
+        return self._then(
+            Parse,
+            parser=parser,
+            features=batching.fingerprint(features, strings=strings),
+            label_key=label_key,
+            is_dense=batching.is_dense(features),
+        )
 
     def parse_sequence_example(
         self,
@@ -174,7 +179,8 @@ class Dataset:
         )
 
         parser = SequenceExampleParser(context_features, sequence_features, strings=strings)
-        return self._then(Parse, parser=parser, is_dense=False)
+        found = batching.fingerprint(context_features, sequence_features, strings=strings)
+        return self._then(Parse, parser=parser, features=found, is_dense=False)
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: int | None = None) -> Dataset:
         """Call a function with each element; the parts of a tuple are its arguments.
@@ -206,7 +212,8 @@ class Dataset:
     def shard(self, num_shards: int, index: int) -> Dataset:
         """Give every `num_shards`-th element, from number `index` on: one rank's part.
 
-        Put it first, so that ranks do not do each other's work.
+        Put it first, or right behind what decides the order of files, so that ranks do not do
+        each other's work.
 
         Raises
         ------
@@ -214,6 +221,13 @@ class Dataset:
             ``BAD_ARGUMENT`` if there is no such shard, or behind a shuffle without a
             seed: ranks would each shuffle in another order.
         """
+        settings = self._part(num_shards, index)
+        if isinstance(self._plan, (Files, ShuffledFiles)):
+            return Dataset(self._plan.part(**settings))
+        return self._then(Shard, **settings)
+
+    def _part(self, num_shards: int, index: int) -> dict[str, int]:
+        """Check which shard is wanted."""
         n_parts = whole("num_shards", num_shards, 1)
         number = whole("index", index, 0)
         if number >= n_parts:
@@ -223,9 +237,7 @@ class Dataset:
             if spread.is_shuffle(stage) and not getattr(stage, "is_seeded", True):
                 detail = "shard behind a shuffle needs a seed in that, the same in all ranks"
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        if isinstance(self._plan, (Files, ShuffledFiles)):
-            return Dataset(self._plan.part(n_parts, number))
-        return self._then(Shard, n_parts=n_parts, number=number)
+        return {"n_parts": n_parts, "number": number}
 
     def enumerate(self, start: int = 0) -> Dataset:
         """Give pairs of a number and an element."""
@@ -300,7 +312,7 @@ class Dataset:
         worker = spread.current_worker()
         epoch = self._epochs.begin(is_worker=worker is not None)
         if worker is None:
-            return DatasetIterator(self._plan, (epoch,))
+            return DatasetIterator(self._plan, (epoch,), self._epochs.have_begun)
         part = (worker.n_workers, worker.number)
         if part not in self._parts:
             self._parts[part] = spread.worker_part(self._plan, *part)
@@ -308,7 +320,8 @@ class Dataset:
         # epoch tells them apart. Ranks have different ones, so where they share an order,
         # only set_epoch can.
         is_fixed = self._epochs.is_said or spread.is_rank_bound(self._plan)
-        return DatasetIterator(self._parts[part], (epoch,) if is_fixed else (epoch, worker.salt))
+        key = (epoch,) if is_fixed else (epoch, worker.salt)
+        return DatasetIterator(self._parts[part], key, self._epochs.have_begun)
 
     def as_numpy_iterator(self) -> DatasetIterator:
         """Start the next epoch; everything is NumPy anyway."""

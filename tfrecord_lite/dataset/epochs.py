@@ -66,6 +66,10 @@ class Epochs:
         epoch, self._next = self._next, self._next + 1
         return epoch
 
+    def have_begun(self, epoch: int) -> None:
+        """Go on with the next one behind an epoch, which a run that is resumed may change."""
+        self._next = epoch + 1
+
     def share(self) -> None:
         """Be heard by the processes that this one starts from now on."""
         if self._shared_by != os.getpid():

@@ -18,12 +18,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfrecord_lite.dataset.chunks import Chunk, join
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
-__all__ = ["Elements", "Feed", "Pair", "Start", "State"]
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Cursor", "Elements", "Feed", "Pair", "Start", "State"]
 
 State: TypeAlias = dict[str, Any] | None
 """Where a stage stands; None at its beginning."""
@@ -44,6 +47,9 @@ class Feed:
         Starts the stage.
     state : dict, optional
         What :meth:`state` returned once; None to begin at the beginning.
+    kept : dict, optional
+        What the caches of the stage had kept when it was started: part of the state while that
+        is of the beginning.
 
     Notes
     -----
@@ -56,45 +62,65 @@ class Feed:
     threads are not there.
     """
 
-    def __init__(self, start: Start, state: State = None) -> None:
+    def __init__(
+        self, start: Start, state: State = None, kept: dict[str, Any] | None = None
+    ) -> None:
         self._before: State = state["at"] if state else None
         self._after: State = self._before
         self._to_skip: int = state["skip"] if state else 0
+        self._kept = kept
         self._pairs = start(self._before)
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
+        self._peeked: Chunk | None = None
         self._error: BaseException | None = None
+        detail = "the run was interrupted; start another from its state_dict"
+        self._interrupted = FailedPreconditionError(Reason.CLOSED, detail=detail)
         self._process = os.getpid()
 
     def state(self) -> dict[str, Any]:
         """Return where the feed stands: what follows is what was not taken."""
-        return {"at": self._before, "skip": self._n_taken + self._to_skip}
+        state = {"at": self._before, "skip": self._n_taken + self._to_skip}
+        return state if self._before or self._kept is None else {**state, "kept": self._kept}
 
     def take(self, most: int | None = None) -> Chunk | None:
         """Return the next elements: one or more, at most so many; None at the end."""
+        piece: Any = self.peek()
+        if piece is None:
+            return None
+        if most is not None and len(piece) > most:
+            self._n_taken += most
+            return piece[:most]  # type: ignore[no-any-return]
+        self.drop(piece)
+        return piece  # type: ignore[no-any-return]
+
+    def peek(self) -> Chunk | None:
+        """Return the next elements, one or more, which stay; None at the end."""
         if self._chunk is None and not self._next_chunk():
             return None
         chunk: Any = self._chunk
         piece: Chunk = chunk[self._n_taken :] if self._n_taken else chunk
-        if most is not None and len(piece) > most:
-            self._n_taken += most
-            return piece[:most]
-        self._forget()
+        self._peeked = piece
         return piece
 
-    def gather(self, wanted: int, times: int = 1) -> Chunk | None:
+    def drop(self, piece: Chunk | None) -> None:
+        """Count as taken what `peek` returned last; twice is once."""
+        if piece is not None and piece is self._peeked:
+            self._before, self._chunk, self._n_taken, self._peeked = self._after, None, 0, None
+
+    def gather(self, wanted: int, times: int = 1, first: Chunk | None = None) -> Chunk | None:
         """Return the next elements, exactly so many, fewer only at the end or before an error.
 
         None if there are none at all. As long as they come many at a time, up to so many times
-        that number; what comes one by one may be long in coming.
+        that number; what comes one by one may be long in coming. What was taken first is counted.
         """
-        pieces: list[Chunk] = []
-        n_taken, goal = 0, wanted * times
+        pieces = [] if first is None else [first]
+        n_taken, goal = sum(map(len, pieces)), wanted * times
         while n_taken < goal:
             try:
                 piece = self.take(goal - n_taken)
-            except Exception:
-                if pieces:  # the error comes again
+            except Exception as error:
+                if pieces and error is self._error:  # it comes again
                     break
                 raise
             if piece is None:
@@ -115,27 +141,25 @@ class Feed:
                 "start another here, from its state_dict if it is to go on"
             )
             raise FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
-        while True:
-            try:
-                pair = next(self._pairs, None)
-            except Exception as error:
-                self._error = error
-                raise
-            except BaseException:
-                detail = "the run was interrupted; start another from its state_dict"
-                self._error = FailedPreconditionError(Reason.CLOSED, detail=detail)
-                raise
-            if pair is None:
-                if self._to_skip:
-                    self._error = self._misfit()
-                    raise self._error
-                return False
-            self._chunk, self._after = pair
-            self._n_taken = min(self._to_skip, len(self._chunk))
-            self._to_skip -= self._n_taken
-            if self._n_taken < len(self._chunk):
-                return True
-            self._forget()
+        # An interruption may come behind any call here: what it leaves is this error.
+        self._error = self._interrupted
+        try:
+            while (pair := next(self._pairs, None)) is not None:
+                chunk, after = pair
+                n_skipped = min(self._to_skip, len(chunk))
+                to_skip = self._to_skip - n_skipped
+                if n_skipped < len(chunk):
+                    self._chunk, self._after, self._n_taken = chunk, after, n_skipped
+                    self._to_skip, self._error = to_skip, None
+                    return True
+                self._before, self._to_skip = after, to_skip
+        except Exception as error:
+            self._error = error
+            raise
+        self._error = self._misfit() if self._to_skip else None
+        if self._error is not None:
+            raise self._error
+        return False
 
     def _misfit(self) -> FailedPreconditionError:
         detail = (
@@ -143,10 +167,6 @@ class Feed:
             "there are now"
         )
         return FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
-
-    def _forget(self) -> None:
-        """Count the chunk as taken."""
-        self._before, self._chunk, self._n_taken = self._after, None, 0
 
     def close(self) -> None:
         """End the stage: its files, threads and processes go."""
@@ -157,37 +177,61 @@ class Feed:
             close()
 
 
-class Elements:
+class Cursor:
     """The elements of a feed, one Python object at a time.
 
     Parameters
     ----------
     feed : Feed
         Nobody else may take from it.
+
+    Notes
+    -----
+    A signal's handler may raise an error behind any call (Ctrl-C). So what is at hand stays in
+    the feed until all of it was given, and an element is counted and returned with no call
+    between: whenever the cursor is interrupted, it goes on with the next element, or fails.
     """
 
     def __init__(self, feed: Feed) -> None:
+        self._follow(feed)
+
+    def _follow(self, feed: Feed) -> None:
         self._feed = feed
         self._before = feed.state()
         self._chunk: Chunk | None = None
         self._ready: list[Any] = []
         self._n_taken = 0
 
-    def __iter__(self) -> Elements:
+    def __iter__(self) -> Self:
         """Return the iterator itself."""
         return self
 
     def __next__(self) -> Any:
         """Return the next element."""
         if self._n_taken == len(self._ready):
-            self._before, self._ready, self._n_taken = self._feed.state(), [], 0
-            self._chunk = self._feed.take()
-            if self._chunk is None:
-                raise StopIteration
-            self._ready = self._chunk.elements()
+            self._make_ready()
         item = self._ready[self._n_taken]
         self._n_taken += 1
         return item
+
+    def _make_ready(self) -> None:
+        """Make the elements of the next chunk."""
+        self._feed.drop(self._chunk)
+        before = self._feed.state()
+        self._before, self._chunk, self._ready, self._n_taken = before, None, [], 0
+        chunk = self._feed.peek()
+        if chunk is None:
+            raise StopIteration
+        ready = chunk.elements()
+        self._chunk, self._ready = chunk, ready
+
+    def _where(self) -> dict[str, Any]:
+        """Return where the iterator stands, as a state of the feed."""
+        return {**self._before, "skip": self._before["skip"] + self._n_taken}
+
+
+class Elements(Cursor):
+    """A cursor for stages."""
 
     def last(self) -> tuple[Any, int]:
         """Return the chunk of the element that came last, and its number there."""
@@ -195,4 +239,4 @@ class Elements:
 
     def state(self) -> dict[str, Any]:
         """Return where the iterator stands, as a state of the feed."""
-        return {"at": self._before["at"], "skip": self._before["skip"] + self._n_taken}
+        return self._where()

@@ -117,8 +117,10 @@ def interleaved(
                 next_file += 1
             pieces = [] if slot is None else slot.take(block_length)
             if slot is not None and sum(map(len, pieces)) < block_length:
-                error, slots[turn] = slot.error, None
-            turn = (turn + 1) % cycle_length
+                error = slot.error
+                slots[turn] = None if error is None else slot
+            if error is None:  # or else it is this one's turn, also for who goes on here
+                turn = (turn + 1) % cycle_length
             chunk = join(pieces) if pieces else None  # type: ignore[assignment]
         if chunk is not None:
             where = [None if slot is None else [slot.file, slot.n_taken] for slot in slots]

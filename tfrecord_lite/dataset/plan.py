@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.feed import Pair, State
 
-__all__ = ["Context", "Kind", "Source", "Stage", "chain", "describe"]
+__all__ = ["Context", "Kind", "Source", "Stage", "chain", "describe", "feed_of"]
 
 Kind: TypeAlias = Literal["records", "batches", "objects"]
 """Which chunks a stage gives."""
@@ -29,6 +29,8 @@ class Context:
 
     epoch: tuple[int, ...] = (0,)
     """Which pass this is, from the outermost loop in: part of every key for random order."""
+    kept: dict[str, Any] | None = None
+    """What :meth:`Source.kept` is to be taken for; None for what it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,20 @@ class Source:
         """Start it."""
         raise NotImplementedError
 
+    def settings(self) -> dict[str, Any]:
+        """Return what tells it from others of its class: numbers, and how many there are of what."""
+        settings: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if type(value) is tuple:
+                settings[f"n_{name}"] = len(value)
+            elif isinstance(value, (int, type(None))) and not name.startswith("_"):
+                settings[name] = value
+        return settings
+
+    def kept(self) -> dict[str, Any] | None:
+        """Return which epoch its last cache gives, as plain data; None if there is no cache."""
+        return None
+
     def part(self, n_parts: int, number: int) -> Source:
         """Return one that gives every n-th of the elements, from `number` on."""
         raise NotImplementedError
@@ -74,11 +90,25 @@ class Stage(Source):
 
     def feed(self, context: Context, state: dict[str, Any] | None) -> Feed:
         """Start the input."""
-        return Feed(functools.partial(self.input.run, context), state)
+        return feed_of(self.input, context, state)
+
+    def kept(self) -> dict[str, Any] | None:
+        """Return which epoch the last cache gives: by default, that of the input."""
+        return self.input.kept()
 
     def with_input(self, stage: Source) -> Stage:
         """Return the same stage on another input."""
         return replace(self, input=stage)
+
+
+def feed_of(stage: Source, context: Context, state: dict[str, Any] | None) -> Feed:
+    """Start a stage.
+
+    A state of the beginning says what caches had kept then: those of another process, which
+    are empty, or that keep another epoch by now, give the same.
+    """
+    kept = state.get("kept") if state else context.kept or stage.kept()
+    return Feed(functools.partial(stage.run, replace(context, kept=kept)), state, kept)
 
 
 def chain(stage: Source) -> list[Source]:
@@ -91,16 +121,8 @@ def chain(stage: Source) -> list[Source]:
 
 
 def describe(stage: Source) -> list[str]:
-    """Name the stages of a plan, with the numbers that decide what they give."""
-    texts = []
-    for each in chain(stage):
-        numbers = [
-            f"{name}={value}"
-            for name, value in vars(each).items()
-            if isinstance(value, (int, type(None))) and not name.startswith("_")
-        ]
-        numbers += [
-            f"n_{name}={len(value)}" for name, value in vars(each).items() if type(value) is tuple
-        ]
-        texts.append(f"{type(each).__name__}({', '.join(numbers)})")
-    return texts
+    """Name the stages of a plan, with what decides what they give, but for files' contents."""
+    return [
+        f"{type(each).__name__}({', '.join(f'{k}={v}' for k, v in each.settings().items())})"
+        for each in chain(stage)
+    ]

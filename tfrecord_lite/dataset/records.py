@@ -129,8 +129,10 @@ class Files(Source):
                 if len(mine):
                     yield mine, now
                 continue
-            if wrong:
-                yield mine[:wrong], {"at": after, "seen": seen}
+            if wrong:  # who goes on behind those meets the damage again
+                n_left = len(chunk) - (first + wrong * self.n_parts)
+                before = {**after, "taken": after["taken"] - n_left} if after else None
+                yield mine[:wrong], {"at": before, "seen": seen - n_left}
             raise _loss(mine, wrong)
 
     def _order(self, context: Context) -> list[int]:
@@ -226,6 +228,10 @@ class ShuffledFiles(Source):
             self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
         )
 
+    def settings(self) -> dict[str, Any]:
+        """Return the numbers, and that of the files."""
+        return {**super().settings(), "n_files": self.files.n_files}
+
     def size(self) -> int:
         """Return the number of records of this part."""
         return len(range(self.number, len(self.files.opened), self.n_parts))
@@ -263,6 +269,7 @@ class _Opened:
     """Files whose index is made when it is first needed, and kept."""
 
     def __init__(self, names: tuple[str, ...], *, verify: bool) -> None:
+        self.n_files = len(names)
         self._names = names
         self._verify = verify
         self._file: TFRecordFile | None = None
@@ -286,4 +293,5 @@ def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
     if files.damage.on_error != "raise":
         detail = "records in random order need an index, and damaged files have none; recover them"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    return ShuffledFiles(files=_Opened(files.names, verify=files.verify), **settings)
+    opened = _Opened(files.names, verify=files.verify)
+    return ShuffledFiles(files=opened, n_parts=files.n_parts, number=files.number, **settings)

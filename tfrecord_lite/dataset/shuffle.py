@@ -114,8 +114,7 @@ class _Buffer:
             self._marks.pop()
             return None
         if not isinstance(chunk, RecordChunk) or chunk.lengths.sum() < _LARGE_RECORD_BYTES:
-            more = self._feed.gather(max(min(most, _FEW) - len(chunk), 0))
-            chunk = chunk if more is None else join([chunk, more])
+            chunk = self._feed.gather(min(most, _FEW), first=chunk) or chunk
         if not isinstance(chunk, RecordChunk):
             chunk = ObjectChunk(chunk.elements())
         self._n_read += len(chunk)

@@ -238,7 +238,9 @@ class Repeat(Stage):
         epoch = state["epoch"] if state else 0
         where = state["feed"] if state else None
         while self.n is None or epoch < self.n:
-            feed = self.feed(replace(context, epoch=(*context.epoch, epoch)), where)
+            inner = replace(context, epoch=(*context.epoch, epoch))
+            # What was kept is said of the first round; by the next, caches may have been filled.
+            feed = self.feed(replace(inner, kept=None) if epoch else inner, where)
             is_empty = where is None
             try:
                 while (chunk := feed.take()) is not None:

@@ -149,9 +149,14 @@ class TFRecordDataset(Dataset):
         ----------
         seed, reshuffle_each_iteration
             As of :meth:`shuffle`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` behind :meth:`shard` without a seed.
         """
-        settings: dict[str, Any] = {"seed": seed_of(seed), "is_seeded": seed is not None}
-        return self._like(replace(self._files(), reshuffles=reshuffle_each_iteration, **settings))
+        settings = self._order(seed, reshuffle_each_iteration)
+        return self._like(replace(self._files(), **settings))
 
     def shuffle_all(
         self,
@@ -165,12 +170,47 @@ class TFRecordDataset(Dataset):
 
         Raises
         ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` behind :meth:`shard` without a seed.
         FailedPreconditionError
             On iteration, as :class:`TFRecordFile`.
         """
-        settings = {"seed": seed_of(seed), "is_seeded": seed is not None}
-        files = self._files()
-        return self._like(shuffled_files(files, reshuffles=reshuffle_each_iteration, **settings))
+        settings = self._order(seed, reshuffle_each_iteration)
+        return self._like(shuffled_files(self._files(), **settings))
+
+    def shard(self, num_shards: int, index: int) -> TFRecordDataset:
+        """Give every `num_shards`-th record, from number `index` on: one rank's part.
+
+        Before and behind the methods that decide the order of the files it is the same: a part
+        of the order of all records.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :meth:`Dataset.shard`.
+
+        Examples
+        --------
+        >>> with TFRecordWriter("six.tfrecord") as writer:
+        ...     for i in range(6):
+        ...         writer.write(b"%d" % i)
+        >>> [list(TFRecordDataset("six.tfrecord").shard(2, rank).shuffle_all(1)) for rank in (0, 1)]
+        [[b'1', b'4', b'0'], [b'5', b'2', b'3']]
+        """
+        source: Any = self._plan
+        return self._like(source.part(**self._part(num_shards, index)))
+
+    @property
+    def is_shard(self) -> bool:
+        """Whether it gives a part of the records."""
+        return getattr(self._plan, "n_parts", 1) > 1
+
+    def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:  # noqa: FBT001 - as it was given
+        """Return the settings of a random order; ranks must draw the same."""
+        if self.is_shard and seed is None:
+            detail = "a random order behind shard needs a seed, the same in all ranks"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        return {"seed": seed_of(seed), "is_seeded": seed is not None, "reshuffles": reshuffles}
 
     def _files(self) -> Files:
         if not isinstance(self._plan, Files):

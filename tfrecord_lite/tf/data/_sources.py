@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable  # noqa: TC003 - of a dataclass
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset.chunks import ObjectChunk
-from tfrecord_lite.dataset.feed import Elements, Feed
-from tfrecord_lite.dataset.plan import Context, Kind, Source
+from tfrecord_lite.dataset.feed import Elements
+from tfrecord_lite.dataset.plan import Context, Kind, Source, feed_of
 from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._tensor import map_structure
@@ -141,7 +140,7 @@ class Concatenated(_Several):
         """Yield them."""
         first, where = (state["input"], state["feed"]) if state else (0, None)
         for i in range(first, len(self.inputs)):
-            feed = Feed(partial(self.inputs[i].run, context), where if i == first else None)
+            feed = feed_of(self.inputs[i], context, where if i == first else None)
             try:
                 while (chunk := feed.take()) is not None:
                     yield ObjectChunk(chunk.elements()), {"input": i, "feed": feed.state()}
@@ -162,7 +161,7 @@ class Zipped(_Several):
         """Yield them, as long as all have one."""
         starts = state["feeds"] if state else [None] * len(self.inputs)
         pairs = zip(self.inputs, starts, strict=True)
-        feeds = [Feed(partial(plan.run, context), start) for plan, start in pairs]
+        feeds = [feed_of(plan, context, start) for plan, start in pairs]
         try:
             elements = [Elements(feed) for feed in feeds]
             for items in zip(*elements, strict=False):
