@@ -1292,3 +1292,10 @@ def test_blocks_still_are_records() -> None:
     block = Block.from_records([encode_example({"a": 1})])
 
     assert infer_schema(block) == infer_schema([block[0]])
+
+
+def test_a_sidecar_that_a_url_names_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.arange(3)}, schema_path=f"file://{path}.schema.json")
+
+    assert (tmp_path / "d.schema.json").exists()

@@ -23,6 +23,7 @@ __all__ = [
     "expand",
     "fsspec_module",
     "is_file_object",
+    "is_same_file",
     "is_url",
     "local_size",
     "name_of",
@@ -88,6 +89,21 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
 def is_url(name: str) -> bool:
     """Whether a name is that of a remote file."""
     return _URL.match(name) is not None
+
+
+def is_same_file(one: str, other: str) -> bool:
+    """Whether two names are of one file, which need not be there yet; a URL may name a local one."""
+    if one == other:
+        return True
+    paths = [re.sub("^(file|local)://", "", name) for name in (one, other)]
+    if any(map(is_url, paths)):
+        return False
+    if os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
+        return True
+    try:
+        return os.path.samefile(*paths)
+    except OSError:
+        return False
 
 
 def name_of(source: Source) -> str:

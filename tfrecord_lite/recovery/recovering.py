@@ -31,7 +31,7 @@ from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, 
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
-from tfrecord_lite.sources import fsspec_module, is_file_object, is_url, name_of
+from tfrecord_lite.sources import fsspec_module, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.stream import RecordSink, RecordStream
 
 if TYPE_CHECKING:
@@ -145,20 +145,9 @@ def recover(
 
 def _check_apart(source: str, target: str) -> None:
     """Refuse to write over what is read, by whatever name."""
-    is_same = source == target
-    one, other = _local_path(source), _local_path(target)
-    if one is not None and other is not None and os.path.exists(other):
-        is_same = os.path.samefile(one, other)
-    if is_same:
+    if is_same_file(source, target):
         detail = "the new file would take the place of the damaged one; give another name"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=target, detail=detail)
-
-
-def _local_path(name: str) -> str | None:
-    """Return the path of a local file, also if it is named by a URL; None for another."""
-    for scheme in ("file://", "local://"):
-        name = name.removeprefix(scheme)
-    return None if is_url(name) else name
 
 
 def _check_free(file: OutputFile, *, overwrite: bool) -> None:

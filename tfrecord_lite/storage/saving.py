@@ -14,10 +14,10 @@ from tfrecord_lite.example.frames import columns_of_frame
 from tfrecord_lite.example.regular import regular
 from tfrecord_lite.example.storing import schema_of
 from tfrecord_lite.outfile import open_output, remove
-from tfrecord_lite.sources import name_of
+from tfrecord_lite.sources import is_same_file, name_of
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.rows import Batches, row_batches
-from tfrecord_lite.storage.stamps import Stamped, is_same_file
+from tfrecord_lite.storage.stamps import Stamped
 from tfrecord_lite.storage.structure import flatten
 from tfrecord_lite.writer import TFRecordWriter
 

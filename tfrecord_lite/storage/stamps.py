@@ -6,17 +6,16 @@ a crash leaves, other data than its own are told, and never read by it.
 
 from __future__ import annotations
 
-import os
 import zlib
 from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.infile import open_input
-from tfrecord_lite.sources import fsspec_module, is_url, local_size
+from tfrecord_lite.sources import fsspec_module, local_size
 
 if TYPE_CHECKING:
     from tfrecord_lite.outfile import OutputFile
 
-__all__ = ["Stamp", "Stamped", "is_same_file", "stamp_of"]
+__all__ = ["Stamp", "Stamped", "stamp_of"]
 
 Stamp: TypeAlias = dict[str, int]
 """``bytes``, the size of the file; ``crc32_of_head``, of its first 64 KiB."""
@@ -87,15 +86,3 @@ def _size_of(name: str) -> int:
         return size
     filesystem, path = fsspec_module().core.url_to_fs(name)
     return int(filesystem.size(path))
-
-
-def is_same_file(one: str, other: str) -> bool:
-    """Whether two paths or URLs are of one file, which need not be there yet."""
-    if is_url(one) or is_url(other):
-        return one == other
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
-    try:
-        return os.path.samefile(one, other)  # noqa: PTH121 - as realpath
-    except OSError:
-        return False
