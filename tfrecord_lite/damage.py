@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_SPANS",
+    "Damage",
     "DamageLog",
     "DamageReport",
     "DamagedSpan",
@@ -224,6 +225,31 @@ class DamageLog:
             f"the first: {report.spans[0]}"
         )
         warnings.warn(text, DataLossWarning, stacklevel=_levels_to_caller())
+
+
+@dataclass(unsafe_hash=True)
+class Damage:
+    """What to do about damage, and what was met in the iteration begun last.
+
+    Two are equal that do the same, whatever they met.
+    """
+
+    on_error: OnError = "raise"
+    max_errors: int | None = None
+    log: DamageLog | None = field(default=None, compare=False)
+
+    def begin(self) -> DamageLog | None:
+        """Start an iteration; None if it is to stop at damage."""
+        self.log = None if self.on_error == "raise" else DamageLog(self.on_error, self.max_errors)
+        return self.log
+
+    def report(self) -> DamageReport | None:
+        """Return what was read and lost; None before the first, and without going on."""
+        return None if self.log is None else self.log.report()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave the log behind: streams are not sent to other processes."""
+        return {**self.__dict__, "log": None}
 
 
 class GoingOn:

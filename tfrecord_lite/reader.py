@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.damage import DamageLog, checked
+from tfrecord_lite.damage import Damage, checked
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -149,8 +149,7 @@ class TFRecordReader:
         self._verify = verify
         self._max_record_bytes = max_record_bytes
         self._limits = InflationLimits(max_inflated_bytes, max_inflated_ratio)
-        self._on_error, self._max_errors = checked(on_error, max_errors)
-        self._log: DamageLog | None = None  # of the iteration begun last
+        self._damage = Damage(*checked(on_error, max_errors))
         # Where file objects stand; an iteration begins there, and one that cannot seek only once.
         self._starts = [position_of(source) for source in self._sources]
         self._begun: set[int] = set()
@@ -180,7 +179,7 @@ class TFRecordReader:
         >>> reader.report.records, reader.report.lost_bytes
         (1, 6)
         """
-        return None if self._log is None else self._log.report()
+        return self._damage.report()
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the records of all files, each as ``bytes`` of its own."""
@@ -349,10 +348,10 @@ class TFRecordReader:
 
     def _streams(self) -> Iterator[RecordStream | GoingOn]:
         """Open one file after the other, and close each."""
-        if self._on_error == "raise":
+        log = self._damage.begin()
+        if log is None:
             yield from self._opened()
             return
-        log = self._log = DamageLog(self._on_error, self._max_errors)
         try:
             for stream in self._opened():
                 yield log.going_on(stream)
@@ -408,7 +407,7 @@ class TFRecordReader:
                     f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
                 )
                 raise TypeError(detail)
-        return {**self.__dict__, "_open_streams": set(), "_log": None}
+        return {**self.__dict__, "_open_streams": set()}
 
     def __repr__(self) -> str:
         """Name the files, at most two."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.damage import DamageLog
+from tfrecord_lite.damage import Damage
 from tfrecord_lite.dataset import order
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.interleave import interleaved
@@ -27,39 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.damage import DamageReport, GoingOn, OnError
+    from tfrecord_lite.damage import DamageLog, GoingOn
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.dataset.plan import Context
 
-__all__ = ["Damage", "Files", "ShuffledFiles"]
+__all__ = ["Files", "ShuffledFiles"]
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
 """So many large records are read at a time, of each file that is open."""
 _ABOUT_BYTES = 4 * 1024 * 1024
 """How much is read in random order at a time."""
-
-
-@dataclass(unsafe_hash=True)
-class Damage:
-    """What to do about damage, and what was met in the run begun last."""
-
-    on_error: OnError = "raise"
-    max_errors: int | None = None
-    log: DamageLog | None = field(default=None, compare=False)
-
-    def begin(self) -> DamageLog | None:
-        """Start a run; None if it is to stop at damage."""
-        self.log = None if self.on_error == "raise" else DamageLog(self.on_error, self.max_errors)
-        return self.log
-
-    def report(self) -> DamageReport | None:
-        """Return what was read and lost; None before the first run, and without going on."""
-        return None if self.log is None else self.log.report()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the log behind: streams are not sent to other processes."""
-        return {**self.__dict__, "log": None}
 
 
 @dataclass(frozen=True, kw_only=True)

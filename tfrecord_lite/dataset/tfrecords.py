@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.damage import checked
+from tfrecord_lite.damage import Damage, checked
 from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.dataset import Dataset
-from tfrecord_lite.dataset.records import Damage, Files, shuffled_files
+from tfrecord_lite.dataset.records import Files, shuffled_files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.sources import expand, is_file_object, name_of
