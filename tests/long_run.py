@@ -14,7 +14,7 @@ import random
 import sys
 import time
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -30,6 +30,9 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import Extents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KEYS = ["", "a", "b", "label", "longer/name", "käse", "x" * 9]
 NAMES = {Kind.BYTES: "bytes_list", Kind.FLOAT: "float_list", Kind.INT64: "int64_list"}
@@ -237,12 +240,12 @@ def compare(messages: list[bytes], count: Counter[str]) -> None:
     count["accepted"] += len(sound)
 
 
-def runtimes_differ(message: bytes) -> bool:
+def runtimes_differ(message: bytes, parse: Callable[..., object] = reference.parse) -> bool:
     """Whether versions of the runtime differ on a message, so that the engine may."""
     outcomes = set()
     for dialect in (reference.PACKAGE, RUNTIME):
         try:
-            reference.parse(message, dialect=dialect)
+            parse(message, dialect=dialect)
         except reference.RefusedError:
             outcomes.add("refused")
         else:
@@ -280,11 +283,16 @@ def run(n_messages: int, seed: int) -> Counter[str]:
     return count
 
 
-def main() -> int:
+def main(
+    run: Callable[[int, int], Counter[str]] = run,
+    description: str | None = __doc__,
+    n_messages: int = 1_000_000,
+) -> int:
+    """Read the command line, make and compare messages, and print how many there were."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        description=description, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--messages", type=int, default=n_messages)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     start = time.perf_counter()

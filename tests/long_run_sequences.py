@@ -8,14 +8,13 @@ of look-alikes with odd ones among them. Ends with status 1 at the first disagre
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
 from collections import Counter
 
+from tests import long_run
 from tests import reference_example as reference
-from tests.example_messages import KEYS, RUNTIME, mutate
+from tests.example_messages import KEYS, mutate
 from tests.reference_example import BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
 from tests.sequence_messages import (
     SequenceScribe,
@@ -115,15 +114,7 @@ def is_refused(message: bytes) -> bool:
 
 def runtimes_differ(message: bytes) -> bool:
     """Whether versions of the runtime differ on a message, so that the engine may."""
-    outcomes = set()
-    for dialect in (reference.PACKAGE, RUNTIME):
-        try:
-            reference.parse_sequence(message, dialect=dialect)
-        except RefusedError:
-            outcomes.add("refused")
-        else:
-            outcomes.add("accepted")
-    return len(outcomes) > 1
+    return long_run.runtimes_differ(message, reference.parse_sequence)
 
 
 def run(n_messages: int, seed: int) -> Counter[str]:
@@ -136,20 +127,5 @@ def run(n_messages: int, seed: int) -> Counter[str]:
     return count
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    start = time.perf_counter()
-    count = run(arguments.messages, arguments.seed)
-    for name, number in count.items():
-        print(f"{number:>10,} {name}")  # noqa: T201
-    print(f"no disagreement, {time.perf_counter() - start:.0f} s")  # noqa: T201
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(long_run.main(run, __doc__, 100_000))
