@@ -44,6 +44,7 @@ def test_inputs_without_sense_are_inputs(name: str, data: bytes) -> None:
     [
         ("framing", "tests.reference.masked_crc32c"),
         ("streams", "tests.fuzz.targets.inflate"),
+        ("members", "tests.fuzz.targets.inflate"),
         ("wire", "tests.long_run.by_runtime"),
         ("sequences", "tests.fuzz.targets.runtime_sequence"),
         ("tensors", "tests.fuzz.targets.reference_tensor"),

@@ -29,7 +29,7 @@ from tfrecord_lite import (
     verify,
 )
 from tfrecord_lite.framing import frame
-from tfrecord_lite.recovery import recovering, verify_each
+from tfrecord_lite.recovery import verify_each
 from tfrecord_lite.stream import RecordSink
 
 if TYPE_CHECKING:
@@ -258,32 +258,6 @@ class TestRecover:
         assert report.records == 2
         assert [span.source for span in report.spans] == ["memory://recover/a.gz"]
         assert list(TFRecordReader("memory://recover/b")) == [b"one"] * 2
-
-    @pytest.mark.parametrize("n", [500, 20_000])
-    def test_work_is_linear_whatever_looks_like_a_member(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
-    ) -> None:
-        # Each head of a member is what a stored block of the one before it holds.
-        head = b"\x1f\x8b\x08" + bytes(7)
-        size = len(head) + 5
-        block = b"\0" + size.to_bytes(2, "little") + (0xFFFF ^ size).to_bytes(2, "little")
-        (tmp_path / "a").write_bytes((head + block) * n)
-        n_read = 0
-
-        class Counted(io.FileIO):
-            def read(self, n_bytes: int | None = -1) -> bytes:
-                nonlocal n_read
-                data = super().read(-1 if n_bytes is None else n_bytes)
-                n_read += len(data)
-                return data
-
-        monkeypatch.setattr(recovering, "_open", Counted)
-        monkeypatch.setattr(recovering, "_FREE_BYTES", 0)
-        recover(tmp_path / "a", tmp_path / "new", "GZIP")
-
-        # Twice for each time that is allowed, since damage is looked at again, byte by byte.
-        most = (recovering._MOST_TIMES + 2) * n * size + recovering._LEAST_BYTES
-        assert n_read <= 2 * most
 
 
 class TestWhatIsNotToBeRead:

@@ -28,6 +28,9 @@ __all__ = ["Inflated", "InflationLimits", "RawInput"]
 _PIECE_BYTES = 64 * 1024
 _MAGIC_BYTES = 4
 
+_CAREFUL_BYTES = 256
+"""The size of pieces where the damage is, before it is looked for byte by byte."""
+
 _RATIO_FROM_BYTES = 1024 * 1024
 """Content from which on a ratio is looked at; less is no bomb, and may be very even."""
 
@@ -67,6 +70,18 @@ class InflationLimits:
                 detail = f"max_inflated_{name} is {limit}, expected more than 0, or None"
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
+    def excess(self, n_bytes: int, n_read: int) -> str | None:
+        """Return what is too much, if so many bytes of a file became so many; None if nothing is."""
+        most, ratio = self.max_bytes, self.max_ratio
+        if most is not None and n_bytes > most:
+            return f"more than {most} bytes; pass max_inflated_bytes= to read more"
+        if ratio is not None and n_bytes > max(ratio * n_read, _RATIO_FROM_BYTES):
+            return (
+                f"{n_read} bytes of the file became {n_bytes} or more, over {ratio:g} "
+                "times as many; pass max_inflated_ratio= to read more"
+            )
+        return None
+
 
 class Inflated:
     """The content of a compressed stream, read piece by piece.
@@ -82,17 +97,12 @@ class Inflated:
     limits : InflationLimits, optional
         How much may be inflated.
 
-    Attributes
-    ----------
-    stream_start : int
-        Where in `raw` the stream starts that is being inflated, or what is no further stream.
-
     Notes
     -----
     Memory is constant whatever the ratio: no call inflates more than it was
     asked for. A decompressor that meets corrupt data drops what it had inflated
-    in that call; if `raw` can be rewound, that stretch is done again a byte at
-    a time, so that all there is before the damage comes out.
+    in that call; if `raw` can be rewound, it is done again, with small pieces and then
+    bytes where the damage is, so that all there is before that comes out.
     """
 
     def __init__(
@@ -109,7 +119,10 @@ class Inflated:
         self._furthest = 0  # raw bytes read, whether or not they were read again
         self._offset = 0  # bytes given out
         self._error: DataLossError | None = None
-        self._careful_from: int | None = None  # raw offset from which to go byte by byte
+        self._careful_from, self._step = (
+            0,
+            _PIECE_BYTES,
+        )  # a raw offset, and how to go on from there
         self._begin()
 
     def _begin(self) -> None:
@@ -117,8 +130,18 @@ class Inflated:
         self._piece = b""  # raw bytes not handed to the decompressor
         self._is_fresh = True  # nothing was handed to this decompressor
         self._raw_offset = 0  # behind _piece
+        self._handed = range(0)  # raw offsets of the last bytes that the decompressor was handed
         self._skip = 0  # bytes to inflate and drop, given out before
-        self.stream_start = 0
+
+    @property
+    def position(self) -> int:
+        """How many bytes were inflated from what was read of `raw`, if more of that is needed."""
+        return self._offset - self._skip
+
+    @property
+    def is_between(self) -> bool:
+        """Whether a stream has ended with the last byte that was read."""
+        return self._decompressor.eof and not self._piece
 
     def readinto(self, view: memoryview) -> int:
         """Inflate the next bytes.
@@ -147,6 +170,8 @@ class Inflated:
                 raise self._error
             if not self._has_work():
                 return 0
+            if self._piece:
+                self._handed = range(self._raw_offset - len(self._piece), self._raw_offset)
             try:
                 data = self._decompressor.decompress(self._piece, self._room(len(view)))
             except self._codec.errors() as error:
@@ -171,20 +196,9 @@ class Inflated:
 
     def _check_limits(self, offset: int) -> None:
         """Refuse content up to an offset that is beyond a limit, now and later."""
-        if self._limits is None:
-            return
-        most, ratio = self._limits.max_bytes, self._limits.max_ratio
-        if most is not None and offset > most:
-            detail = f"more than {most} bytes; pass max_inflated_bytes= to read more"
-        elif ratio is not None and offset > max(ratio * self._furthest, _RATIO_FROM_BYTES):
-            detail = (
-                f"{self._furthest} bytes of the file became {offset} or more, over {ratio:g} "
-                "times as many; pass max_inflated_ratio= to read more"
-            )
-        else:
-            return
-        self._error = self._loss(Reason.INFLATED_TOO_LARGE, detail)
-        raise self._error
+        if self._limits is not None and (detail := self._limits.excess(offset, self._furthest)):
+            self._error = self._loss(Reason.INFLATED_TOO_LARGE, detail)
+            raise self._error
 
     def _has_work(self) -> bool:
         """Get the next piece if one is needed; say whether the stream goes on."""
@@ -194,7 +208,6 @@ class Inflated:
             self._read_piece(_MAGIC_BYTES)
             if not self._piece:
                 return False
-            self.stream_start = self._raw_offset - len(self._piece)
             if not (self._codec.joinable and self._codec.is_start(self._piece)):
                 detail = f"{len(self._piece)} bytes or more follow, and are no further stream"
                 self._error = self._loss(Reason.TRAILING_DATA, detail)
@@ -216,8 +229,8 @@ class Inflated:
     def _read_piece(self, n_bytes: int) -> None:
         """Add raw bytes to the piece until it has `n_bytes` or the raw stream ends."""
         while len(self._piece) < n_bytes:
-            careful = self._careful_from is not None and self._raw_offset >= self._careful_from
-            more = self._raw.read(1 if careful else _PIECE_BYTES)
+            n_before = self._careful_from - self._raw_offset
+            more = self._raw.read(min(n_before, _PIECE_BYTES) if n_before > 0 else self._step)
             if not more:
                 return
             self._piece += more
@@ -225,15 +238,17 @@ class Inflated:
             self._furthest = max(self._furthest, self._raw_offset)
 
     def _redo_or_fail(self, error: Exception) -> None:
-        """Start again, to go byte by byte where the error was; the second time, fail."""
-        if self._careful_from is None and self._raw.rewindable:
-            careful_from = max(self._raw_offset - len(self._piece) - _PIECE_BYTES, 0)
-            given = self._offset
-            self._raw.rewind()
-            self._begin()
-            self._careful_from, self._skip = careful_from, given
+        """Start again, to go on in smaller steps from where the error is; at last, fail."""
+        handed = self._handed
+        if self._step == 1 or not self._raw.rewindable:
+            self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))
             return
-        self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))
+        self._careful_from = handed.start
+        self._step = _CAREFUL_BYTES if len(handed) > _CAREFUL_BYTES else 1
+        given = self._offset
+        self._raw.rewind()
+        self._begin()
+        self._skip = given
 
     def _loss(self, reason: Reason, detail: str) -> DataLossError:
         return DataLossError(reason, self._offset, self._source, None, None, detail)

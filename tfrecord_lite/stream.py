@@ -235,9 +235,9 @@ class RecordStream:
         return self._decoder.offset
 
     @property
-    def member_start(self) -> int:
-        """Where in the compressed file the stream starts that was inflated last (rule C5)."""
-        return self._content.stream_start if isinstance(self._content, Inflated) else 0
+    def inflated(self) -> Inflated | None:
+        """The content that is inflated; None of an uncompressed file."""
+        return self._content if isinstance(self._content, Inflated) else None
 
     def begin_at(self, offset: int, n_records: int) -> None:
         """Go on at this offset of the stream, behind so many records; before anything is read.

@@ -94,7 +94,9 @@ def compressed_files() -> list[bytes]:
             found += [gzip.compress(stream, level, mtime=0), zlib.compress(stream, level)]
     found.append(gzip.compress(plain_ones[1], mtime=0) + gzip.compress(plain_ones[2], mtime=0))
     found += [item[: rng.randrange(len(item))] for item in found]
-    return found
+    joined = [b"".join(rng.choices(found, k=3)) for _ in range(_PER_SORT)]
+    stored = [gzip.compress(reference.encode([b"", item, b"x"]), 0, mtime=0) for item in found]
+    return found + joined + stored
 
 
 def plain_examples() -> list[bytes]:

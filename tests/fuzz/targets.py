@@ -28,6 +28,7 @@ from tests.reference_tensor import reference as reference_tensor
 from tests.sequence_messages import EMPTY, read_sequences, runtime_sequence, seen
 from tfrecord_lite import (
     Block,
+    DataLossError,
     ExampleListParser,
     ExampleParser,
     FixedLenFeature,
@@ -43,9 +44,14 @@ from tfrecord_lite import (
     parse_tensor,
     read_events,
 )
+from tfrecord_lite.compression import CODECS
+from tfrecord_lite.damage import DamageLog
 from tfrecord_lite.example.batch import Memory
 from tfrecord_lite.foreign import superserial, tfds, tfx
+from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.recovery.members import FilePart, MemberSearch
 from tfrecord_lite.storage import sidecar
+from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,6 +130,36 @@ def streams(data: bytes) -> str:
             raise differ(f"{compression}: read {found} without a word; {loss}, whole {is_whole}")
     outcome = outcome_of(TFRecordReader(io.BytesIO(data)))
     return READ if outcome.loss is None else REFUSED
+
+
+def members(data: bytes) -> str:
+    """Recover from a gzip file; the oracles are a reader that goes on, and zlib for sound files."""
+
+    def opened(part: FilePart) -> RecordStream:
+        return RecordStream(part, "GZIP")  # type: ignore[arg-type]
+
+    records = []
+    search = MemberSearch(io.BytesIO(data), "members", CODECS["GZIP"].magic, opened)
+    try:
+        for part in search.parts():
+            going_on = DamageLog("skip", None).going_on(opened(part))
+            while (block := going_on.next_block()) is not None:
+                records += block.to_list()
+    except DataLossError as error:
+        if error.reason is not Reason.COMPRESSION:
+            raise
+        return REFUSED
+    inflated, is_whole = inflate(data, GZIP_WBITS)
+    if is_whole and records != (wanted := reference.decode_on(inflated)[0]):
+        raise differ(f"saved {records}, the reference {wanted}")
+    read = outcome_of(TFRecordReader(io.BytesIO(data), "GZIP", on_error=str)).records
+    if sum(map(framed_size, records)) < sum(map(framed_size, read)):
+        raise differ(f"saved {records}, going on finds {read}")
+    return READ if is_whole else REFUSED
+
+
+def framed_size(record: bytes) -> int:
+    return len(record) + OVERHEAD_BYTES
 
 
 def inflate(data: bytes, wbits: int) -> tuple[bytes, bool]:
@@ -301,6 +337,7 @@ def schemas(data: bytes) -> str:
 TARGETS: dict[str, Target] = {
     "framing": Target(framing, seeds.files),
     "streams": Target(streams, seeds.compressed_files),
+    "members": Target(members, seeds.compressed_files),
     "wire": Target(wire, seeds.examples),
     "sequences": Target(sequences, seeds.sequence_examples),
     "messages": Target(messages, seeds.plain_examples),

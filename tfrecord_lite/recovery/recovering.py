@@ -1,15 +1,7 @@
 """Save what is sound in a damaged file: every intact record, to a new file.
 
-Of a compressed file::
-
-    [member 1   ][member 2 # ? ? ? ? ? ? ? ][member 3   ]
-     all records   up to #    cannot be       found by its first bytes:
-                              inflated        all records
-
-A deflate stream cannot be entered in its middle, so behind damage nothing of it can be
-inflated. A further member (rule C5: what appending adds, what ``cat a.gz b.gz`` joins) is
-looked for by its magic bytes, from the start of the damaged one on, and inflated. Bytes
-that only look like a member give no records, since none is taken whose CRCs are wrong.
+Of a compressed file, what can be inflated is saved: :mod:`tfrecord_lite.recovery.members`.
+Whatever was taken for a part of it, no record comes of that whose CRCs are wrong.
 
 The source is opened for reading only. The new file is written beside its place and renamed
 when it is complete.
@@ -22,15 +14,22 @@ import io
 import os
 import stat
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, cast
 
 from tfrecord_lite.compression import codec_named
 from tfrecord_lite.damage import MOST_SPANS, DamagedSpan, DamageLog, DamageReport, FileReport
-from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+)
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.inflate import InflationLimits
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
+from tfrecord_lite.recovery.members import FilePart, MemberSearch
 from tfrecord_lite.sources import fsspec_module, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.stream import RecordSink, RecordStream
 
@@ -42,14 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["recover"]
 
-_PIECE_BYTES = 1024 * 1024
-
-_MOST_TIMES, _FREE_BYTES, _LEAST_BYTES = 8, 64 * 1024 * 1024, 64 * 1024
-"""Damaged members may overlap, as what looks like one does in another. So many times the size
-of a file, and so many bytes more, are inflated from wherever a member may start, each counted
-as so many bytes at the least. Then only what nothing was inflated of is looked at: the work is
-linear, whatever is in the file."""
-
 
 def recover(
     src: str | bytes | os.PathLike[str],
@@ -59,6 +50,8 @@ def recover(
     *,
     overwrite: bool = False,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> DamageReport:
     """Write every intact record of a damaged file to a new one.
@@ -77,8 +70,12 @@ def recover(
         Replace a file that is there.
     max_record_bytes : int, optional
         Leave out larger records.
+    max_inflated_bytes, max_inflated_ratio : int and float, optional
+        Refuse a compressed file that becomes larger, in all; or one that anywhere becomes so
+        many times as large as it is, as :class:`TFRecordReader` does.
     on_progress : callable, optional
-        Told how many bytes more were read, after decompression.
+        Told how many bytes more were read, after decompression. A compressed file is read
+        once more before.
 
     Returns
     -------
@@ -97,7 +94,8 @@ def recover(
     FailedPreconditionError
         ``UNSUPPORTED`` for a pipe.
     DataLossError
-        ``COMPRESSION`` if `src` is no file of the compression that was named.
+        ``COMPRESSION`` if `src` is no file of the compression that was named,
+        ``INFLATED_TOO_LARGE`` beyond a limit.
     OSError
         If a file cannot be read or written; then there is no new file.
 
@@ -121,6 +119,7 @@ def recover(
     if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
         detail = "a pipe can be read once only; write what it gives to a file first"
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
+    limits = InflationLimits(max_inflated_bytes, max_inflated_ratio)
     if compression is not None:
         compression = TFRecordOptions.get_compression_type_string(compression)
     with closing(RecordStream(source, compression)) as stream:
@@ -129,18 +128,17 @@ def recover(
     try:
         _check_free(file, overwrite=overwrite)
         sink = RecordSink(file, found if options is None else options)
-        parts: list[FileReport] = []
-        for at, part in _parts(source, found, max_record_bytes):
-            if at and not parts:
-                parts.append(_nothing_before(at, part))
-            parts.append(_copy(part, sink, on_progress))
+        total = _Total(source)
+        for stream, stop in _streams(source, found, max_record_bytes, limits, total):
+            total.add(_copy(stream, sink, on_progress), stop)
+            total.check(limits)
         sink.finish()
         _check_free(file, overwrite=overwrite)
         sink.commit()
     except BaseException:
         file.abandon()
         raise
-    return DamageReport((_joined(source, parts),))
+    return DamageReport((total.report(),))
 
 
 def _check_apart(source: str, target: str) -> None:
@@ -155,57 +153,44 @@ def _check_free(file: OutputFile, *, overwrite: bool) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
 
 
-def _parts(
-    source: str, compression: str, max_record_bytes: int
-) -> Iterator[tuple[int, RecordStream]]:
-    """Yield streams of what can be read, and where in the file each starts.
+def _streams(
+    source: str, compression: str, max_record_bytes: int, limits: InflationLimits, total: _Total
+) -> Iterator[tuple[RecordStream, int | None]]:
+    """Yield streams of what can be read, and before which other one each ends.
 
     Each is to be read to its end before the next is asked for.
     """
+
+    def opened(file: str | FilePart) -> RecordStream:
+        return RecordStream(
+            cast("IO[bytes]", file), compression, max_record_bytes=max_record_bytes, limits=limits
+        )
+
     codec = codec_named(compression)
     if codec is None or not codec.joinable:
-        with closing(
-            RecordStream(source, compression, max_record_bytes=max_record_bytes)
-        ) as stream:
-            yield 0, stream
+        with closing(opened(source)) as stream:
+            yield stream, None
         return
     with closing(_open(source)) as file:
-        most = _MOST_TIMES * file.seek(0, io.SEEK_END) + _FREE_BYTES
-        places = _places(file, codec.magic)
-        at: int | None = next(places, 0)
-        while at is not None:
-            file.seek(at)
-            stream = RecordStream(file, compression, max_record_bytes=max_record_bytes)
-            yield at, stream
-            if not stream.broke_off:
-                return
-            n_read = max(file.tell() - at, _LEAST_BYTES)
-            most -= n_read
-            behind = at + (stream.member_start + 1 if most > 0 else n_read)
-            at = next((place for place in places if place >= behind), None)
+        search = MemberSearch(file, source, codec.magic, opened)
+        for part in search.parts():
+            if total.is_empty and part.start:
+                detail = f"the first {part.start} bytes are no {compression} stream"
+                total.add_place(Reason.COMPRESSION, detail)
+            with closing(opened(part)) as stream:
+                yield stream, part.stop
+        if search.n_untried:
+            detail = (
+                f"{search.n_untried} places that look like the start of a further stream were not "
+                "tried: there are too many of them, in what others were read beyond"
+            )
+            total.add_place(Reason.COMPRESSED_CORRUPT, detail)
 
 
 def _open(source: str) -> IO[bytes]:
     if is_url(source):
         return cast("IO[bytes]", fsspec_module().open(source, "rb").open())
     return cast("IO[bytes]", io.FileIO(source, "rb"))
-
-
-def _places(file: IO[bytes], magic: bytes) -> Iterator[int]:
-    """Yield each offset where some bytes are in a file, which is read once for all of them."""
-    start, data = 0, b""
-    while True:
-        file.seek(start + len(data))
-        more = file.read(_PIECE_BYTES)
-        if not more:
-            return
-        data += more
-        place = data.find(magic)
-        while place >= 0:
-            yield start + place
-            place = data.find(magic, place + 1)
-        n_done = max(len(data) - len(magic) + 1, 0)
-        start, data = start + n_done, data[n_done:]
 
 
 def _copy(
@@ -221,35 +206,73 @@ def _copy(
     return going_on.report()
 
 
-def _nothing_before(n_bytes: int, stream: RecordStream) -> FileReport:
-    """Return a report of the first bytes of a file, which are no stream."""
-    detail = f"the first {n_bytes} bytes are no {stream.compression} stream"
-    span = DamagedSpan(stream.name, 0, 0, Reason.COMPRESSION, detail, 0, 0)
-    return FileReport(stream.name, 0, 0, (span,), 1, 0)
+@dataclass(slots=True)
+class _Total:
+    """What was saved of a file, and what was lost, part after part."""
 
+    source: str
+    n_records: int = 0
+    record_bytes: int = 0
+    spans: list[DamagedSpan] = field(default_factory=list)
+    n_damaged: int = 0
+    lost_bytes: int = 0
+    is_empty: bool = True
+    """Whether nothing was added yet."""
 
-def _joined(source: str, parts: list[FileReport]) -> FileReport:
-    """Return one report of the parts of a file, without those that only looked like a member."""
-    whole = FileReport(source, 0, 0)
-    for part in [*parts[:1], *(part for part in parts[1:] if part.records)]:
-        base = whole.record_bytes + whole.records * OVERHEAD_BYTES + whole.lost_bytes
-        spans = [
-            replace(
+    @property
+    def n_bytes(self) -> int:
+        """Return how many bytes were read, after decompression."""
+        return self.record_bytes + self.n_records * OVERHEAD_BYTES + self.lost_bytes
+
+    def add(self, part: FileReport, stop: int | None) -> None:
+        """Add a part of the file, and before which byte of the file it has ended."""
+        for span in part.spans[: MOST_SPANS - len(self.spans)]:
+            detail = span.detail
+            if span.reason is Reason.COMPRESSED_TRUNCATED and stop is not None:
+                detail = f"another stream begins at byte {stop} of the file, before its end"
+            moved = replace(
                 span,
-                source=source,
-                offset=base + span.offset,
-                index=whole.records + whole.n_damaged + span.index,
-                records_before=whole.records + span.records_before,
+                source=self.source,
+                offset=self.n_bytes + span.offset,
+                detail=detail,
+                index=self.n_records + self.n_damaged + span.index,
+                records_before=self.n_records + span.records_before,
             )
-            for span in part.spans
-        ]
-        whole = FileReport(
-            source,
-            whole.records + part.records,
-            whole.record_bytes + part.record_bytes,
-            (*whole.spans, *spans)[:MOST_SPANS],
-            whole.n_damaged + part.n_damaged,
-            whole.lost_bytes + part.lost_bytes,
+            self.spans.append(moved)
+        self.n_records += part.records
+        self.record_bytes += part.record_bytes
+        self.n_damaged += part.n_damaged
+        self.lost_bytes += part.lost_bytes
+        self.is_empty = False
+
+    def add_place(self, reason: Reason, detail: str) -> None:
+        """Add a damaged place that nothing was inflated of."""
+        part = FileReport(
+            self.source,
+            0,
+            0,
+            (DamagedSpan(self.source, 0, 0, reason, detail, 0, 0),),
+            n_damaged=1,
         )
-    spans = [replace(s, records_after=whole.records - s.records_before) for s in whole.spans]
-    return replace(whole, spans=tuple(spans))
+        self.add(part, None)
+
+    def check(self, limits: InflationLimits) -> None:
+        """Refuse more content of all parts together than is allowed of one."""
+        if detail := replace(limits, max_ratio=None).excess(self.n_bytes, 0):
+            raise DataLossError(
+                Reason.INFLATED_TOO_LARGE, self.n_bytes, self.source, self.n_records, None, detail
+            )
+
+    def report(self) -> FileReport:
+        """Return it."""
+        spans = (
+            replace(span, records_after=self.n_records - span.records_before) for span in self.spans
+        )
+        return FileReport(
+            self.source,
+            self.n_records,
+            self.record_bytes,
+            tuple(spans),
+            self.n_damaged,
+            self.lost_bytes,
+        )
