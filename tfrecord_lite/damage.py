@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_SPANS",
+    "NO_DAMAGE",
     "Damage",
     "DamageLog",
     "DamageReport",
@@ -48,7 +49,7 @@ _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Right behind damage, records are decoded so few at a time, then more, up to so many."""
 
 
-_NO_DAMAGE = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
+NO_DAMAGE = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
 """What is raised in any case: another compression than the one named, and a limit."""
 
 
@@ -303,7 +304,7 @@ class GoingOn:
         return None if block is None else block.to_list()
 
     def _pass_over(self, error: DataLossError) -> None:
-        if error.reason in _NO_DAMAGE:
+        if error.reason in NO_DAMAGE:
             raise error
         self._log.admit(error)
         stream = self._stream

@@ -144,6 +144,23 @@ class TestInputs:
         assert "--max-record-bytes" in line
         assert "max_record_bytes" not in line
 
+    @pytest.mark.parametrize("verb", ["info", "head", "cat", "verify", "schema"])
+    @pytest.mark.parametrize("limit", ["bytes", "ratio"])
+    def test_limits_on_what_is_inflated(
+        self, run: Run, tmp_path: Path, verb: str, limit: str
+    ) -> None:
+        verb_with = [verb, "-n", 2000] if verb == "head" else [verb]
+        path = write(tmp_path / "a", [flower(0)] * 1200, "GZIP")
+
+        done = run(*verb_with, f"--max-inflated-{limit}", 20, path)
+
+        assert done.status == 2  # a limit, and no damage
+        (line,) = done.err
+        assert f"; a larger --max-inflated-{limit} takes it" in line
+        assert run(*verb_with, f"--max-inflated-{limit}", 10_000_000, path).status == 0
+        assert run(*verb_with, f"--max-inflated-{limit}", 0, path).status == 2
+        assert run(*verb_with, f"--max-inflated-{limit}", "some", path).status == 2
+
 
 class TestArguments:
     @pytest.mark.parametrize("arguments", [[], ["info"], ["nonsense"], ["cat", "--nonsense", "a"]])

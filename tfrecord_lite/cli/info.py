@@ -15,7 +15,8 @@ from tfrecord_lite.cli.features import summaries
 from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.table import aligned, human_bytes, plural, sized
-from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.damage import NO_DAMAGE
+from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.framing import OVERHEAD_BYTES
 from tfrecord_lite.sources import local_size
 
@@ -113,7 +114,7 @@ def _read(stream: RecordStream) -> _Info:
             try:
                 block = stream.next_block()
             except DataLossError as error:
-                if error.reason is Reason.COMPRESSION:
+                if error.reason in NO_DAMAGE:
                     raise
                 damage = inputs.worded(error)
                 break

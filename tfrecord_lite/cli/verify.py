@@ -94,7 +94,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             inputs.compression_of(args),
             messages=args.messages,
             schema=schema,
-            max_record_bytes=args.max_record_bytes,
+            **inputs.limits_of(args).as_arguments(),
             n_threads=args.jobs,
             on_progress=advance,
         )
@@ -138,7 +138,7 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
 
 
 def _text(span: DamagedSpan) -> str:
-    detail = inputs.worded_detail(span.reason, span.detail)
+    detail = inputs.worded_detail(span.detail)
     text = f"record {span.index}, byte {span.offset}: {span.reason}"
     text += f": {detail}" if detail else ""
     return text + f"; {plural(span.length, 'byte')} lost" * (span.length > 0)
@@ -150,7 +150,7 @@ def _fields(span: DamagedSpan) -> dict[str, Any]:
         "offset": span.offset,
         "length": span.length,
         "reason": span.reason.name,
-        "detail": inputs.worded_detail(span.reason, span.detail),
+        "detail": inputs.worded_detail(span.detail),
         "records_before": span.records_before,
         "records_after": span.records_after,
     }
