@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import re
 import sys
 from contextlib import closing
@@ -28,6 +29,7 @@ __all__ = [
     "add_arguments",
     "add_reading_arguments",
     "complain_of",
+    "complaint_of",
     "compression_of",
     "find",
     "for_each",
@@ -189,11 +191,13 @@ def for_each(
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
     """Report why a file could not be read, or not to its end."""
-    if not isinstance(error, DataLossError):
-        console.complain(text_of(error, name))
-        return
-    is_damage = error.reason not in NO_DAMAGE
-    console.complain(str(worded(error)), Status.DAMAGED if is_damage else Status.FAILED)
+    is_damage = isinstance(error, DataLossError) and error.reason not in NO_DAMAGE
+    console.complain(complaint_of(error, name), Status.DAMAGED if is_damage else Status.FAILED)
+
+
+def complaint_of(error: Exception, name: str) -> str:
+    """Say in one line why a file could not be read, or not to its end."""
+    return str(worded(error)) if isinstance(error, DataLossError) else text_of(error, name)
 
 
 def worded(error: DataLossError) -> DataLossError:
@@ -210,7 +214,12 @@ def worded_detail(detail: str | None) -> str | None:
 
 
 def text_of(error: Any, name: str) -> str:
-    """Return an error's text in one line, with the file's name in front."""
+    """Return an error's text in one line, with the file's name in front.
+
+    That is the file which the error is about, if it says so: it may be another one.
+    """
+    about = getattr(error, "filename", None) or getattr(error, "source", None)
+    name = os.fsdecode(about) if isinstance(about, (str, bytes)) else name
     name = name if name.strip() else repr(name)
     reason = getattr(error, "strerror", None)
     if reason:

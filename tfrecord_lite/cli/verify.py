@@ -36,7 +36,8 @@ examples:
 with --json, an object for each damaged place (file, index, offset, length, reason, detail,
 records_before, records_after), for each record that is no such message (file, index, offset,
 reason, key, detail), and one for each file (file, sound, records, record_bytes,
-damaged_places, lost_bytes, message_errors)."""
+damaged_places, lost_bytes, message_errors, error). error says why a file could not be
+opened, or not be read to its end, and is null otherwise."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,9 +124,11 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
         say(f"{plural(left_out, 'damaged place')} more")
     for error in report.message_errors:
         say(_error_text(error), **_error_fields(error))
-    if report.failure is not None:
-        inputs.complain_of(report.failure, name, console)
-        return
+    failure = report.failure
+    if failure is not None:
+        inputs.complain_of(failure, name, console)
+        if not as_json:
+            return
     say(
         _summary(report),
         sound=report.is_sound,
@@ -134,6 +137,7 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
         damaged_places=report.n_damaged,
         lost_bytes=report.lost_bytes,
         message_errors=report.n_message_errors,
+        error=None if failure is None else inputs.complaint_of(failure, name),
     )
 
 
