@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
 from tfrecord_lite.framing import OVERHEAD_BYTES
@@ -36,10 +36,14 @@ __all__ = [
     "DamageLog",
     "DamageReport",
     "DamagedSpan",
+    "FileNews",
     "FileReport",
     "GoingOn",
+    "Log",
     "OnError",
     "checked",
+    "one_too_many",
+    "warn_of",
 ]
 
 MOST_SPANS = 10_000
@@ -157,8 +161,40 @@ class DamageReport:
         """Whether all files are."""
         return all(file.is_sound for file in self.files)
 
+    def summary(self) -> str:
+        """Say in one line what was passed over.
+
+        Examples
+        --------
+        >>> span = DamagedSpan("a", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
+        >>> DamageReport((FileReport("a", 9, 72, (span,), 1, 19),)).summary().partition(";")[0]
+        '1 damaged place with 19 bytes was passed over in 1 of 1 files, and 9 records read'
+        """
+        n_files = sum(file.n_damaged > 0 for file in self.files)
+        places = "damaged place" if self.n_damaged == 1 else "damaged places"
+        was = "was" if self.n_damaged == 1 else "were"
+        first = f"; the first: {self.spans[0]}" if self.spans else ""
+        return (
+            f"{self.n_damaged} {places} with {self.lost_bytes} bytes {was} passed over in "
+            f"{n_files} of {len(self.files)} files, and {self.records} records read{first}"
+        )
+
 
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
+
+
+@dataclass(frozen=True, slots=True)
+class FileNews:
+    """What a log has met in one file since it was asked last."""
+
+    opening: int
+    """Which file of the log; the same file may be opened again."""
+    number: int
+    """Of the file, as whoever opened it counts."""
+    report: FileReport
+    """What there is to say of it so far; its spans are those that are new."""
+    is_last: bool
+    """Whether there will be no more."""
 
 
 class DamageLog:
@@ -170,16 +206,27 @@ class DamageLog:
         A callable is given each :class:`DamagedSpan`, and may raise.
     max_errors : int or None
         How many damaged places to pass over; the next one is raised.
+
+    Attributes
+    ----------
+    is_quiet : bool
+        Whether somebody else warns of what was lost.
+    is_over : bool
+        Whether there was one damaged place too many, which was raised.
     """
 
     def __init__(self, on_error: OnError, max_errors: int | None) -> None:
         self._on_error = on_error
         self._left = max_errors
-        self._is_told = callable(on_error)
+        self.is_quiet = callable(on_error)
+        self.is_over = False
         self._files: list[FileReport | GoingOn] = []
+        self._numbers: list[int] = []
         self._open: list[int] = []  # which of them may still be read
+        self._unsaid: dict[int, tuple[int, int]] = {}  # of which of them there may be news: behind
+        # which span, and which offset
 
-    def going_on(self, stream: RecordStream) -> GoingOn:
+    def going_on(self, stream: RecordStream, number: int = 0) -> GoingOn:
         """Return a file's stream as one that goes on behind damage; several may be open."""
         for i in self._open:
             going = self._files[i]
@@ -187,6 +234,8 @@ class DamageLog:
                 self._files[i] = going.report()  # which keeps no buffer alive
         self._open = [i for i in self._open if isinstance(self._files[i], GoingOn)]
         self._open.append(len(self._files))
+        self._numbers.append(number)
+        self._unsaid[len(self._files)] = 0, -1
         going = GoingOn(stream, self)
         self._files.append(going)
         return going
@@ -196,12 +245,8 @@ class DamageLog:
         if self._left is None:
             return
         if self._left == 0:
-            self._is_told = True
-            n_before = self.report().n_damaged
-            detail = f"{error.detail}; {n_before} damaged places were passed over before it, "
-            detail += "as many as max_errors allows"
-            fields = (error.reason, error.offset, error.source, error.index, None, detail)
-            raise DataLossError(*fields) from None
+            self.is_over = True
+            raise one_too_many(error, self.report().n_damaged) from None
         self._left -= 1
 
     def tell(self, span: DamagedSpan) -> None:
@@ -214,18 +259,48 @@ class DamageLog:
         reports = (file.report() if isinstance(file, GoingOn) else file for file in self._files)
         return DamageReport(tuple(reports))
 
+    def news(self) -> list[FileNews]:
+        """Return what was met of each file since the last call; a thread may be reading."""
+        news = []
+        for i, (n_said, offset) in list(self._unsaid.items()):
+            file = self._files[i]
+            is_last = isinstance(file, FileReport) or file.is_closed  # before the rest is looked at
+            if not is_last and isinstance(file, GoingOn) and file.offset == offset:
+                continue
+            now = file.offset if isinstance(file, GoingOn) else offset
+            whole = file.report() if isinstance(file, GoingOn) else file
+            spans = whole.spans[n_said:]
+            news.append(FileNews(i, self._numbers[i], replace(whole, spans=spans), is_last))
+            if is_last:
+                del self._unsaid[i]
+            else:
+                self._unsaid[i] = n_said + len(spans), now
+        return news
+
     def give_warning(self) -> None:
         """Warn of what was lost, if anything was, and the caller was not told of it before."""
-        report = self.report()
-        if not report.n_damaged or self._is_told:
-            return
-        n_files = sum(file.n_damaged > 0 for file in report.files)
-        text = (
-            f"{report.n_damaged} damaged places with {report.lost_bytes} bytes were passed over "
-            f"in {n_files} of {len(report.files)} files, and {report.records} records read; "
-            f"the first: {report.spans[0]}"
-        )
-        warnings.warn(text, DataLossWarning, stacklevel=_levels_to_caller())
+        if not self.is_quiet and not self.is_over:
+            warn_of(self.report())
+
+
+def one_too_many(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
+    """Return the error of the first damaged place that is not passed over any more."""
+    detail = f"{error.detail}; {n_before} damaged places were passed over before it, "
+    detail += "as many as max_errors allows"
+    return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
+
+
+def warn_of(report: DamageReport) -> None:
+    """Warn of what was lost, if anything was, where the caller's code is."""
+    if report.n_damaged:
+        warnings.warn(report.summary(), DataLossWarning, stacklevel=_levels_to_caller())
+
+
+class Log(Protocol):
+    """What knows what an iteration has met: a :class:`DamageLog`, or one made of several."""
+
+    def report(self) -> DamageReport:
+        """Return what was read and lost so far."""
 
 
 @dataclass(unsafe_hash=True)
@@ -237,12 +312,20 @@ class Damage:
 
     on_error: OnError = "raise"
     max_errors: int | None = None
-    log: DamageLog | None = field(default=None, compare=False)
+    log: Log | None = field(default=None, compare=False)
+    watcher: Callable[[DamageLog], object] | None = field(default=None, compare=False)
+    """Given the log of each iteration when that begins."""
 
     def begin(self) -> DamageLog | None:
         """Start an iteration; None if it is to stop at damage."""
-        self.log = None if self.on_error == "raise" else DamageLog(self.on_error, self.max_errors)
-        return self.log
+        if self.on_error == "raise":
+            self.log = None
+            return None
+        log = DamageLog(self.on_error, self.max_errors)
+        self.log = log
+        if self.watcher is not None:
+            self.watcher(log)
+        return log
 
     def report(self) -> DamageReport | None:
         """Return what was read and lost; None before the first, and without going on."""
@@ -250,7 +333,7 @@ class Damage:
 
     def __getstate__(self) -> dict[str, object]:
         """Leave the log behind: streams are not sent to other processes."""
-        return {**self.__dict__, "log": None}
+        return {**self.__dict__, "log": None, "watcher": None}
 
 
 class GoingOn:
@@ -323,6 +406,11 @@ class GoingOn:
     def is_closed(self) -> bool:
         """Whether nothing more is read."""
         return self._stream.is_closed
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the decompressed stream to the next record."""
+        return self._stream.offset
 
     @property
     def _n_records(self) -> int:

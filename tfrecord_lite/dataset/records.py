@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ class Files(Source):
     """The records of files, one file after the other, or several at a time."""
 
     names: tuple[str, ...]
+    numbers: range = range(sys.maxsize)
+    """The number of each file in the data set."""
     compression: str | None = None
     verify: bool = True
     cycle_length: int = 1
@@ -68,7 +71,8 @@ class Files(Source):
     def worker_part(self, n_workers: int, worker: int) -> Files:
         """Split by files if there are enough and it makes no difference to others."""
         if self.n_parts == 1 and len(self.names) >= n_workers:
-            return replace(self, names=self.names[worker::n_workers])
+            names, numbers = self.names[worker::n_workers], self.numbers[worker::n_workers]
+            return replace(self, names=names, numbers=numbers)
         return self.part(n_workers, worker)
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
@@ -149,7 +153,9 @@ class Files(Source):
             block_records=_LARGE_RECORDS,
         )
         is_to_check = verify and n_skip > 0 and log is None
-        records: RecordStream | GoingOn = stream if log is None else log.going_on(stream)
+        records: RecordStream | GoingOn = (
+            stream if log is None else log.going_on(stream, self.numbers[number])
+        )
         try:
             while (block := records.next_block()) is not None:
                 chunk = self._chunk(number, block)[n_skip:]

@@ -50,8 +50,11 @@ class TFRecordDataset(Dataset):
     on_error : {"raise", "skip"} or callable, optional
     max_errors : int, optional
         What to do about damage, as for :class:`TFRecordReader`; :attr:`Dataset.report` has what
-        was passed over. In worker processes each says so for itself. :meth:`shuffle_all` needs
-        sound files.
+        was passed over. :meth:`shuffle_all` needs sound files. In the processes of
+        :meth:`in_processes` the report and the warning are of all of them together, and so is
+        `max_errors`; a function is called in the process that meets the damage, and has to be fit
+        to be pickled unless that is forked. Each worker of torch's ``DataLoader`` warns, counts
+        and reports for itself.
     max_record_bytes : int, optional
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
