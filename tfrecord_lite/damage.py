@@ -408,9 +408,24 @@ class GoingOn:
         return self._stream.is_closed
 
     @property
+    def name(self) -> str:
+        """The path or URL."""
+        return self._stream.name
+
+    @property
+    def compression(self) -> str:
+        """What was given or found."""
+        return self._stream.compression
+
+    @property
     def offset(self) -> int:
         """Bytes from the start of the decompressed stream to the next record."""
         return self._stream.offset
+
+    @property
+    def n_records(self) -> int:
+        """The number of the next record: each damaged span before it counts as one."""
+        return self._stream.n_records
 
     @property
     def _n_records(self) -> int:

@@ -8,11 +8,11 @@ import os
 import re
 import sys
 from contextlib import closing
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.compression import CODECS
-from tfrecord_lite.damage import NO_DAMAGE
+from tfrecord_lite.damage import NO_DAMAGE, DamageLog
 from tfrecord_lite.errors import DataLossError, TFRecordError
 from tfrecord_lite.framing import MAX_RECORD_BYTES
 from tfrecord_lite.limits import ReadingLimits
@@ -23,21 +23,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.damage import GoingOn
     from tfrecord_lite.sources import Source
 
 __all__ = [
+    "Records",
     "add_arguments",
     "add_reading_arguments",
+    "add_skipping_argument",
     "complain_of",
     "complaint_of",
     "compression_of",
     "find",
     "for_each",
+    "for_each_going_on",
     "limits_of",
     "text_of",
     "worded",
     "worded_detail",
 ]
+
+Records: TypeAlias = "RecordStream | GoingOn"
+"""The records of an open file."""
 
 _COMPRESSIONS = {"auto": None, "none": "", **{name.lower(): name for name in CODECS}}
 _ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
@@ -98,6 +105,15 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="give up a compressed file that becomes more than X times as large as what was read "
         "of it (default: no limit); data rarely reach 50",
+    )
+
+
+def add_skipping_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare what to do about damage."""
+    parser.add_argument(
+        "--skip-damage",
+        action="store_true",
+        help="go on behind damage with the next sound record, and say at the end what was lost",
     )
 
 
@@ -189,6 +205,26 @@ def for_each(
             complain_of(error, name_of(source), console)
 
 
+def for_each_going_on(
+    sources: list[Source],
+    args: argparse.Namespace,
+    console: Console,
+    work: Callable[[Records], None],
+) -> None:
+    """Do as :func:`for_each`; go on behind damage if asked to, and say at the end what was lost.
+
+    The arguments are declared by :func:`add_skipping_argument` too.
+    """
+    if not args.skip_damage:
+        for_each(sources, args, console, work)
+        return
+    log = DamageLog("skip", None)
+    for_each(sources, args, console, lambda stream: work(log.going_on(stream)))
+    report = log.report()
+    if report.n_damaged:
+        console.complain(worded_detail(report.summary()), Status.DAMAGED)
+
+
 def complain_of(error: Exception, name: str, console: Console) -> None:
     """Report why a file could not be read, or not to its end."""
     is_damage = isinstance(error, DataLossError) and error.reason not in NO_DAMAGE
@@ -202,14 +238,12 @@ def complaint_of(error: Exception, name: str) -> str:
 
 def worded(error: DataLossError) -> DataLossError:
     """Return an error that says what can be done in words of the command line."""
-    detail = worded_detail(error.detail)
+    detail = None if error.detail is None else worded_detail(error.detail)
     return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
 
 
-def worded_detail(detail: str | None) -> str | None:
+def worded_detail(detail: str) -> str:
     """Return the detail of an error in words of the command line."""
-    if detail is None:
-        return None
     return _ARGUMENT.sub(lambda found: f"a larger --{found[1].replace('_', '-')} takes it", detail)
 
 

@@ -142,7 +142,7 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
 
 
 def _text(span: DamagedSpan) -> str:
-    detail = inputs.worded_detail(span.detail)
+    detail = None if span.detail is None else inputs.worded_detail(span.detail)
     text = f"record {span.index}, byte {span.offset}: {span.reason}"
     text += f": {detail}" if detail else ""
     return text + f"; {plural(span.length, 'byte')} lost" * (span.length > 0)
@@ -154,7 +154,7 @@ def _fields(span: DamagedSpan) -> dict[str, Any]:
         "offset": span.offset,
         "length": span.length,
         "reason": span.reason.name,
-        "detail": inputs.worded_detail(span.detail),
+        "detail": None if span.detail is None else inputs.worded_detail(span.detail),
         "records_before": span.records_before,
         "records_after": span.records_after,
     }
