@@ -226,7 +226,9 @@ class DamageLog:
         self._unsaid: dict[int, tuple[int, int]] = {}  # of which of them there may be news: behind
         # which span, and which offset
 
-    def going_on(self, stream: RecordStream, number: int = 0) -> GoingOn:
+    def going_on(
+        self, stream: RecordStream, number: int = 0, *, may_be_torn: bool = False
+    ) -> GoingOn:
         """Return a file's stream as one that goes on behind damage; several may be open."""
         for i in self._open:
             going = self._files[i]
@@ -236,7 +238,7 @@ class DamageLog:
         self._open.append(len(self._files))
         self._numbers.append(number)
         self._unsaid[len(self._files)] = 0, -1
-        going = GoingOn(stream, self)
+        going = GoingOn(stream, self, may_be_torn=may_be_torn)
         self._files.append(going)
         return going
 
@@ -345,10 +347,19 @@ class GoingOn:
         Of which nothing was read.
     log : DamageLog
         Decides about each damage, and is told of it.
+    may_be_torn : bool
+        Whether it is no damage that the file ends inside a record.
+
+    Attributes
+    ----------
+    torn_bytes : int
+        How many bytes there are at the end of such a record, once that was met.
     """
 
-    def __init__(self, stream: RecordStream, log: DamageLog) -> None:
+    def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self._stream = stream
+        self._may_be_torn = may_be_torn
+        self.torn_bytes = 0
         self._log = log
         self._spans: list[DamagedSpan] = []
         self._n_damaged = 0
@@ -389,10 +400,17 @@ class GoingOn:
     def _pass_over(self, error: DataLossError) -> None:
         if error.reason in NO_DAMAGE:
             raise error
-        self._log.admit(error)
         stream = self._stream
         n_before, index, offset = self._n_records, stream.n_records, stream.offset
-        length = stream.skip_damage(error)
+        if self._may_be_torn and error.reason is Reason.TRUNCATED:
+            length = stream.skip_damage(error)
+            if stream.is_exhausted:
+                self.torn_bytes = length
+                return
+            self._log.admit(error)
+        else:
+            self._log.admit(error)
+            length = stream.skip_damage(error)
         reason, detail = error.reason, error.detail
         span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
         self._n_damaged += 1
@@ -429,12 +447,12 @@ class GoingOn:
 
     @property
     def _n_records(self) -> int:
-        return self._stream.n_records - self._n_damaged
+        return self._stream.n_records - self._n_damaged - (self.torn_bytes > 0)
 
     def report(self) -> FileReport:
         """Return what was read and lost so far."""
         n_records = self._n_records
-        n_bytes = self._stream.offset - self._begin
+        n_bytes = self._stream.offset - self._begin - self.torn_bytes
         spans = tuple(
             replace(span, records_after=n_records - span.records_before) for span in self._spans
         )
