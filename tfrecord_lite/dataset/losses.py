@@ -14,20 +14,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from tfrecord_lite.damage import (
-    MOST_SPANS,
-    DamagedSpan,
-    DamageReport,
-    FileReport,
-    one_too_many,
-    warn_of,
-)
+from tfrecord_lite.damage import one_too_many
 from tfrecord_lite.dataset.plan import chain
 from tfrecord_lite.dataset.records import Files
+from tfrecord_lite.report import MOST_SPANS, DamageReport, FileReport, warn_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.damage import Damage, DamageLog, FileNews
     from tfrecord_lite.dataset.plan import Source
+    from tfrecord_lite.report import DamagedSpan
 
 __all__ = ["Losses", "News", "Outbox"]
 
