@@ -142,13 +142,15 @@ class DamageLog:
             if not is_last and isinstance(file, GoingOn) and file.offset == offset:
                 continue
             now = file.offset if isinstance(file, GoingOn) else offset
-            whole = file.report() if isinstance(file, GoingOn) else file
-            spans = whole.spans[n_said:]
-            news.append(FileNews(i, self._numbers[i], replace(whole, spans=spans), is_last))
+            new = (
+                file.report(n_said)
+                if isinstance(file, GoingOn)
+                else replace(file, spans=file.spans[n_said:])
+            )
+            news.append(FileNews(i, self._numbers[i], new, is_last))
+            self._unsaid[i] = n_said + len(new.spans), now
             if is_last:
                 del self._unsaid[i]
-            else:
-                self._unsaid[i] = n_said + len(spans), now
         return news
 
     def give_warning(self) -> None:
@@ -315,12 +317,13 @@ class GoingOn:
     def _n_records(self) -> int:
         return self._stream.n_records - self._n_damaged - (self.torn_bytes > 0)
 
-    def report(self) -> FileReport:
-        """Return what was read and lost so far."""
+    def report(self, first_span: int = 0) -> FileReport:
+        """Return what was read and lost so far; without the first so many spans."""
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes
         spans = tuple(
-            replace(span, records_after=n_records - span.records_before) for span in self._spans
+            replace(span, records_after=n_records - span.records_before)
+            for span in self._spans[first_span:]
         )
         return FileReport(
             self._stream.name,
