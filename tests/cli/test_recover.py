@@ -104,6 +104,21 @@ class TestRecover:
         assert done.returncode == 2
         assert [found.name for found in tmp_path.iterdir()] == ["a"]
 
+    @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+    @pytest.mark.parametrize("limit", ["bytes", "ratio"])
+    def test_limits_on_what_is_inflated(
+        self, run: Run, tmp_path: Path, limit: str, compression: str
+    ) -> None:
+        path, new = write(tmp_path / "a", [bytes(2_000_000)], compression), tmp_path / "new"
+
+        done = run("recover", f"--max-inflated-{limit}", 20, path, new)
+
+        assert done.status == 2
+        (line,) = done.err
+        assert f"; a larger --max-inflated-{limit} takes it" in line
+        assert not new.exists()
+        assert run("recover", f"--max-inflated-{limit}", 10_000_000, path, new).status == 0
+
     @pytest.mark.parametrize("is_source", [True, False])
     def test_an_error_as_json(self, run: Run, tmp_path: Path, is_source: bool) -> None:
         path = write(tmp_path / "a", [b"one"])

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
                 args.target,
                 compression,
                 overwrite=args.overwrite,
-                max_record_bytes=args.max_record_bytes,
+                **inputs.limits_of(args).as_arguments(),
                 on_progress=progress.advance,
             )
     except FileExistsError as error:
