@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
+import os
 import pickle
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,11 +20,14 @@ from tfrecord_lite import (
     InvalidArgumentError,
     TFRecordDataset,
     TFRecordReader,
+    damage,
 )
+from tfrecord_lite.damage import DamageLog
+from tfrecord_lite.framing import frame
+from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tfrecord_lite.damage import DamagedSpan
 
@@ -31,6 +38,10 @@ DAMAGED = {0: [3, 4, 39], 1: [], 2: [0, 17]}
 
 def skip(span: object) -> None:
     """Pass over; a function that can be sent to processes."""
+
+
+def second(_: object, item: Any) -> Any:
+    return item
 
 
 @pytest.fixture
@@ -155,6 +166,160 @@ def test_processes_pass_over_damage_too(paths: list[str]) -> None:
     dataset = TFRecordDataset(paths, on_error=skip).in_processes(2)
 
     assert sorted(dataset) == sorted(SOUND)
+
+
+IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
+    "files": lambda d: d,
+    "parts": lambda d: d.repeat(1),
+    "rounds": lambda d: d.repeat(2).take(2 * len(SOUND)),
+    "rounds of parts": lambda d: d.repeat(2),
+    "interleaved": lambda d: d.interleave(3),
+    "shuffled": lambda d: d.shuffle_files(1).shuffle(4, 1),
+    "batches": lambda d: d.batch(9).prefetch(1),
+    "counted": lambda d: d.skip(0).enumerate().map(second),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("stage", IN_PROCESSES)
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_processes_report_what_one_would_and_warn_once_where_the_run_is(
+    paths: list[str], stage: str, n_workers: int
+) -> None:
+    dataset = IN_PROCESSES[stage](TFRecordDataset(paths, on_error="skip"))
+    dataset = dataset.in_processes(n_workers, "fork")
+    assert dataset.report is None
+
+    with pytest.warns(DataLossWarning, match="5 damaged places .* in 2 of 3 files") as caught:
+        list(dataset)
+
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    reader = TFRecordReader(paths, on_error=skip)
+    list(reader)
+    assert dataset.report == reader.report
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_file_named_twice_is_two_files_to_processes(paths: list[str]) -> None:
+    dataset = TFRecordDataset([paths[0]] * 3, on_error=skip)
+    alone = list(dataset)
+    report = dataset.report
+
+    assert sorted(dataset.in_processes(2, "fork")) == sorted(alone)
+    assert dataset.report == report
+
+
+def test_started_processes_report_too_and_warn_of_nothing(
+    paths: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    dataset = TFRecordDataset(paths, on_error="skip").in_processes(2, "spawn")
+    with pytest.warns(DataLossWarning, match="5 damaged places") as caught:
+        assert sorted(dataset) == sorted(SOUND)
+
+    assert len(caught) == 1
+    assert capfd.readouterr().err == ""
+    assert dataset.report is not None
+    assert dataset.report.n_damaged == N_PLACES
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_who_has_enough_of_processes_is_told_of_the_damage_before(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths, on_error="skip").batch(1).in_processes(1, "fork")
+    run = iter(dataset)
+    taken = [next(run) for _ in range(4)]
+
+    report = dataset.report
+    assert [batch.tolist()[0] for batch in taken] == SOUND[:4]
+    assert report is not None
+    assert [file.source for file in report.files][:1] == paths[:1]
+    assert report.n_damaged >= 2  # those in front of the fourth sound record
+    with pytest.warns(DataLossWarning, match="damaged places") as caught:
+        run.close()
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_function_is_called_in_the_process_that_met_the_damage(
+    paths: list[str], tmp_path: Path
+) -> None:
+    def note(span: DamagedSpan) -> None:
+        (tmp_path / f"{os.getpid()} {span.index} {Path(span.source).name}").touch()
+
+    dataset = TFRecordDataset(paths, on_error=note).in_processes(3, "fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sorted(dataset) == sorted(SOUND)
+
+    names = [found.name.split() for found in tmp_path.glob("* *")]
+    assert len(names) == N_PLACES
+    assert str(os.getpid()) not in {process for process, *_ in names}
+    assert dataset.report is not None
+    assert dataset.report.n_damaged == N_PLACES
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 4])
+@pytest.mark.parametrize("most", [0, 2, 4])
+def test_the_limit_on_damage_is_that_of_all_processes_together(
+    paths: list[str], n_workers: int, most: int
+) -> None:
+    files = TFRecordDataset(paths, on_error="skip", max_errors=most).in_processes(n_workers, "fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the error says it
+        with pytest.raises(DataLossError, match="as many as max_errors allows") as caught:
+            list(files)
+    assert (caught.value.source, caught.value.index) in [
+        (paths[file], i) for file in DAMAGED for i in DAMAGED[file]
+    ]
+
+    enough = TFRecordDataset(paths, on_error=skip, max_errors=N_PLACES)
+    assert sorted(enough.in_processes(n_workers, "fork")) == sorted(SOUND)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_was_lost_before_an_error_of_a_process_is_told(
+    paths: list[str], tmp_path: Path
+) -> None:
+    names = [*paths, str(tmp_path / "missing")]
+    dataset = TFRecordDataset(names, on_error="skip").in_processes(1, "fork")
+    with (
+        pytest.warns(DataLossWarning, match="5 damaged places"),
+        pytest.raises(FileNotFoundError),
+    ):
+        list(dataset)
+
+
+def test_what_is_told_of_damage_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_records, n_made = 1000, 0
+    broken = b"".join(
+        frame([b"sound"]) + reference.encode_record(b"data")[:-1] + b"?" for _ in range(n_records)
+    )
+
+    def counted(*arguments: Any, **changes: Any) -> Any:
+        nonlocal n_made
+        n_made += 1
+        return dataclasses.replace(*arguments, **changes)
+
+    log = DamageLog(skip, None)
+    stream = RecordStream(io.BytesIO(broken), "")
+    records, news = log.going_on(stream, 7), []
+    monkeypatch.setattr(damage, "replace", counted)
+    while records.next_block() is not None:
+        news += log.news()
+    news += log.news()
+    assert log.news() == []
+    stream.close()
+    news += log.news()
+
+    assert [item.report.records for item in news][-1] == n_records
+    assert [span.index for item in news for span in item.report.spans] == [
+        *range(1, 2 * n_records, 2)
+    ]
+    assert {item.number for item in news} == {7}
+    assert [item.is_last for item in news] == [False] * (len(news) - 1) + [True]
+    assert len(news) > n_records // 4  # so that a whole report each time would be far more
+    assert n_made <= 4 * n_records
 
 
 AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {

@@ -28,6 +28,7 @@ from tests.example_messages import is_settled
 from tfrecord_lite import (
     Block,
     DataLossError,
+    DataLossWarning,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
@@ -46,6 +47,8 @@ from tfrecord_lite.messages import Event, HistogramProto, Summary
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tfrecord_lite.damage import DamagedSpan
 
 Value = Summary.Value
 KINDS = ("scalars", "histograms", "images", "audio", "texts", "tensors")
@@ -424,6 +427,75 @@ def test_a_file_cut_at_any_byte_gives_what_is_whole(tmp_path: Path) -> None:
         n_whole = sum(end <= stop for end in ENDS) - 1
         assert events.scalars().step.tolist() == list(range(max(n_whole - 1, 0)))
         assert events.torn == (() if stop in ENDS else (str(path),))
+
+
+@pytest.mark.parametrize("byte", range(ENDS[-1]))
+def test_past_damage_all_other_events_are_read(tmp_path: Path, byte: int) -> None:
+    damaged, hit = bytearray(STREAM), sum(end <= byte for end in ENDS) - 1
+    damaged[byte] ^= 1
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(damaged)
+    (tmp_path / "events.out.tfevents.2").write_bytes(STREAM)
+    with pytest.raises(DataLossError):
+        read_events(path)
+
+    with pytest.warns(DataLossWarning, match="1 damaged place") as caught:
+        events = read_events(tmp_path, on_error="skip")
+
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    steps = [step for step in range(4) if step + 1 != hit]
+    assert events.scalars().step.tolist() == [*steps, 0, 1, 2, 3]
+    assert events.torn == ()
+    report = events.report
+    assert report is not None
+    assert [file.records for file in report.files] == [4, 5]
+    (span,) = report.spans
+    assert (span.source, span.index, span.offset) == (str(path), hit, ENDS[hit])
+    assert span.length == ENDS[hit + 1] - ENDS[hit]
+
+
+@pytest.mark.parametrize("stop", range(ENDS[-1]))
+def test_a_torn_end_is_no_damage_to_pass_over(stop: int) -> None:
+    def refuse(span: DamagedSpan) -> None:
+        raise AssertionError(span)
+
+    file = io.BytesIO(STREAM[:stop])
+    events = read_events(file, on_error=refuse, max_errors=0)
+
+    n_whole = sum(end <= stop for end in ENDS) - 1
+    assert events.scalars().step.tolist() == list(range(max(n_whole - 1, 0)))
+    assert bool(events.torn) == (stop not in ENDS)
+    assert events.report is not None
+    (found,) = events.report.files
+    assert (found.records, found.n_damaged, found.lost_bytes) == (n_whole, 0, 0)
+    assert found.record_bytes == sum(map(len, RECORDS[:n_whole]))
+
+
+def test_events_behind_a_record_that_only_seems_torn_are_read() -> None:
+    long = bytes(frame([event(9, scalar("long", 1), Value(tag="x" * 500))]))
+    stream = STREAM + long[:100] + STREAM  # it ends beyond the file, so it looks torn
+    spans: list[DamagedSpan] = []
+
+    events = read_events(io.BytesIO(stream + STREAM[:20]), on_error=spans.append)
+
+    assert events.scalars().step.tolist() == [0, 1, 2, 3] * 2
+    assert [(span.offset, span.length) for span in spans] == [(len(STREAM), 100)]
+    assert events.torn == ("<BytesIO>",)
+
+
+def test_more_damage_than_is_to_be_passed_over_is_raised() -> None:
+    damaged = bytearray(STREAM)
+    damaged[ENDS[1] + 12] ^= 1
+    damaged[ENDS[3] + 12] ^= 1
+    with pytest.raises(DataLossError, match="max_errors") as caught:
+        read_events(io.BytesIO(damaged), on_error=str, max_errors=1)
+    assert caught.value.index == 3
+    events = read_events(io.BytesIO(damaged), on_error=str, max_errors=2)
+    assert events.scalars().step.tolist() == [1, 3]
+    with pytest.raises(InvalidArgumentError, match="on_error"):
+        read_events(io.BytesIO(STREAM), on_error="ignore")  # type: ignore[arg-type]
+    assert read_events(io.BytesIO(STREAM)).report is None
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])

@@ -14,14 +14,13 @@ and told to the caller's function, or of all together by one warning at the end.
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 from tfrecord_lite.framing import OVERHEAD_BYTES
 from tfrecord_lite.options import whole_number
+from tfrecord_lite.report import MOST_SPANS, DamagedSpan, DamageReport, FileReport, warn_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,133 +30,43 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_SPANS",
+    "NO_DAMAGE",
     "Damage",
     "DamageLog",
     "DamageReport",
     "DamagedSpan",
+    "FileNews",
     "FileReport",
     "GoingOn",
+    "Log",
     "OnError",
     "checked",
+    "one_too_many",
 ]
-
-MOST_SPANS = 10_000
-"""How many spans of one file a report keeps; the others are only counted."""
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Right behind damage, records are decoded so few at a time, then more, up to so many."""
 
 
-_NO_DAMAGE = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
+NO_DAMAGE = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
 """What is raised in any case: another compression than the one named, and a limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class DamagedSpan:
-    """Bytes of a file that were passed over, because what they hold is damaged.
-
-    Examples
-    --------
-    >>> span = DamagedSpan("a.tfrecord", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
-    >>> print(span)
-    data CRC mismatch at record 1, byte 24 of a.tfrecord: 19 bytes passed over
-    """
-
-    source: str
-    """Path or URL."""
-    offset: int
-    """Bytes from the start of the decompressed stream to the first one passed over, which
-    is that of a record's header."""
-    length: int
-    """How many bytes; 0 if it is only the compressed stream that is damaged there."""
-    reason: Reason
-    """What is wrong with the first record of the span."""
-    detail: str | None
-    """What was expected, and what was found."""
-    index: int
-    """Number of that record in the file, each damaged span before it counted as one."""
-    records_before: int
-    """Sound records of the file before it."""
-    records_after: int | None = None
-    """Sound records of the file behind it; None while these are not read."""
-
-    def __str__(self) -> str:
-        """Say where it is, and what is wrong."""
-        where = f"at record {self.index}, byte {self.offset} of {self.source}"
-        detail = f": {self.detail}" if self.detail else ""
-        return f"{self.reason} {where}{detail}: {self.length} bytes passed over"
-
-
-@dataclass(frozen=True, slots=True)
-class FileReport:
-    """What was read of one file, and what was lost."""
-
-    source: str
-    """Path or URL."""
-    records: int
-    """Sound records."""
-    record_bytes: int
-    """Bytes of these, without heads and feet."""
-    spans: tuple[DamagedSpan, ...] = ()
-    """Where it is damaged; the first :data:`MOST_SPANS` places."""
-    n_damaged: int = 0
-    """How many places there are."""
-    lost_bytes: int = 0
-    """Bytes in all of them, of the decompressed stream."""
-    message_errors: tuple[InvalidArgumentError, ...] = ()
-    """What is wrong with sound records as messages, if that was asked; as many at the most."""
-    n_message_errors: int = 0
-    """How many such records there are."""
-    failure: Exception | None = None
-    """Why the file could not be read, or not to its end, if that is no damage."""
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the file was read, nothing is damaged, and no message is wrong."""
-        return not (self.n_damaged or self.n_message_errors or self.failure)
-
-
-@dataclass(frozen=True, slots=True)
-class DamageReport:
-    """What was read of some files, and what was lost.
-
-    Examples
-    --------
-    >>> report = DamageReport((FileReport("a", 10, 990), FileReport("b", 5, 400)))
-    >>> report.records, report.is_sound
-    (15, True)
-    """
-
-    files: tuple[FileReport, ...]
-    """One for each file that was begun, in order."""
-
-    @property
-    def records(self) -> int:
-        """Sound records of all files."""
-        return sum(file.records for file in self.files)
-
-    @property
-    def spans(self) -> tuple[DamagedSpan, ...]:
-        """The damaged places of all files, as far as they are kept."""
-        return tuple(span for file in self.files for span in file.spans)
-
-    @property
-    def n_damaged(self) -> int:
-        """How many damaged places there are."""
-        return sum(file.n_damaged for file in self.files)
-
-    @property
-    def lost_bytes(self) -> int:
-        """Bytes in all of them."""
-        return sum(file.lost_bytes for file in self.files)
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether all files are."""
-        return all(file.is_sound for file in self.files)
-
-
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
+
+
+@dataclass(frozen=True, slots=True)
+class FileNews:
+    """What a log has met in one file since it was asked last."""
+
+    opening: int
+    """Which file of the log; the same file may be opened again."""
+    number: int
+    """Of the file, as whoever opened it counts."""
+    report: FileReport
+    """What there is to say of it so far; its spans are those that are new."""
+    is_last: bool
+    """Whether there will be no more."""
 
 
 class DamageLog:
@@ -169,16 +78,29 @@ class DamageLog:
         A callable is given each :class:`DamagedSpan`, and may raise.
     max_errors : int or None
         How many damaged places to pass over; the next one is raised.
+
+    Attributes
+    ----------
+    is_quiet : bool
+        Whether somebody else warns of what was lost.
+    is_over : bool
+        Whether there was one damaged place too many, which was raised.
     """
 
     def __init__(self, on_error: OnError, max_errors: int | None) -> None:
         self._on_error = on_error
         self._left = max_errors
-        self._is_told = callable(on_error)
+        self.is_quiet = callable(on_error)
+        self.is_over = False
         self._files: list[FileReport | GoingOn] = []
+        self._numbers: list[int] = []
         self._open: list[int] = []  # which of them may still be read
+        self._unsaid: dict[int, tuple[int, int]] = {}  # of which of them there may be news: behind
+        # which span, and which offset
 
-    def going_on(self, stream: RecordStream) -> GoingOn:
+    def going_on(
+        self, stream: RecordStream, number: int = 0, *, may_be_torn: bool = False
+    ) -> GoingOn:
         """Return a file's stream as one that goes on behind damage; several may be open."""
         for i in self._open:
             going = self._files[i]
@@ -186,7 +108,9 @@ class DamageLog:
                 self._files[i] = going.report()  # which keeps no buffer alive
         self._open = [i for i in self._open if isinstance(self._files[i], GoingOn)]
         self._open.append(len(self._files))
-        going = GoingOn(stream, self)
+        self._numbers.append(number)
+        self._unsaid[len(self._files)] = 0, -1
+        going = GoingOn(stream, self, may_be_torn=may_be_torn)
         self._files.append(going)
         return going
 
@@ -195,12 +119,8 @@ class DamageLog:
         if self._left is None:
             return
         if self._left == 0:
-            self._is_told = True
-            n_before = self.report().n_damaged
-            detail = f"{error.detail}; {n_before} damaged places were passed over before it, "
-            detail += "as many as max_errors allows"
-            fields = (error.reason, error.offset, error.source, error.index, None, detail)
-            raise DataLossError(*fields) from None
+            self.is_over = True
+            raise one_too_many(error, self.report().n_damaged) from None
         self._left -= 1
 
     def tell(self, span: DamagedSpan) -> None:
@@ -213,18 +133,44 @@ class DamageLog:
         reports = (file.report() if isinstance(file, GoingOn) else file for file in self._files)
         return DamageReport(tuple(reports))
 
+    def news(self) -> list[FileNews]:
+        """Return what was met of each file since the last call; a thread may be reading."""
+        news = []
+        for i, (n_said, offset) in list(self._unsaid.items()):
+            file = self._files[i]
+            is_last = isinstance(file, FileReport) or file.is_closed  # before the rest is looked at
+            if not is_last and isinstance(file, GoingOn) and file.offset == offset:
+                continue
+            now = file.offset if isinstance(file, GoingOn) else offset
+            new = (
+                file.report(n_said)
+                if isinstance(file, GoingOn)
+                else replace(file, spans=file.spans[n_said:])
+            )
+            news.append(FileNews(i, self._numbers[i], new, is_last))
+            self._unsaid[i] = n_said + len(new.spans), now
+            if is_last:
+                del self._unsaid[i]
+        return news
+
     def give_warning(self) -> None:
         """Warn of what was lost, if anything was, and the caller was not told of it before."""
-        report = self.report()
-        if not report.n_damaged or self._is_told:
-            return
-        n_files = sum(file.n_damaged > 0 for file in report.files)
-        text = (
-            f"{report.n_damaged} damaged places with {report.lost_bytes} bytes were passed over "
-            f"in {n_files} of {len(report.files)} files, and {report.records} records read; "
-            f"the first: {report.spans[0]}"
-        )
-        warnings.warn(text, DataLossWarning, stacklevel=_levels_to_caller())
+        if not self.is_quiet and not self.is_over:
+            warn_of(self.report())
+
+
+def one_too_many(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
+    """Return the error of the first damaged place that is not passed over any more."""
+    detail = f"{error.detail}; {n_before} damaged places were passed over before it, "
+    detail += "as many as max_errors allows"
+    return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
+
+
+class Log(Protocol):
+    """What knows what an iteration has met: a :class:`DamageLog`, or one made of several."""
+
+    def report(self) -> DamageReport:
+        """Return what was read and lost so far."""
 
 
 @dataclass(unsafe_hash=True)
@@ -236,12 +182,20 @@ class Damage:
 
     on_error: OnError = "raise"
     max_errors: int | None = None
-    log: DamageLog | None = field(default=None, compare=False)
+    log: Log | None = field(default=None, compare=False)
+    watcher: Callable[[DamageLog], object] | None = field(default=None, compare=False)
+    """Given the log of each iteration when that begins."""
 
     def begin(self) -> DamageLog | None:
         """Start an iteration; None if it is to stop at damage."""
-        self.log = None if self.on_error == "raise" else DamageLog(self.on_error, self.max_errors)
-        return self.log
+        if self.on_error == "raise":
+            self.log = None
+            return None
+        log = DamageLog(self.on_error, self.max_errors)
+        self.log = log
+        if self.watcher is not None:
+            self.watcher(log)
+        return log
 
     def report(self) -> DamageReport | None:
         """Return what was read and lost; None before the first, and without going on."""
@@ -249,7 +203,7 @@ class Damage:
 
     def __getstate__(self) -> dict[str, object]:
         """Leave the log behind: streams are not sent to other processes."""
-        return {**self.__dict__, "log": None}
+        return {**self.__dict__, "log": None, "watcher": None}
 
 
 class GoingOn:
@@ -261,10 +215,19 @@ class GoingOn:
         Of which nothing was read.
     log : DamageLog
         Decides about each damage, and is told of it.
+    may_be_torn : bool
+        Whether it is no damage that the file ends inside a record.
+
+    Attributes
+    ----------
+    torn_bytes : int
+        How many bytes there are at the end of such a record, once that was met.
     """
 
-    def __init__(self, stream: RecordStream, log: DamageLog) -> None:
+    def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self._stream = stream
+        self._may_be_torn = may_be_torn
+        self.torn_bytes = 0
         self._log = log
         self._spans: list[DamagedSpan] = []
         self._n_damaged = 0
@@ -303,12 +266,19 @@ class GoingOn:
         return None if block is None else block.to_list()
 
     def _pass_over(self, error: DataLossError) -> None:
-        if error.reason in _NO_DAMAGE:
+        if error.reason in NO_DAMAGE:
             raise error
-        self._log.admit(error)
         stream = self._stream
         n_before, index, offset = self._n_records, stream.n_records, stream.offset
-        length = stream.skip_damage(error)
+        if self._may_be_torn and error.reason is Reason.TRUNCATED:
+            length = stream.skip_damage(error)
+            if stream.is_exhausted:
+                self.torn_bytes = length
+                return
+            self._log.admit(error)
+        else:
+            self._log.admit(error)
+            length = stream.skip_damage(error)
         reason, detail = error.reason, error.detail
         span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
         self._n_damaged += 1
@@ -324,15 +294,36 @@ class GoingOn:
         return self._stream.is_closed
 
     @property
-    def _n_records(self) -> int:
-        return self._stream.n_records - self._n_damaged
+    def name(self) -> str:
+        """The path or URL."""
+        return self._stream.name
 
-    def report(self) -> FileReport:
-        """Return what was read and lost so far."""
+    @property
+    def compression(self) -> str:
+        """What was given or found."""
+        return self._stream.compression
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the decompressed stream to the next record."""
+        return self._stream.offset
+
+    @property
+    def n_records(self) -> int:
+        """The number of the next record: each damaged span before it counts as one."""
+        return self._stream.n_records
+
+    @property
+    def _n_records(self) -> int:
+        return self._stream.n_records - self._n_damaged - (self.torn_bytes > 0)
+
+    def report(self, first_span: int = 0) -> FileReport:
+        """Return what was read and lost so far; without the first so many spans."""
         n_records = self._n_records
-        n_bytes = self._stream.offset - self._begin
+        n_bytes = self._stream.offset - self._begin - self.torn_bytes
         spans = tuple(
-            replace(span, records_after=n_records - span.records_before) for span in self._spans
+            replace(span, records_after=n_records - span.records_before)
+            for span in self._spans[first_span:]
         )
         return FileReport(
             self._stream.name,
@@ -364,11 +355,3 @@ def checked(on_error: OnError, max_errors: int | None) -> tuple[OnError, int | N
         detail = f"max_errors is {max_errors}, expected 0 or more, and on_error to go on"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return on_error, max_errors
-
-
-def _levels_to_caller() -> int:
-    """Return the `stacklevel` that names the first caller outside the package."""
-    package, frame, level = __name__.partition(".")[0], inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    return level

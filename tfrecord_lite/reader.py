@@ -24,7 +24,7 @@ from tfrecord_lite.errors import (
     Reason,
 )
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.inflate import InflationLimits
+from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.options import TFRecordOptions, whole_number
 from tfrecord_lite.sources import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.stream import RecordStream
@@ -93,6 +93,8 @@ class TFRecordReader:
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an unknown compression or `on_error`, and limits that are no
         limits.
+    TypeError
+        For limits that are no numbers.
 
     Warns
     -----
@@ -141,14 +143,10 @@ class TFRecordReader:
     ) -> None:
         if compression is not None:
             compression = TFRecordOptions.get_compression_type_string(compression)
-        if not 0 <= max_record_bytes < 2**64:
-            detail = f"max_record_bytes is {max_record_bytes}, expected 0 to 2**64 - 1"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         self._sources = expand(path)
         self._compression: str | None = compression
         self._verify = verify
-        self._max_record_bytes = max_record_bytes
-        self._limits = InflationLimits(max_inflated_bytes, max_inflated_ratio)
+        self._limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
         self._damage = Damage(*checked(on_error, max_errors))
         # Where file objects stand; an iteration begins there, and one that cannot seek only once.
         self._starts = [position_of(source) for source in self._sources]
@@ -370,8 +368,8 @@ class TFRecordReader:
                 source,
                 self._compression,
                 verify=self._verify,
-                max_record_bytes=self._max_record_bytes,
-                limits=self._limits,
+                max_record_bytes=self._limits.max_record_bytes,
+                limits=self._limits.inflation,
             )
             self._open_streams.add(stream)
             try:

@@ -200,6 +200,11 @@ class RecordStream:
         return self._is_closed
 
     @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is left behind damage that was skipped, which reached to the end."""
+        return self._is_at_end and not self._decoder.pending_bytes
+
+    @property
     def is_searched(self) -> bool:
         """Whether what comes next was looked at in search of a record behind damage."""
         return self._finder is not None and self.offset < self._finder.scanned

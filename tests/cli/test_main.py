@@ -59,7 +59,7 @@ class TestInputs:
         done = run(verb, "--json", missing, pattern, tmp_path, "unknown://x/y", path)
 
         assert done.status == 2
-        assert len(done.out) == 1
+        assert len(done.out) == (4 if verb == "verify" else 1)  # which says so of each file
         assert len(done.err) == 4
         assert all(line.startswith("tfrecord: ") for line in done.err)
         assert f"tfrecord: {missing}: No such file or directory" in done.err
@@ -143,6 +143,23 @@ class TestInputs:
         (line, _) = run("verify", "--max-record-bytes", 2, path).out
         assert "--max-record-bytes" in line
         assert "max_record_bytes" not in line
+
+    @pytest.mark.parametrize("verb", ["info", "head", "cat", "verify", "schema"])
+    @pytest.mark.parametrize("limit", ["bytes", "ratio"])
+    def test_limits_on_what_is_inflated(
+        self, run: Run, tmp_path: Path, verb: str, limit: str
+    ) -> None:
+        verb_with = [verb, "-n", 2000] if verb == "head" else [verb]
+        path = write(tmp_path / "a", [flower(0)] * 1200, "GZIP")
+
+        done = run(*verb_with, f"--max-inflated-{limit}", 20, path)
+
+        assert done.status == 2  # a limit, and no damage
+        (line,) = done.err
+        assert f"; a larger --max-inflated-{limit} takes it" in line
+        assert run(*verb_with, f"--max-inflated-{limit}", 10_000_000, path).status == 0
+        assert run(*verb_with, f"--max-inflated-{limit}", 0, path).status == 2
+        assert run(*verb_with, f"--max-inflated-{limit}", "some", path).status == 2
 
 
 class TestArguments:

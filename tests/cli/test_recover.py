@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,6 +72,69 @@ class TestRecover:
         path = write(tmp_path / "a", [b"one"])
         assert run("recover", "--compression", "gzip", path, tmp_path / "new").status == 2
         assert sorted(found.name for found in tmp_path.iterdir()) == ["a"]
+
+    @pytest.mark.parametrize("place", ["missing/new", "folder", "file/new", "/dev/full"])
+    def test_what_cannot_be_written_is_named(self, run: Run, tmp_path: Path, place: str) -> None:
+        path = write(tmp_path / "a", [b"one"])
+        (tmp_path / "folder").mkdir()
+        write(tmp_path / "file", [b"two"])
+        target = tmp_path / place
+
+        done = run("recover", path, target)
+
+        assert done.status == 2
+        (line,) = done.err
+        assert str(target) in line
+        assert str(path) not in line
+
+    def test_a_disk_that_takes_no_more_is_named(self, tmp_path: Path) -> None:
+        path, target = write(tmp_path / "a", [bytes(5_000_000)]), tmp_path / "new"
+        code = (
+            "import resource, sys\n"
+            "from tfrecord_lite.cli import main\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+            f"sys.exit(main(['recover', {str(path)!r}, {str(target)!r}]))"
+        )
+
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+
+        assert done.stderr == f"tfrecord: {target}: File too large\n"
+        assert done.returncode == 2
+        assert [found.name for found in tmp_path.iterdir()] == ["a"]
+
+    @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
+    @pytest.mark.parametrize("limit", ["bytes", "ratio"])
+    def test_limits_on_what_is_inflated(
+        self, run: Run, tmp_path: Path, limit: str, compression: str
+    ) -> None:
+        path, new = write(tmp_path / "a", [bytes(2_000_000)], compression), tmp_path / "new"
+
+        done = run("recover", f"--max-inflated-{limit}", 20, path, new)
+
+        assert done.status == 2
+        (line,) = done.err
+        assert f"; a larger --max-inflated-{limit} takes it" in line
+        assert not new.exists()
+        assert run("recover", f"--max-inflated-{limit}", 10_000_000, path, new).status == 0
+
+    @pytest.mark.parametrize("is_source", [True, False])
+    def test_an_error_as_json(self, run: Run, tmp_path: Path, is_source: bool) -> None:
+        path = write(tmp_path / "a", [b"one"])
+        missing = tmp_path / "missing" / "file"
+
+        done = run("recover", "--json", *((missing, path) if is_source else (path, missing)))
+
+        (found,) = map(json.loads, done.out)
+        assert found["file"] == str(missing if is_source else path)
+        assert (found["sound"], found["records"]) == (False, 0)
+        assert done.err == [f"tfrecord: {found['error']}"]
+        assert found["error"] == f"{missing}: No such file or directory"
+        run("recover", path, tmp_path / "new")
+        sound = json.loads(run("recover", "--json", path, tmp_path / "newer").out[0])
+        assert sound["error"] is None
+        assert list(sound) == list(found)
 
 
 class TestMessages:

@@ -160,6 +160,24 @@ def test_a_wrong_compression_is_no_damage(run: Run, tmp_path: Path) -> None:
         assert done.out == []
 
 
+def test_a_file_that_cannot_be_read_has_an_object_too(run: Run, tmp_path: Path) -> None:
+    sound = write(tmp_path / "a", [b"one"])
+    missing, bomb = tmp_path / "missing", write(tmp_path / "b", [bytes(9), bytes(9999)], "GZIP")
+
+    done = run("verify", "--json", "--max-inflated-bytes", 100, missing, sound, bomb)
+
+    objects = [json.loads(line) for line in done.out]
+    assert done.status == 2
+    assert [found["file"] for found in objects] == list(map(str, [missing, sound, bomb]))
+    assert [found["sound"] for found in objects] == [False, True, False]
+    assert [found["records"] for found in objects] == [0, 1, 1]
+    assert len({tuple(found) for found in objects}) == 1
+    errors = [found["error"] for found in objects]
+    assert errors[1] is None
+    assert done.err == [f"tfrecord: {error}" for error in errors if error]
+    assert errors[0] == f"{missing}: No such file or directory"
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=20), st.data())
 def test_a_flipped_bit_costs_one_record_and_no_other(

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.stream import RecordStream
+    from tfrecord_lite.cli.inputs import Records
 
 __all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
 
 SUMMARY = "print all records"
 DESCRIPTION = """\
 Print all records of each file, as head does the first ones. Records before a damaged one
-are printed; then the next file's."""
+are printed; then the next file's, or with --skip-damage those behind it."""
 EPILOG = f"""\
 examples:
   tfrecord cat train.tfrecord | less
@@ -30,6 +30,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     show.add_arguments(parser)
+    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 
@@ -38,12 +39,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     printer = show.Printer(console, args, with_names=len(sources) > 1)
 
-    def work(stream: RecordStream) -> None:
+    def work(stream: Records) -> None:
         printer.next_file()
-        index = 0
         while (records := stream.next_records()) is not None:
-            for record in records:
+            for index, record in enumerate(records, stream.n_records - len(records)):
                 printer.print(record, index, stream.name)
-                index += 1
 
-    inputs.for_each(sources, args, console, work)
+    inputs.for_each_going_on(sources, args, console, work)

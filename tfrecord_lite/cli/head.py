@@ -9,7 +9,7 @@ from tfrecord_lite.cli import inputs, show
 
 if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.stream import RecordStream
+    from tfrecord_lite.cli.inputs import Records
 
 __all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
 
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n", type=_count, default=3, metavar="N", help="so many records of each file (default: 3)"
     )
     show.add_arguments(parser)
+    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 
@@ -47,12 +48,13 @@ def run(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     printer = show.Printer(console, args, with_names=len(sources) > 1)
 
-    def work(stream: RecordStream) -> None:
+    def work(stream: Records) -> None:
         printer.next_file()
-        index = 0
-        while index < args.n and (records := stream.next_records()) is not None:
-            for record in records[: args.n - index]:
+        left = args.n
+        while left and (records := stream.next_records()) is not None:
+            first = stream.n_records - len(records)
+            for index, record in enumerate(records[:left], first):
                 printer.print(record, index, stream.name)
-                index += 1
+            left -= min(left, len(records))
 
-    inputs.for_each(sources, args, console, work)
+    inputs.for_each_going_on(sources, args, console, work)

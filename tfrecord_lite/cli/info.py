@@ -15,7 +15,8 @@ from tfrecord_lite.cli.features import summaries
 from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.table import aligned, human_bytes, plural, sized
-from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.damage import NO_DAMAGE, GoingOn
+from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.framing import OVERHEAD_BYTES
 from tfrecord_lite.sources import local_size
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.stream import RecordStream
+    from tfrecord_lite.cli.inputs import Records
+    from tfrecord_lite.damage import FileReport
 
 __all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
 
@@ -33,7 +35,8 @@ Read each file to its end, checksums included, and show how many records it has,
 smallest, median and largest size, the compression that was found, and what the first
 records seem to hold: tf.train.Example, tf.train.SequenceExample, ExampleListWithContext,
 TensorBoard event, other protobuf?, text, empty or unknown. For a single file the features of its
-first record are listed too. Of a damaged file, what comes before the damage is counted."""
+first record are listed too. Of a damaged file, what comes before the damage is
+counted; with --skip-damage, all that is sound."""
 EPILOG = """\
 examples:
   tfrecord info train.tfrecord
@@ -53,6 +56,7 @@ _MOST_LOOKED_AT_BYTES = 1024 * 1024
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--json", action="store_true", help="one JSON object a file, one a line")
+    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 
@@ -70,6 +74,9 @@ class _Info:
     kinds: list[Kind]
     first: Content | None
     damage: DataLossError | None
+    """The first."""
+    goes_on: bool
+    """Whether what is behind it was read too."""
 
     @property
     def is_known(self) -> bool:
@@ -87,22 +94,22 @@ def run(args: argparse.Namespace, console: Console) -> None:
     sources = inputs.find(args, console)
     infos: list[_Info] = []
 
-    def work(stream: RecordStream) -> None:
+    def work(stream: Records) -> None:
         info = _read(stream)
         if args.json:
             console.say(json_line(_as_json(info), is_ascii=console.is_ascii))
         infos.append(info)
-        if info.damage is not None:
+        if info.damage is not None and not args.skip_damage:
             raise info.damage
 
-    inputs.for_each(sources, args, console, work)
+    inputs.for_each_going_on(sources, args, console, work)
     if args.json or not infos:
         return
     for line in _page(infos[0]) if len(sources) == 1 else _table(infos):
         console.say(line)
 
 
-def _read(stream: RecordStream) -> _Info:
+def _read(stream: Records) -> _Info:
     """Read a file to its end, or to its damage."""
     file_bytes = local_size(stream.name)
     lengths = array.array("q")  # 8 bytes a record: all that grows with the file
@@ -113,7 +120,7 @@ def _read(stream: RecordStream) -> _Info:
             try:
                 block = stream.next_block()
             except DataLossError as error:
-                if error.reason is Reason.COMPRESSION:
+                if error.reason in NO_DAMAGE:
                     raise
                 damage = inputs.worded(error)
                 break
@@ -123,6 +130,8 @@ def _read(stream: RecordStream) -> _Info:
                 samples += block[: _N_LOOKED_AT - len(samples)]
             lengths.frombytes(block.lengths.tobytes())
             progress.advance(block.n_bytes + len(block) * OVERHEAD_BYTES)
+    if isinstance(stream, GoingOn):
+        damage = _first_damage(stream.report())
     sizes = np.frombuffer(lengths, np.int64)
     kinds = guess(samples)
     return _Info(
@@ -135,7 +144,17 @@ def _read(stream: RecordStream) -> _Info:
         kinds=kinds,
         first=tell(samples[0], kinds[0]) if samples else None,
         damage=damage,
+        goes_on=isinstance(stream, GoingOn),
     )
+
+
+def _first_damage(report: FileReport) -> DataLossError | None:
+    """Return the error of the first place that was passed over."""
+    if not report.spans:
+        return None
+    span = report.spans[0]
+    fields = (span.offset, span.source, span.index, None, span.detail)
+    return inputs.worded(DataLossError(span.reason, *fields))
 
 
 def _spread(sizes: np.ndarray) -> tuple[int, int, int] | None:
@@ -173,7 +192,8 @@ def _as_json(info: _Info) -> dict[str, object]:
 
 def _page(info: _Info) -> list[str]:
     """Show one file in full."""
-    before = ", before the damage" if info.damage else ""
+    place = ", without those that are damaged" if info.goes_on else ", before the damage"
+    before = place if info.damage else ""
     rows = [
         ("records", f"{info.n_records:,}{before}"),
         ("file size", "unknown" if info.file_bytes is None else sized(info.file_bytes)),

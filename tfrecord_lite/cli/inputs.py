@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import re
 import sys
 from contextlib import closing
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.compression import CODECS
-from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
+from tfrecord_lite.damage import NO_DAMAGE, DamageLog
+from tfrecord_lite.errors import DataLossError, TFRecordError
 from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.sources import expand, name_of
 from tfrecord_lite.stream import RecordStream
 
@@ -19,21 +23,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.damage import GoingOn
     from tfrecord_lite.sources import Source
 
 __all__ = [
+    "Records",
     "add_arguments",
     "add_reading_arguments",
+    "add_skipping_argument",
     "complain_of",
+    "complaint_of",
     "compression_of",
     "find",
     "for_each",
+    "for_each_going_on",
+    "limits_of",
     "text_of",
     "worded",
     "worded_detail",
 ]
 
+Records: TypeAlias = "RecordStream | GoingOn"
+"""The records of an open file."""
+
 _COMPRESSIONS = {"auto": None, "none": "", **{name.lower(): name for name in CODECS}}
+_ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
 _SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
 
@@ -79,6 +93,28 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="take a larger record for damage; 64M and the like can be said (default: 2G)",
     )
+    parser.add_argument(
+        "--max-inflated-bytes",
+        type=_size_above_nothing,
+        metavar="N",
+        help="give up a compressed file that becomes larger (default: no limit)",
+    )
+    parser.add_argument(
+        "--max-inflated-ratio",
+        type=_ratio,
+        metavar="X",
+        help="give up a compressed file that becomes more than X times as large as what was read "
+        "of it (default: no limit); data rarely reach 50",
+    )
+
+
+def add_skipping_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare what to do about damage."""
+    parser.add_argument(
+        "--skip-damage",
+        action="store_true",
+        help="go on behind damage with the next sound record, and say at the end what was lost",
+    )
 
 
 def _size(text: str) -> int:
@@ -90,6 +126,25 @@ def _size(text: str) -> int:
     if n_bytes >= 2**64:
         raise argparse.ArgumentTypeError(f"{text} is more than a length can say")
     return n_bytes
+
+
+def _size_above_nothing(text: str) -> int:
+    n_bytes = _size(text)
+    if not n_bytes:
+        raise argparse.ArgumentTypeError("expected more than 0")
+    return n_bytes
+
+
+def _ratio(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if (ratio := float(text)) > 0:
+            return ratio
+    raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+
+
+def limits_of(args: argparse.Namespace) -> ReadingLimits:
+    """Return how large records, and what is inflated, may be."""
+    return ReadingLimits(args.max_record_bytes, args.max_inflated_bytes, args.max_inflated_ratio)
 
 
 def compression_of(args: argparse.Namespace) -> str | None:
@@ -131,12 +186,14 @@ def for_each(
     work : callable
         Given the open stream.
     """
+    limits = limits_of(args)
     for source in sources:
         try:
             stream = RecordStream(
                 source,
                 compression_of(args),
-                max_record_bytes=args.max_record_bytes,
+                max_record_bytes=limits.max_record_bytes,
+                limits=limits.inflation,
             )
         except (OSError, ImportError, ValueError) as error:
             console.complain(text_of(error, name_of(source)))
@@ -148,30 +205,55 @@ def for_each(
             complain_of(error, name_of(source), console)
 
 
+def for_each_going_on(
+    sources: list[Source],
+    args: argparse.Namespace,
+    console: Console,
+    work: Callable[[Records], None],
+) -> None:
+    """Do as :func:`for_each`; go on behind damage if asked to, and say at the end what was lost.
+
+    The arguments are declared by :func:`add_skipping_argument` too.
+    """
+    if not args.skip_damage:
+        for_each(sources, args, console, work)
+        return
+    log = DamageLog("skip", None)
+    for_each(sources, args, console, lambda stream: work(log.going_on(stream)))
+    report = log.report()
+    if report.n_damaged:
+        console.complain(worded_detail(report.summary()), Status.DAMAGED)
+
+
 def complain_of(error: Exception, name: str, console: Console) -> None:
     """Report why a file could not be read, or not to its end."""
-    if not isinstance(error, DataLossError):
-        console.complain(text_of(error, name))
-        return
-    is_damage = error.reason is not Reason.COMPRESSION
-    console.complain(str(worded(error)), Status.DAMAGED if is_damage else Status.FAILED)
+    is_damage = isinstance(error, DataLossError) and error.reason not in NO_DAMAGE
+    console.complain(complaint_of(error, name), Status.DAMAGED if is_damage else Status.FAILED)
+
+
+def complaint_of(error: Exception, name: str) -> str:
+    """Say in one line why a file could not be read, or not to its end."""
+    return str(worded(error)) if isinstance(error, DataLossError) else text_of(error, name)
 
 
 def worded(error: DataLossError) -> DataLossError:
     """Return an error that says what can be done in words of the command line."""
-    detail = worded_detail(error.reason, error.detail)
+    detail = None if error.detail is None else worded_detail(error.detail)
     return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
 
 
-def worded_detail(reason: Reason, detail: str | None) -> str | None:
+def worded_detail(detail: str) -> str:
     """Return the detail of an error in words of the command line."""
-    if reason is not Reason.RECORD_TOO_LARGE or detail is None:
-        return detail
-    return detail.partition(";")[0] + "; a larger --max-record-bytes takes it"
+    return _ARGUMENT.sub(lambda found: f"a larger --{found[1].replace('_', '-')} takes it", detail)
 
 
 def text_of(error: Any, name: str) -> str:
-    """Return an error's text in one line, with the file's name in front."""
+    """Return an error's text in one line, with the file's name in front.
+
+    That is the file which the error is about, if it says so: it may be another one.
+    """
+    about = getattr(error, "filename", None) or getattr(error, "source", None)
+    name = os.fsdecode(about) if isinstance(about, (str, bytes)) else name
     name = name if name.strip() else repr(name)
     reason = getattr(error, "strerror", None)
     if reason:

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.verify import show
+from tfrecord_lite.damage import FileReport
 
 if TYPE_CHECKING:
     import argparse
@@ -53,15 +53,19 @@ def run(args: argparse.Namespace, console: Console) -> None:
                 args.target,
                 compression,
                 overwrite=args.overwrite,
-                max_record_bytes=args.max_record_bytes,
+                **inputs.limits_of(args).as_arguments(),
                 on_progress=progress.advance,
             )
     except FileExistsError as error:
-        detail = f"{error.filename}: {os.strerror(error.errno or 0)}; --overwrite replaces it"
-        console.complain(detail, Status.FAILED)
-        return
+        detail = f"{os.strerror(error.errno or 0)}; --overwrite replaces it"
+        found = _failure(args, OSError(error.errno, detail, error.filename))
     except (OSError, ImportError, ValueError) as error:
-        inputs.complain_of(error, args.source, console)
-        return
-    (found,) = report.files
+        found = _failure(args, error)
+    else:
+        (found,) = report.files
     show(found, console, as_json=args.json)
+
+
+def _failure(args: argparse.Namespace, error: Exception) -> FileReport:
+    """Return what there is to say of a file of which nothing was recovered."""
+    return FileReport(args.source, 0, 0, failure=error)

@@ -15,8 +15,8 @@ from tfrecord_lite.sources import local_size
 
 if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.schema import Summary
-    from tfrecord_lite.stream import RecordStream
 
 __all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
 
@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a feature of varying length becomes: RaggedFeature (the default), "
         "VarLenFeature or FixedLenSequenceFeature",
     )
+    inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     survey = ExampleSurvey()
     left: int | None = args.max_records
 
-    def work(stream: RecordStream) -> None:
+    def work(stream: Records) -> None:
         nonlocal left
         file_bytes = None if stream.compression else local_size(stream.name)
         with Progress(stream.name, file_bytes) as progress:
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
                 progress.advance(block.n_bytes + len(block) * OVERHEAD_BYTES)
 
     sources = inputs.find(args, console)
-    inputs.for_each(sources, args, console, work)
+    inputs.for_each_going_on(sources, args, console, work)
     if sources:
         _show(survey.summary(), args, console)
 

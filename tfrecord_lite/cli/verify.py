@@ -36,7 +36,8 @@ examples:
 with --json, an object for each damaged place (file, index, offset, length, reason, detail,
 records_before, records_after), for each record that is no such message (file, index, offset,
 reason, key, detail), and one for each file (file, sound, records, record_bytes,
-damaged_places, lost_bytes, message_errors)."""
+damaged_places, lost_bytes, message_errors, error). error says why a file could not be
+opened, or not be read to its end, and is null otherwise."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             inputs.compression_of(args),
             messages=args.messages,
             schema=schema,
-            max_record_bytes=args.max_record_bytes,
+            **inputs.limits_of(args).as_arguments(),
             n_threads=args.jobs,
             on_progress=advance,
         )
@@ -123,9 +124,11 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
         say(f"{plural(left_out, 'damaged place')} more")
     for error in report.message_errors:
         say(_error_text(error), **_error_fields(error))
-    if report.failure is not None:
-        inputs.complain_of(report.failure, name, console)
-        return
+    failure = report.failure
+    if failure is not None:
+        inputs.complain_of(failure, name, console)
+        if not as_json:
+            return
     say(
         _summary(report),
         sound=report.is_sound,
@@ -134,11 +137,12 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
         damaged_places=report.n_damaged,
         lost_bytes=report.lost_bytes,
         message_errors=report.n_message_errors,
+        error=None if failure is None else inputs.complaint_of(failure, name),
     )
 
 
 def _text(span: DamagedSpan) -> str:
-    detail = inputs.worded_detail(span.reason, span.detail)
+    detail = None if span.detail is None else inputs.worded_detail(span.detail)
     text = f"record {span.index}, byte {span.offset}: {span.reason}"
     text += f": {detail}" if detail else ""
     return text + f"; {plural(span.length, 'byte')} lost" * (span.length > 0)
@@ -150,7 +154,7 @@ def _fields(span: DamagedSpan) -> dict[str, Any]:
         "offset": span.offset,
         "length": span.length,
         "reason": span.reason.name,
-        "detail": inputs.worded_detail(span.reason, span.detail),
+        "detail": None if span.detail is None else inputs.worded_detail(span.detail),
         "records_before": span.records_before,
         "records_after": span.records_after,
     }

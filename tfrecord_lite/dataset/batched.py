@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.framing import MAX_RECORD_BYTES
 from tfrecord_lite.sources import expand, name_of
 
 if TYPE_CHECKING:
@@ -126,6 +127,9 @@ def read_batches(
     verify: bool = True,
     on_error: OnError = "raise",
     max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
     num_workers: int = 0,
     prefetch: int = 0,
 ) -> Dataset:
@@ -154,6 +158,7 @@ def read_batches(
     strings : {"object", "column"}, optional
         As for :class:`ExampleParser`.
     compression, verify, on_error, max_errors
+    max_record_bytes, max_inflated_bytes, max_inflated_ratio
         As for :class:`TFRecordDataset`.
     num_workers : int, optional
         Processes that do the work; 0 does it here.
@@ -182,7 +187,14 @@ def read_batches(
     [{'n': array([7, 7])}, {'n': array([7])}]
     """
     records = TFRecordDataset(
-        files, compression, verify=verify, on_error=on_error, max_errors=max_errors
+        files,
+        compression,
+        verify=verify,
+        on_error=on_error,
+        max_errors=max_errors,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
     )
     if interleave is not None:
         records = records.interleave(interleave)

@@ -331,7 +331,9 @@ class Dataset:
     def report(self) -> DamageReport | None:
         """What the epoch begun last in this process has read of files, and lost, so far.
 
-        None before the first one, and without ``on_error=``; see :class:`TFRecordDataset`.
+        None before the first one, and without ``on_error=``; see :class:`TFRecordDataset`. With
+        :meth:`in_processes` it holds what the processes had met when they made what was taken
+        from them; each file once, in the order of the files' names as they were given.
         """
         source = chain(self._plan)[0]
         return source.damage.report() if isinstance(source, Files) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,9 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
-from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.framing import HEAD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.index import TFRecordFile, frames
+from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ class Files(Source):
     """The records of files, one file after the other, or several at a time."""
 
     names: tuple[str, ...]
+    numbers: range = range(sys.maxsize)
+    """The number of each file in the data set."""
     compression: str | None = None
     verify: bool = True
     cycle_length: int = 1
@@ -56,6 +60,7 @@ class Files(Source):
     is_seeded: bool = True
     reshuffles: bool = True
     damage: Damage = field(default_factory=Damage)
+    limits: ReadingLimits = field(default_factory=ReadingLimits)
 
     def part(self, n_parts: int, number: int) -> Files:
         """Return one that gives every n-th of the records."""
@@ -66,7 +71,8 @@ class Files(Source):
     def worker_part(self, n_workers: int, worker: int) -> Files:
         """Split by files if there are enough and it makes no difference to others."""
         if self.n_parts == 1 and len(self.names) >= n_workers:
-            return replace(self, names=self.names[worker::n_workers])
+            names, numbers = self.names[worker::n_workers], self.numbers[worker::n_workers]
+            return replace(self, names=names, numbers=numbers)
         return self.part(n_workers, worker)
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
@@ -142,11 +148,14 @@ class Files(Source):
             # What is skipped was checked when it was given out; but only whole records count
             # if others are passed over.
             verify=verify and (not n_skip or log is not None),
-            max_record_bytes=MAX_RECORD_BYTES,
+            max_record_bytes=self.limits.max_record_bytes,
+            limits=self.limits.inflation,
             block_records=_LARGE_RECORDS,
         )
         is_to_check = verify and n_skip > 0 and log is None
-        records: RecordStream | GoingOn = stream if log is None else log.going_on(stream)
+        records: RecordStream | GoingOn = (
+            stream if log is None else log.going_on(stream, self.numbers[number])
+        )
         try:
             while (block := records.next_block()) is not None:
                 chunk = self._chunk(number, block)[n_skip:]
@@ -246,17 +255,20 @@ class ShuffledFiles(Source):
 class _Opened:
     """Files whose index is made when it is first needed, and kept."""
 
-    def __init__(self, names: tuple[str, ...], *, verify: bool) -> None:
+    def __init__(self, names: tuple[str, ...], *, verify: bool, max_record_bytes: int) -> None:
         self.n_files = len(names)
         self._names = names
         self._verify = verify
+        self._max_record_bytes = max_record_bytes
         self._file: TFRecordFile | None = None
 
     @property
     def opened(self) -> TFRecordFile:
         """The files; with a new index if they have changed."""
         if self._file is None or self._file.is_stale:
-            self._file = TFRecordFile(self._names, verify=self._verify)
+            self._file = TFRecordFile(
+                self._names, verify=self._verify, max_record_bytes=self._max_record_bytes
+            )
         return self._file
 
 
@@ -271,5 +283,6 @@ def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
     if files.damage.on_error != "raise":
         detail = "records in random order need an index, and damaged files have none; recover them"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    opened = _Opened(files.names, verify=files.verify)
+    most = files.limits.max_record_bytes
+    opened = _Opened(files.names, verify=files.verify, max_record_bytes=most)
     return ShuffledFiles(files=opened, n_parts=files.n_parts, number=files.number, **settings)

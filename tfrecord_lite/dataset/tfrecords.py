@@ -10,6 +10,8 @@ from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.records import Files, shuffled_files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.sources import expand, is_file_object, name_of
 
@@ -48,18 +50,25 @@ class TFRecordDataset(Dataset):
     on_error : {"raise", "skip"} or callable, optional
     max_errors : int, optional
         What to do about damage, as for :class:`TFRecordReader`; :attr:`Dataset.report` has what
-        was passed over. In worker processes each says so for itself. :meth:`shuffle_all` needs
-        sound files.
+        was passed over. :meth:`shuffle_all` needs sound files. In the processes of
+        :meth:`in_processes` the report and the warning are of all of them together, and so is
+        `max_errors`; a function is called in the process that meets the damage, and has to be fit
+        to be pickled unless that is forked. Each worker of torch's ``DataLoader`` warns, counts
+        and reports for itself.
+    max_record_bytes : int, optional
+    max_inflated_bytes : int, optional
+    max_inflated_ratio : float, optional
+        How large records, and what is inflated, may be, as for :class:`TFRecordReader`.
 
     Raises
     ------
     TypeError
-        If `filenames` are no paths.
+        If `filenames` are no paths, or limits no numbers.
     FileNotFoundError
         If a pattern matches nothing. A path that is not there is found out on iteration.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1 or
-        `num_parallel_reads` below 1.
+        ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1,
+        `num_parallel_reads` below 1, or limits that are no limits.
 
     Notes
     -----
@@ -86,6 +95,9 @@ class TFRecordDataset(Dataset):
         verify: bool = True,
         on_error: OnError = "raise",
         max_errors: int | None = None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        max_inflated_bytes: int | None = None,
+        max_inflated_ratio: float | None = None,
     ) -> None:
         sources = expand(filenames)
         for source in sources:
@@ -105,6 +117,7 @@ class TFRecordDataset(Dataset):
                 verify=verify,
                 cycle_length=1 if cycle is None else whole("num_parallel_reads", cycle, 1),
                 damage=Damage(*checked(on_error, max_errors)),
+                limits=ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio),
             )
         )
 

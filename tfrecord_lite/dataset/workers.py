@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset.chunks import ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.feed import Feed
+from tfrecord_lite.dataset.losses import Losses, Outbox
 from tfrecord_lite.dataset.plan import Context, Source, Stage
 from tfrecord_lite.dataset.spread import worker_part
 from tfrecord_lite.errors import FailedPreconditionError, Reason
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.losses import News
     from tfrecord_lite.dataset.plan import Kind
 
 __all__ = ["Processes"]
@@ -87,12 +89,13 @@ class Processes(Stage):
         states = state["workers"] if state else [None] * self.n_workers
         turn = state["turn"] if state else 0
         process = os.getpid()
+        losses = Losses.of(self.input)
         workers: list[_Worker] = []
         feeds: list[Feed] = []
         try:
             for i in range(self.n_workers):
                 plan = worker_part(self.input, self.n_workers, i)
-                workers.append(_Worker(plan, context, self.start_method))
+                workers.append(_Worker(plan, context, self.start_method, losses))
                 feeds.append(Feed(workers[i].start, states[i]))
             has_more = [True] * self.n_workers
             while any(has_more):
@@ -108,6 +111,8 @@ class Processes(Stage):
                     feed.close()
                 for worker in workers:
                     worker.stop()
+                if losses is not None:
+                    losses.give_warning()
 
 
 class _Worker:
@@ -118,7 +123,9 @@ class _Worker:
         plan: Source,
         context: Context,
         start_method: str | None,
+        losses: Losses | None,
     ) -> None:
+        self._losses = losses
         self._plan = plan
         self._context = context
         self._processes: Any = multiprocessing.get_context(start_method)
@@ -145,18 +152,26 @@ class _Worker:
                 if kind == "waiting":
                     continue
                 if kind == "end":
+                    self._note(*message)
                     return
                 if kind == "error":
-                    error, text = message
+                    error, text, news = message
+                    self._note(news)
                     error.add_note(f"In a worker process:\n{text}")
                     raise error
-                head, places, after = message
+                head, places, after, news = message
                 if places is None:
                     buffers: list[Any] = self._next()
                 else:
                     buffers = [bytearray(view[a:b]) for a, b in places]
                     self._free.release()
+                self._note(news)
                 yield pickle.loads(head, buffers=buffers), after  # noqa: S301 - our own
+
+    def _note(self, news: News | None) -> None:
+        """Take to the account what the process has met in files."""
+        if self._losses is not None and news is not None:
+            self._losses.add(self, news)
 
     def _next(self) -> Any:
         """Wait for a message, as long as there is anybody to send it."""
@@ -204,6 +219,7 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A handler of the parent's must not keep this from being stopped.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    outbox = Outbox(plan)
     shared = memoryview(memory).cast("B")
     slots = cycle(range(0, _SLOTS * _SLOT_BYTES, _SLOT_BYTES))
     with contextlib.suppress(BrokenPipeError):
@@ -215,15 +231,16 @@ def _work(
                 head = pickle.dumps(sent, 5, buffer_callback=buffers.append)
                 views = [buffer.raw() for buffer in buffers]
                 if sum(view.nbytes + _ALIGN for view in views) > _SLOT_BYTES:
-                    outlet.send(("made", head, None, after))
+                    outlet.send(("made", head, None, after, outbox.news()))
                     outlet.send([bytearray(view) for view in views])
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
                     outlet.send(("waiting",))  # fails if nobody is there to read it
-                outlet.send(("made", head, _copy(views, shared, next(slots)), after))
-            outlet.send(("end",))
+                places = _copy(views, shared, next(slots))
+                outlet.send(("made", head, places, after, outbox.news()))
+            outlet.send(("end", outbox.news()))
         except BaseException as error:  # noqa: BLE001 - raised again where the elements are wanted
-            outlet.send(("error", _sendable(error), traceback.format_exc()))
+            outlet.send(("error", _sendable(error), traceback.format_exc(), outbox.news()))
 
 
 def _copy(views: list[memoryview], memory: Any, at: int) -> list[tuple[int, int]]:

@@ -17,6 +17,7 @@ import time
 from numbers import Real
 from typing import TYPE_CHECKING, cast
 
+from tfrecord_lite.damage import Damage, GoingOn, checked
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from tfrecord_lite.damage import DamageLog, OnError
     from tfrecord_lite.sources import Source, Sources
 
 __all__ = ["EventFiles", "find_runs", "follow_events", "read_events"]
@@ -41,7 +43,9 @@ __all__ = ["EventFiles", "find_runs", "follow_events", "read_events"]
 _MARK = "tfevents"
 
 
-def read_events(path: Sources) -> Events:
+def read_events(
+    path: Sources, *, on_error: OnError = "raise", max_errors: int | None = None
+) -> Events:
     """Read all events of a run, or of some event files.
 
     Parameters
@@ -49,12 +53,16 @@ def read_events(path: Sources) -> Events:
     path : str, bytes, PathLike, binary file object, or an iterable of them
         A folder, whose event files are read in the order of their names; or files,
         patterns and URLs, as :class:`TFRecordReader` takes them.
+    on_error : {"raise", "skip"} or callable, optional
+    max_errors : int, optional
+        What to do about damage, as for :class:`TFRecordReader`. That a file ends inside a
+        record is no damage.
 
     Returns
     -------
     Events
         Holds all scalars as arrays, and all else as the bytes that are stored. Its `torn`
-        names the files that end inside a record.
+        names the files that end inside a record; its `report` has what was passed over.
 
     Raises
     ------
@@ -63,7 +71,12 @@ def read_events(path: Sources) -> Events:
     DataLossError
         For a damaged record; ``follow_events`` gives what comes before it.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is no Event.
+        ``MALFORMED`` for a record that is no Event; ``BAD_ARGUMENT`` for an unknown `on_error`.
+
+    Warns
+    -----
+    DataLossWarning
+        With ``on_error="skip"``, if there was damage.
 
     Notes
     -----
@@ -82,10 +95,16 @@ def read_events(path: Sources) -> Events:
     >>> events.tags["scalars"], events.scalars("loss").step, events.scalars("loss").value
     (('loss',), array([7]), array([0.5]))
     """
+    damage = Damage(*checked(on_error, max_errors))
     with EventFiles(path) as files:
         if not files.names():
             raise FileNotFoundError(_nothing_in(path))
-        return files.read(keep_open=False)
+        log = damage.begin()
+        try:
+            return files.read(keep_open=False, log=log)
+        finally:
+            if log is not None:
+                log.give_warning()
 
 
 def follow_events(
@@ -212,13 +231,15 @@ class EventFiles:
             return [path for path in paths if not os.path.isdir(path)]
         return expand(path)
 
-    def read(self, *, keep_open: bool = True) -> Events:
+    def read(self, *, keep_open: bool = True, log: DamageLog | None = None) -> Events:
         """Read what has come since the last call, of all files.
 
         Parameters
         ----------
         keep_open : bool, optional
             Whether this will be called again. If not, only one file is open at a time.
+        log : DamageLog, optional
+            What decides about damage, if this will not be called again; None stops there.
 
         Returns
         -------
@@ -247,7 +268,8 @@ class EventFiles:
                     self._streams[source] = RecordStream(source, "")
                     self._looks[source] = _look_at(source)
                 stream = self._streams[source]
-                parts += self._new_values(stream, torn)
+                records = stream if log is None else log.going_on(stream, may_be_torn=True)
+                parts += self._new_values(records, torn)
                 if keep_open:
                     self._check_same(source, stream)
                 else:
@@ -262,7 +284,11 @@ class EventFiles:
             self._error = error
         self._unseen = []
         return Events(
-            Values.concat([Values.none(), *parts]), self._tags, tuple(torn), is_part=keep_open
+            Values.concat([Values.none(), *parts]),
+            self._tags,
+            tuple(torn),
+            is_part=keep_open,
+            report=None if log is None else log.report(),
         )
 
     def check(self) -> None:
@@ -270,7 +296,7 @@ class EventFiles:
         if self._error is not None:
             raise self._error
 
-    def _new_values(self, stream: RecordStream, torn: list[str]) -> Iterator[Values]:
+    def _new_values(self, stream: RecordStream | GoingOn, torn: list[str]) -> Iterator[Values]:
         """Yield the values of all records that are whole; note the file if one is not."""
         while True:
             try:
@@ -281,6 +307,8 @@ class EventFiles:
                 torn.append(stream.name)
                 return
             if block is None:
+                if isinstance(stream, GoingOn) and stream.torn_bytes:
+                    torn.append(stream.name)
                 return
             try:
                 values = read_values(block, self._tags)

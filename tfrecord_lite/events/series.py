@@ -30,6 +30,7 @@ from tfrecord_lite.events.values import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfrecord_lite.damage import DamageReport
     from tfrecord_lite.events.tags import Tags
     from tfrecord_lite.events.values import Values
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
@@ -88,10 +89,18 @@ class Events:
         The files that end inside a record.
     is_part : bool
         Whether this is only a part of a run.
+    report : DamageReport, optional
+        What was read of the files, and lost.
     """
 
     def __init__(
-        self, values: Values, tags: Tags, torn: tuple[str, ...] = (), *, is_part: bool = False
+        self,
+        values: Values,
+        tags: Tags,
+        torn: tuple[str, ...] = (),
+        *,
+        is_part: bool = False,
+        report: DamageReport | None = None,
     ) -> None:
         self._values = values
         self._tags = tags
@@ -99,6 +108,8 @@ class Events:
         self.torn = torn
         """Files that end inside a record: being written, or left behind by a program that
         was killed. What comes before that record was read."""
+        self.report = report
+        """What was read of the files, and lost; None without ``on_error=``."""
         names = np.array([*tags.names, None], object)[:-1]
         self._names = names
         plugins = [KINDS.index(self._kind_of_tensor(tag)) for tag in range(len(names))]

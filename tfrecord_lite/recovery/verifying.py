@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.damage import MOST_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.options import TFRecordOptions, whole_number
 from tfrecord_lite.recovery.messages import errors_in, message_check
 from tfrecord_lite.sources import expand, is_file_object, name_of
@@ -42,6 +43,8 @@ def verify(
     messages: bool | type[Message] = False,
     schema: Mapping[str, FeatureSpec] | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
     n_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> DamageReport:
@@ -60,6 +63,9 @@ def verify(
         Check besides that each sound record can be parsed with it.
     max_record_bytes : int, optional
         Take a larger record for damage.
+    max_inflated_bytes : int, optional
+    max_inflated_ratio : float, optional
+        Inflate no more, as for :class:`TFRecordReader`: such a file has this as its `failure`.
     n_threads : int, optional
         How many files to read at a time; as many as there are processors, by default.
     on_progress : callable, optional
@@ -76,8 +82,10 @@ def verify(
     FileNotFoundError
         If a pattern matches nothing, or nothing was given.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression, or less than one thread; for a schema as
-        :class:`ExampleParser`.
+        ``BAD_ARGUMENT`` for an unknown compression, limits that are no limits, or less than
+        one thread; for a schema as :class:`ExampleParser`.
+    TypeError
+        For limits that are no numbers.
 
     Examples
     --------
@@ -99,6 +107,8 @@ def verify(
         messages=messages,
         schema=schema,
         max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
         n_threads=n_threads,
         on_progress=on_progress,
     )
@@ -112,6 +122,8 @@ def verify_each(
     messages: bool | type[Message] = False,
     schema: Mapping[str, FeatureSpec] | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
     n_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Iterator[FileReport]:
@@ -126,7 +138,8 @@ def verify_each(
         detail = f"n_threads is {n_threads}, expected 1 or more"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     message_check(messages or None, schema)  # refuse a wrong schema before anything is read
-    task = _Task(compression, messages, schema, max_record_bytes, on_progress)
+    limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
+    task = _Task(compression, messages, schema, limits, on_progress)
     n_threads = min(n_threads, len(sources))
     if n_threads <= 1 or any(map(is_file_object, sources)):
         return map(task.report, sources)
@@ -140,14 +153,19 @@ class _Task:
     compression: str | None
     messages: bool | type[Message]
     schema: Mapping[str, FeatureSpec] | None
-    max_record_bytes: int
+    limits: ReadingLimits
     on_progress: Callable[[int], object] | None
     is_over: Event = field(default_factory=Event)
 
     def report(self, source: Source) -> FileReport:
         """Check one file."""
         try:
-            stream = RecordStream(source, self.compression, max_record_bytes=self.max_record_bytes)
+            stream = RecordStream(
+                source,
+                self.compression,
+                max_record_bytes=self.limits.max_record_bytes,
+                limits=self.limits.inflation,
+            )
         # ValueError is what file systems behind URLs say of a URL they do not like.
         except (OSError, ImportError, ValueError) as error:
             return FileReport(name_of(source), 0, 0, failure=error)

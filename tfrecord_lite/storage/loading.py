@@ -15,7 +15,9 @@ from tfrecord_lite.example.originals import is_raw
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.storing import restore
 from tfrecord_lite.example.survey import refuse_sequences
+from tfrecord_lite.framing import MAX_RECORD_BYTES
 from tfrecord_lite.inference import closed, infer_schema, summarize
+from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import Schema, kind_of
 from tfrecord_lite.sources import expand, name_of
@@ -52,6 +54,9 @@ def load(
     compression: CompressionType = None,
     on_error: OnError = "raise",
     max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
 ) -> Any: ...
 @overload
 def load(
@@ -62,6 +67,9 @@ def load(
     compression: CompressionType = None,
     on_error: OnError = "raise",
     max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
 ) -> Iterator[Any]: ...
 def load(
     path: Sources,
@@ -71,6 +79,9 @@ def load(
     compression: CompressionType = None,
     on_error: OnError = "raise",
     max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
 ) -> Any:
     """Load what :func:`save` saved, or any file of Examples.
 
@@ -90,6 +101,10 @@ def load(
     on_error, max_errors : optional
         What to do about damage, as for :class:`TFRecordReader`. A record that does not fit
         the schema is no damage.
+    max_record_bytes : int, optional
+    max_inflated_bytes : int, optional
+    max_inflated_ratio : float, optional
+        How large records, and what is inflated, may be, as for :class:`TFRecordReader`.
 
     Returns
     -------
@@ -133,15 +148,16 @@ def load(
     [4]
     """
     sources = _sources(path)
-    reader = TFRecordReader(sources, compression, on_error=on_error, max_errors=max_errors)
+    limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
+    reader = _reader(sources, compression, limits, on_error=on_error, max_errors=max_errors)
     if isinstance(schema_path, Schema):
         schema, structure = schema_path, None
     elif schema_path is not None:
         schema, structure = sidecar.read(schema_path)
     else:
         # Damage is told of when the data are read, and not before.
-        ahead = reader if on_error == "raise" else _looking_ahead(sources, compression)
-        schema, structure = _beside(sources) or (infer_schema(ahead), None)
+        ahead = reader if on_error == "raise" else _looking_ahead(sources, limits, compression)
+        schema, structure = _beside(sources, limits) or (infer_schema(ahead), None)
     batches = _Batches(reader, schema, structure)
     if batch_size is None:
         return batches.whole()
@@ -155,12 +171,20 @@ def _sources(path: Sources) -> list[Source]:
     return data or sources
 
 
-def _looking_ahead(sources: Sources, compression: CompressionType = None) -> TFRecordReader:
+def _reader(
+    sources: Sources, compression: CompressionType, limits: ReadingLimits, **damage: Any
+) -> TFRecordReader:
+    return TFRecordReader(sources, compression, **limits.as_arguments(), **damage)
+
+
+def _looking_ahead(
+    sources: Sources, limits: ReadingLimits, compression: CompressionType = None
+) -> TFRecordReader:
     """Return a reader for what is not data yet: it goes on behind damage, and says nothing."""
-    return TFRecordReader(sources, compression, on_error=lambda span: None)  # noqa: ARG005
+    return _reader(sources, compression, limits, on_error=lambda span: None)  # noqa: ARG005
 
 
-def _beside(sources: list[Source]) -> tuple[Schema, Structure | None] | None:
+def _beside(sources: list[Source], limits: ReadingLimits) -> tuple[Schema, Structure | None] | None:
     """Read the sidecars of all files into one; None if there are none."""
     found = [_one_beside(source) for source in sources]
     if not any(found):
@@ -168,7 +192,10 @@ def _beside(sources: list[Source]) -> tuple[Schema, Structure | None] | None:
     whole: tuple[Schema, Structure | None] | None = None
     before: list[Source] = []
     # What was saved from no rows says nothing of those in other files.
-    some = [bool(one and one[0]) or not _is_empty(s) for s, one in zip(sources, found, strict=True)]
+    some = [
+        bool(one and one[0]) or not _is_empty(s, limits)
+        for s, one in zip(sources, found, strict=True)
+    ]
     for source, one, has_some in zip(sources, found, some, strict=True):
         if not has_some and any(some):
             continue
@@ -178,14 +205,14 @@ def _beside(sources: list[Source]) -> tuple[Schema, Structure | None] | None:
         if whole is None:
             whole = one
         elif whole != one:
-            whole = _merged(whole, one, before, source)
+            whole = _merged(whole, one, before, source, limits)
         before.append(source)
     return whole
 
 
-def _is_empty(source: Source) -> bool:
+def _is_empty(source: Source, limits: ReadingLimits) -> bool:
     """Whether a file has no records."""
-    blocks = _looking_ahead(source).blocks(1)
+    blocks = _looking_ahead(source, limits).blocks(1)
     with closed(blocks):
         return next(blocks, None) is None
 
@@ -204,6 +231,7 @@ def _merged(
     one: tuple[Schema, Structure | None],
     before: list[Source],
     last: Source,
+    limits: ReadingLimits,
 ) -> tuple[Schema, Structure | None]:
     """Return what fits the files so far and one more."""
     source = name_of(last)
@@ -217,8 +245,8 @@ def _merged(
             try:
                 specs[name], original = widened(name, *pair)
             except Conflict:
-                fitted = _beside_nothing(name, pair[0], pair[1], [last])
-                fitted = fitted or _beside_nothing(name, pair[1], pair[0], before)
+                fitted = _beside_nothing(name, pair[0], pair[1], [last], limits)
+                fitted = fitted or _beside_nothing(name, pair[1], pair[0], before, limits)
                 if fitted is None:
                     raise
                 specs[name], original = fitted
@@ -230,7 +258,7 @@ def _merged(
 
 
 def _beside_nothing(
-    name: str, feature: Feature, other: Feature, sources: list[Source]
+    name: str, feature: Feature, other: Feature, sources: list[Source], limits: ReadingLimits
 ) -> Feature | None:
     """Return what fits a feature, and files where it never has a value; None if it has one.
 
@@ -242,7 +270,7 @@ def _beside_nothing(
     if not original.missing and original.shape != (None,):
         return None
     for source in sources:
-        summary = summarize(_looking_ahead(source))
+        summary = summarize(_looking_ahead(source, limits))
         if name in summary and summary[name].lengths != (0, 0):
             return None
     return as_missing(name, feature) if original.missing else as_ragged(name, feature)

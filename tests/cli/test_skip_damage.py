@@ -1,0 +1,116 @@
+"""``--skip-damage``: the verbs that read records go on, and say what was lost."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.samples import damage, flower, write
+from tfrecord_lite import TFRecordReader
+from tfrecord_lite.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+VERBS = ["info", "head", "cat", "schema"]
+SIZE = len(flower(0)) + 16
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a file of 10 records, of which number 2 and number 6 are damaged."""
+    file = write(tmp_path / "damaged", [flower(0)] * 10)
+    return damage(file, 2 * SIZE + 20, 6 * SIZE + 2)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_one_line_says_what_was_lost(run: Run, tmp_path: Path, path: Path, verb: str) -> None:
+    sound = write(tmp_path / "sound", [flower(1)])
+
+    done = run(verb, "--skip-damage", *["-n", 99] * (verb == "head"), path, sound)
+
+    assert done.status == 1
+    (line,) = done.err
+    assert line.startswith(f"tfrecord: 2 damaged places with {2 * SIZE} bytes were passed over ")
+    assert "in 1 of 2 files, and 9 records read; the first: data CRC mismatch at record 2," in line
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_sound_files_are_read_as_ever(run: Run, tmp_path: Path, verb: str) -> None:
+    sound = write(tmp_path / "sound", [flower(1)] * 5)
+
+    assert run(verb, "--skip-damage", sound) == run(verb, sound)
+
+
+def test_records_have_the_numbers_that_verify_gives_them(run: Run, path: Path) -> None:
+    done = run("cat", "--skip-damage", path)
+
+    numbers = [int(n) for n in re.findall(r"^record (\d+):", "\n".join(done.out), re.MULTILINE)]
+    assert numbers == [0, 1, 3, 4, 5, 7, 8, 9]
+
+
+def test_json_has_every_sound_record(run: Run, path: Path) -> None:
+    done = run("cat", "--json", "--skip-damage", path)
+
+    assert len(done.out) == len(list(TFRecordReader(path, on_error=str))) == 8
+    assert all(json.loads(line)["label"] == [0] for line in done.out)
+
+
+def test_head_looks_no_further_than_asked(run: Run, path: Path) -> None:
+    assert run("head", "-n", 2, "--skip-damage", path).status == 0
+    done = run("head", "-n", 3, "--skip-damage", path)
+
+    assert [line[:9] for line in done.out if line.startswith("record ")] == [
+        "record 0:",
+        "record 1:",
+        "record 3:",
+    ]
+    assert done.status == 1
+
+
+def test_info_counts_what_is_sound_and_marks_the_file(run: Run, path: Path) -> None:
+    (found,) = map(json.loads, run("info", "--json", "--skip-damage", path).out)
+    page = run("info", "--skip-damage", path).out
+
+    assert found["records"] == 8
+    assert found["record_bytes"] == 8 * len(flower(0))
+    assert (found["damage"]["index"], found["damage"]["reason"]) == (2, "DATA_CRC")
+    assert page[1] == "  records       8, without those that are damaged"
+    assert run("info", "--skip-damage", path, path).out[1].endswith(f"{path} (DAMAGED)")
+
+
+def test_schema_is_that_of_the_sound_records(run: Run, path: Path) -> None:
+    assert run("schema", "--skip-damage", path).out[0] == "8 records, 4 features"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_no_damage_is_said_as_ever(run: Run, tmp_path: Path, verb: str) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(frame([flower(0)]) + b"damage" + frame([flower(1)] * 1000)))
+
+    done = run(
+        verb, "--skip-damage", "--max-inflated-bytes", 20_000, *["-n", 99] * (verb == "head"), path
+    )
+
+    assert done.status == 2
+    assert any("--max-inflated-bytes" in line for line in done.err)
+    assert any("passed over" in line for line in done.err)
+    assert run(verb, "--skip-damage", tmp_path / "missing").status == 2
+
+
+def test_limits_are_said_in_words_of_the_command_line(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [b"one", b"two"])
+
+    (line,) = run("cat", "--skip-damage", "--max-record-bytes", 2, path).err
+
+    assert "--max-record-bytes" in line
+    assert "max_record_bytes" not in line
