@@ -27,6 +27,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.inflate import InflationLimits
+from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
 from tfrecord_lite.recovery.members import FilePart, MemberSearch
@@ -88,7 +89,8 @@ def recover(
     FileExistsError
         If `dst` is there, without `overwrite`.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if `dst` is `src` itself, or for an unknown compression.
+        ``BAD_ARGUMENT`` if `dst` is `src` itself, for an unknown compression, and for limits
+        that are none.
     TypeError
         For a file object: `src` is read more than once, and `dst` is renamed.
     FailedPreconditionError
@@ -119,7 +121,7 @@ def recover(
     if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
         detail = "a pipe can be read once only; write what it gives to a file first"
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
-    limits = InflationLimits(max_inflated_bytes, max_inflated_ratio)
+    limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
     if compression is not None:
         compression = TFRecordOptions.get_compression_type_string(compression)
     with closing(RecordStream(source, compression)) as stream:
@@ -129,9 +131,9 @@ def recover(
         _check_free(file, overwrite=overwrite)
         sink = RecordSink(file, found if options is None else options)
         total = _Total(source)
-        for stream, stop in _streams(source, found, max_record_bytes, limits, total):
+        for stream, stop in _streams(source, found, limits, total):
             total.add(_copy(stream, sink, on_progress), stop)
-            total.check(limits)
+            total.check(limits.max_inflated_bytes)
         sink.finish()
         _check_free(file, overwrite=overwrite)
         sink.commit()
@@ -154,7 +156,7 @@ def _check_free(file: OutputFile, *, overwrite: bool) -> None:
 
 
 def _streams(
-    source: str, compression: str, max_record_bytes: int, limits: InflationLimits, total: _Total
+    source: str, compression: str, limits: ReadingLimits, total: _Total
 ) -> Iterator[tuple[RecordStream, int | None]]:
     """Yield streams of what can be read, and before which other one each ends.
 
@@ -163,7 +165,10 @@ def _streams(
 
     def opened(file: str | FilePart) -> RecordStream:
         return RecordStream(
-            cast("IO[bytes]", file), compression, max_record_bytes=max_record_bytes, limits=limits
+            cast("IO[bytes]", file),
+            compression,
+            max_record_bytes=limits.max_record_bytes,
+            limits=limits.inflation,
         )
 
     codec = codec_named(compression)
@@ -256,9 +261,9 @@ class _Total:
         )
         self.add(part, None)
 
-    def check(self, limits: InflationLimits) -> None:
+    def check(self, max_bytes: int | None) -> None:
         """Refuse more content of all parts together than is allowed of one."""
-        if detail := replace(limits, max_ratio=None).excess(self.n_bytes, 0):
+        if detail := InflationLimits(max_bytes).excess(self.n_bytes, 0):
             raise DataLossError(
                 Reason.INFLATED_TOO_LARGE, self.n_bytes, self.source, self.n_records, None, detail
             )
