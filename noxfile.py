@@ -25,6 +25,7 @@ MATRIX = [
     ("3.13", "==5.29.*", NEWEST),
     ("3.13", "==7.*", NEWEST),
 ]
+EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml"]
 TYPED = ["tfrecord_lite", "tests", "benchmarks", "examples", "proto", "docs/conf.py", "noxfile.py"]
 
 
@@ -33,6 +34,14 @@ TYPED = ["tfrecord_lite", "tests", "benchmarks", "examples", "proto", "docs/conf
 def tests(session: nox.Session, protobuf: str, numpy: str) -> None:
     """Run the tests on one combination of versions."""
     session.install("-e", ".[test,examples]", f"protobuf{protobuf}", f"numpy{numpy}")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("extra", EXTRAS)
+def tests_extra(session: nox.Session, extra: str) -> None:
+    """Run the tests with one extra, or none; those that need another one are skipped."""
+    session.install("-e", ".[bare-test]" if not extra else f".[bare-test,{extra}]")
     session.run("pytest", *session.posargs)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 
 from tests.test_tensors import every_form, refusal
 from tfrecord_lite import BytesColumn, Reason, decode_raw
+
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 
 DTYPES = [
     *("float16", "float32", "float64", "complex64", "complex128", "bool"),

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from PIL import Image
 
 from tests.test_tensors import refusal
 from tfrecord_lite import (
@@ -27,6 +26,8 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.integrations.image import FORMATS
 from tfrecord_lite.testing import assert_same
+
+Image = pytest.importorskip("PIL.Image", reason="needs the extra image")
 
 LOSSLESS = [("png", 1), ("png", 2), ("png", 3), ("png", 4), ("bmp", 1), ("bmp", 3)]
 LOSSY = [("jpeg", 1), ("jpeg", 3), ("webp", 3), ("webp", 4)]

@@ -7,7 +7,6 @@ from math import prod
 from random import Random
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,6 +32,8 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.tensors.dtypes import TYPES, tensor_type, type_of_number
 from tfrecord_lite.testing import assert_same
+
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 
 NUMERIC = [kind for kind in TYPES if kind.name != "string"]
 

@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 from google.protobuf import descriptor_pb2
@@ -46,6 +45,8 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message
     from hypothesis.strategies import SearchStrategy
+
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
 
 in_c = pytest.mark.skipif(
     api_implementation.Type() == "python",
