@@ -92,6 +92,8 @@ class ShardedTFRecordWriter(ExampleWriter):
     ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
     """
 
+    _is_done = True  # nothing to close or to remove
+
     def __init__(
         self,
         pattern: str | os.PathLike[str],
@@ -102,7 +104,6 @@ class ShardedTFRecordWriter(ExampleWriter):
     ) -> None:
         self.paths: list[str] = []
         self._is_open = False  # to records
-        self._is_done = True
         self._pattern = os.fspath(pattern)
         self._options = options
         if num_shards is not None:
@@ -160,7 +161,13 @@ class ShardedTFRecordWriter(ExampleWriter):
 
     def _open_shard(self, name: str) -> None:
         file = open_output(name, atomic=True)
-        self._sinks.append(RecordSink(file, self._options, self._buffer_bytes))
+        try:
+            sink = RecordSink(file, self._options, self._buffer_bytes)
+        except BaseException:
+            file.abandon()
+            raise
+        # Nothing is called in between, so that an interrupt finds both done, or neither.
+        self._sinks, self._n_bytes = [*self._sinks, sink], 0
 
     def write(self, record: bytes | bytearray | str) -> None:
         """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
@@ -213,12 +220,11 @@ class ShardedTFRecordWriter(ExampleWriter):
         if self._n_bytes >= self._bytes_per_shard:
             self._sinks[-1].finish()
             self._open_shard((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
-            self._n_bytes = 0
         self._n_bytes += n_bytes + OVERHEAD_BYTES
         return self._sinks[-1]
 
     def close(self) -> None:
-        """Finish all files, then put each in its place. Twice is fine."""
+        """Finish all files, then put each in its place. Twice is fine, after an interrupt too."""
         if self._is_done:
             return
         self._put_rows()
@@ -246,8 +252,9 @@ class ShardedTFRecordWriter(ExampleWriter):
     def abandon(self) -> None:
         """Remove what was written; nothing appears."""
         self._is_open, self._is_done = False, True
-        for sink in self._sinks:
-            sink.abandon()
+        with contextlib.ExitStack() as stack:  # one that fails does not keep the others
+            for sink in self._sinks:
+                stack.callback(sink.abandon)
 
     def __enter__(self) -> Self:
         """Return the writer itself."""

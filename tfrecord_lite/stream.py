@@ -400,7 +400,6 @@ class RecordSink:
         # Of the file, behind what is written.
         self._unwritten: list[bytes | bytearray | memoryview] = []
         self._is_ended = False  # nothing can follow what was taken in
-        self._process = os.getpid()
         _SINKS.add(self)
 
     def add(self, record: Buffer) -> None:
@@ -549,13 +548,12 @@ class RecordSink:
 
         Nothing happens in a process that was forked from the one that opened it.
         """
-        if self.belongs_here:
-            self._file.abandon()
+        self._file.abandon()
 
     @property
     def belongs_here(self) -> bool:
         """Whether this process opened it, and not one it was forked from."""
-        return os.getpid() == self._process
+        return self._file.belongs_here
 
 
 _SINKS: weakref.WeakSet[RecordSink] = weakref.WeakSet()

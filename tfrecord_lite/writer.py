@@ -106,6 +106,8 @@ class TFRecordWriter(ExampleWriter):
     ...     writer.write("text is written as UTF-8")
     """
 
+    _sink: RecordSink | None = None
+
     def __init__(
         self,
         path: Source,
@@ -115,7 +117,6 @@ class TFRecordWriter(ExampleWriter):
         torn: Literal["raise", "cut"] = "raise",
         atomic: bool = False,
     ) -> None:
-        self._sink: RecordSink | None = None
         self._atomic = atomic
         self._name = name_of(path)
         _check_choice("mode", mode, ("w", "a"))
@@ -182,7 +183,7 @@ class TFRecordWriter(ExampleWriter):
         self._sink.flush()
 
     def close(self) -> None:
-        """Write what is pending and close the file. Twice is fine (rule O5)."""
+        """Write what is pending and close the file. Twice is fine (rule O5), after an interrupt too."""
         if self._sink is None:
             return
         self._put_rows()
