@@ -201,15 +201,19 @@ class ShardedTFRecordWriter(ExampleWriter):
                 sink.add(record)
         except BaseException:
             # The sink has the record all the same; the others wait for another attempt.
-            for record in records[n_taken:]:
-                self._row_buffer().add_record(bytes(record))
+            self._keep(records[n_taken:])
             raise
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         self._add(b"".join(pieces))
 
     def _add(self, data: bytes) -> None:
-        self._next_sink(len(data)).add(data)
+        try:
+            sink = self._next_sink(len(data))
+        except BaseException:
+            self._keep([data])
+            raise
+        sink.add(data)
 
     def _next_sink(self, n_bytes: int) -> RecordSink:
         """Return the shard whose turn it is to take a record of so many bytes."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.block import Block
     from tfrecord_lite.example.rows import RowBuffer
     from tfrecord_lite.schema import FeatureSpec
 
@@ -225,8 +225,17 @@ class ExampleWriter:
 
     def _add_records(self, records: Sequence[Buffer] | Block) -> None:
         """Write encoded records behind the rows that wait."""
-        self._put_rows()
+        try:
+            self._put_rows()
+        except BaseException:
+            self._keep(records)
+            raise
         self._put(records)
+
+    def _keep(self, records: Sequence[Buffer] | Block) -> None:
+        """Have encoded records wait as rows do: what is before them cannot be written now."""
+        for record in records if not isinstance(records, Block) else records.views():
+            self._row_buffer().add_record(bytes(record))
 
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
