@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tfrecord_lite.example.rows import RowBuffer
     from tfrecord_lite.options import CompressionType
 
 __all__ = ["ShardedTFRecordWriter"]
@@ -190,15 +191,18 @@ class ShardedTFRecordWriter(ExampleWriter):
     def _closed(self) -> FailedPreconditionError:
         return FailedPreconditionError(Reason.CLOSED, source=self._pattern)
 
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
+    def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
         if isinstance(records, Block):
             records = records.views()
+        if rows is not None:
+            rows.is_taken = True
         n_taken = 0
         try:
             for record in records:
                 sink = self._next_sink(len(record))  # type: ignore[arg-type]
+                sink.hold(record)
                 n_taken += 1
-                sink.add(record)
+                sink.write_if_full()
         except BaseException:
             # The sink has the record all the same; the others wait for another attempt.
             self._keep(records[n_taken:])

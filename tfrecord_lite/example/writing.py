@@ -38,8 +38,11 @@ class ExampleWriter:
         def _check_open(self) -> None:
             """Raise if the writer is closed."""
 
-        def _put(self, records: Sequence[Buffer] | Block) -> None:
-            """Take encoded records over, in order; none is lost if they cannot be written."""
+        def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
+            """Take encoded records over, in order; none is lost if they cannot be written.
+
+            `rows` is the buffer that they are of, if any.
+            """
 
         def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
             """Take over one record in pieces, which change after this call."""
@@ -240,4 +243,4 @@ class ExampleWriter:
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
         if self._rows:
-            self._put(self._rows.take())
+            self._put(self._rows.encoded(), self._rows)
