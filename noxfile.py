@@ -59,10 +59,10 @@ def tests_pure_python_protobuf(session: nox.Session) -> None:
 
 @nox.session
 def long(session: nox.Session) -> None:
-    """Run the properties with 10,000 examples each, and kill 200 writers."""
+    """Run the properties with 10,000 examples each, and 200 kills, power cuts and full disks."""
     session.install("-e", ".[test,examples]")
     session.run(
-        "pytest", *session.posargs, env={"HYPOTHESIS_PROFILE": "long", "TFRECORD_KILLS": "200"}
+        "pytest", *session.posargs, env={"HYPOTHESIS_PROFILE": "long", "TFRECORD_MISHAPS": "200"}
     )
     session.run("python", "-m", "tests.long_run")
 

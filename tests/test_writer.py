@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gc
 import gzip
 import io
@@ -522,6 +523,10 @@ for writer in writers:
             assert list(TFRecordReader(tmp_path / name)) == [b"parent", b"parent again"]
 
 
+def full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 class TestFailures:
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
     @every_compression
@@ -805,6 +810,41 @@ class TestAtomic:
             TFRecordWriter(io.BytesIO(), atomic=True)
 
         assert caught.value.reason is Reason.UNSUPPORTED
+
+    def test_content_that_does_not_reach_the_disk_never_gets_its_place(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # A system that failed to store what it had may say that all is well when asked again.
+        writer = TFRecordWriter(tmp_path / "a", atomic=True)
+        writer.write(b"one")
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", partial(full_disk, tmp_path))
+            with pytest.raises(OSError, match="No space"):
+                writer.close()
+
+        for end in (writer.close, partial(writer.__exit__, *[None] * 3)):
+            with pytest.raises(OSError, match="No space") as caught:
+                end()
+            assert caught.value.filename == str(tmp_path / "a")
+        assert names_in(tmp_path) == []
+
+    def test_a_file_of_that_name_is_not_taken_for_the_one_that_vanished(
+        self, tmp_path: Path
+    ) -> None:
+        writer = TFRecordWriter(tmp_path / "a", atomic=True)
+        writer.write(b"one")
+        writer.flush()
+        for found in tmp_path.iterdir():
+            found.unlink()
+        (tmp_path / "a").write_bytes(b"another's")
+
+        for _ in range(2):
+            with pytest.raises(FileNotFoundError):
+                writer.close()
+        with pytest.raises(FileNotFoundError), writer:
+            pass
+
+        assert (tmp_path / "a").read_bytes() == b"another's"
 
     def test_closing_can_be_tried_again_when_the_place_was_taken(self, tmp_path: Path) -> None:
         writer = TFRecordWriter(tmp_path / "a", atomic=True)

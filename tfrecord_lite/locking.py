@@ -4,6 +4,10 @@ The lock is ``flock``'s: it belongs to the open file, not to the process, so a s
 of the same process meets it too, and another reader of the file, when it is closed, does not
 let it go, as it would with POSIX's record locks. It ends with the process, however that ends.
 
+A process that is forked shares the open files of its parent, and would keep their locks when
+that ends. So it closes its copies at once, which leaves the parent's as they are: its writers
+are refused there in any case, see :class:`tfrecord_lite.stream.RecordSink`.
+
 There is none on Windows, nor on file systems that have no such locks.
 """
 
@@ -12,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import weakref
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason
@@ -26,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["hold", "let_go", "lock"]
 
+_FILES: weakref.WeakSet[io.FileIO] = weakref.WeakSet()
+"""What this process has locked, or is about to."""
+
 
 def lock(file: io.FileIO, name: str) -> None:
     """Lock a file that was just opened, or refuse to.
@@ -33,8 +41,8 @@ def lock(file: io.FileIO, name: str) -> None:
     Parameters
     ----------
     file : io.FileIO
-        The file; the lock ends when it is closed in all processes that have it from this one,
-        or by :func:`let_go`.
+        The file; the lock ends when it is closed, by :func:`let_go`, or with the process.
+        A process forked from this one finds the file closed.
     name : str
         Its path.
 
@@ -45,6 +53,7 @@ def lock(file: io.FileIO, name: str) -> None:
     """
     if fcntl is None:
         return
+    _FILES.add(file)  # before it is locked, since another thread may fork
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -62,12 +71,27 @@ def lock(file: io.FileIO, name: str) -> None:
 def hold(file: io.FileIO) -> None:
     """Lock a file if that can be done, so that :func:`lock` refuses it to others."""
     if fcntl is not None and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        _FILES.add(file)
         with contextlib.suppress(OSError):
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def let_go(file: io.FileIO) -> None:
-    """End a lock at once, also in processes that were forked and have the file still."""
+    """End a lock at once, whoever else has the open file.
+
+    A forked process must not call this: the lock that ends is its parent's.
+    """
     if fcntl is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+
+
+def _close_all() -> None:
+    """Close a forked process's copies of the locked files; to unlock would unlock them all."""
+    for file in list(_FILES):
+        with contextlib.suppress(OSError):
+            file.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_all)

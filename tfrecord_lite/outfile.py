@@ -57,7 +57,10 @@ class OutputFile:
         self._file = file
         self._owned = owned
         self._beside = beside
-        self._place: str | None = None  # where it is, once it is not beside any more
+        self._place: str | None = None  # where it is to be, or is, if it was beside
+        self._is_done = False
+        self._sync_error: OSError | None = None
+        self._process = os.getpid()
         # Where the next write goes in a local file; None where that is not for us to say.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
 
@@ -135,13 +138,26 @@ class OutputFile:
         """Close the file; one written beside its place is on the disk now, but not in its place.
 
         Twice is fine.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be closed, or its content not be brought to the disk. That is
+            final: the system may have dropped what it could not store, and say nothing of it
+            when it is asked once more.
         """
+        if self._sync_error is not None:
+            raise self._sync_error
         if self._owned and self._file.closed:
             return
         self.flush()
-        try:
-            if self._beside is not None and isinstance(self._file, io.FileIO):
+        if self._beside is not None and isinstance(self._file, io.FileIO):
+            try:
                 os.fsync(self._file.fileno())
+            except OSError as error:
+                self._sync_error = self._named(error)
+                raise self._sync_error from None
+        try:
             self._close()
         except OSError as error:
             raise self._named(error) from None
@@ -155,29 +171,49 @@ class OutputFile:
     def commit(self, name: str | None = None) -> None:
         """Put a finished file that was written beside its place there, under `name` if given.
 
-        Twice is fine.
+        Twice is fine, also if the first call was interrupted anywhere.
         """
-        if self._beside is not None and self._place is None:
-            place = name or self.name
-            self._beside.move_to(place)
-            self._place = place
+        if self._beside is not None and not self._is_done and self.belongs_here:
+            self._place = name or self.name
+            self._beside.move_to(self._place)
+            self._is_done = True
 
     def replaces(self, name: str) -> bool:
         """Whether :meth:`commit` would put it in the place of another."""
         return self._beside is not None and self._beside.is_taken(name)
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether :meth:`commit` has put it in its place, though it was interrupted then."""
+        if self._beside is None or self._place is None:
+            return False
+        return self._beside.is_at(self._place)
+
     def take_back(self) -> None:
-        """Undo :meth:`commit`: the file is beside its place again, which is empty."""
+        """Undo :meth:`commit`, of which maybe a part was done: the file is beside its place again."""
         if self._beside is not None and self._place is not None:
+            self._is_done = False
             self._beside.move_back(self._place)
             self._place = None
 
     def abandon(self) -> None:
-        """Close the file; if it was written beside its place, and is there still, remove it."""
-        with contextlib.suppress(OSError):
-            self._close()
-        if self._beside is not None:
-            self._beside.remove()
+        """Close the file; if it was written beside its place, and is there still, remove it.
+
+        Nothing happens in a process that was forked from the one that opened it.
+        """
+        if not self.belongs_here:
+            return
+        try:
+            with contextlib.suppress(OSError):
+                self._close()
+        finally:
+            if self._beside is not None:
+                self._beside.remove()
+
+    @property
+    def belongs_here(self) -> bool:
+        """Whether this process opened it, and not one it was forked from."""
+        return os.getpid() == self._process
 
 
 class Beside(Protocol):
@@ -187,10 +223,13 @@ class Beside(Protocol):
         """Whether there is a file at `place`."""
 
     def move_to(self, place: str) -> None:
-        """Put the file at `place`; what was there is gone."""
+        """Put the file at `place`; what was there is gone. Again is fine, after an interrupt."""
+
+    def is_at(self, place: str) -> bool:
+        """Whether :meth:`move_to` has put the file at `place`, though it was interrupted then."""
 
     def move_back(self, place: str) -> None:
-        """Give the file at `place` its other name again."""
+        """Give the file its other name again, if :meth:`move_to` has put it at `place`."""
 
     def remove(self) -> None:
         """Remove the file if it has this name."""
@@ -199,16 +238,37 @@ class Beside(Protocol):
 class _LocalBeside:
     def __init__(self, temporary: str) -> None:
         self._temporary = temporary
+        self._status: os.stat_result | None = None  # of the file, once it was to be moved
 
     def is_taken(self, place: str) -> bool:
         return os.path.lexists(os.path.realpath(place))
 
     def move_to(self, place: str) -> None:
-        os.replace(self._temporary, os.path.realpath(place))
+        target = os.path.realpath(place)
+        if self._status is None:
+            self._status = os.stat(self._temporary)
+        try:
+            os.replace(self._temporary, target)
+        except FileNotFoundError:
+            if not self.is_at(place):
+                raise
         _sync_directory(os.path.dirname(self._temporary))
 
     def move_back(self, place: str) -> None:
-        os.replace(os.path.realpath(place), self._temporary)
+        if self.is_at(place):
+            os.replace(os.path.realpath(place), self._temporary)
+
+    def is_at(self, place: str) -> bool:
+        try:
+            found = os.lstat(os.path.realpath(place))
+        except FileNotFoundError:
+            return False
+        status = self._status
+        return (
+            status is not None
+            and os.path.samestat(found, status)
+            and (found.st_size, found.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+        )
 
     def remove(self) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -219,15 +279,26 @@ class _RemoteBeside:
     def __init__(self, filesystem: Any, temporary: str) -> None:
         self._filesystem = filesystem
         self._temporary = temporary
+        self._was_there = False
 
     def is_taken(self, place: str) -> bool:
         return bool(self._filesystem.exists(_path_of(place)))
 
     def move_to(self, place: str) -> None:
-        self._filesystem.mv(self._temporary, _path_of(place))
+        # A store copies and removes: what was interrupted is done anew while both are there.
+        if not self.is_at(place):
+            self._was_there = bool(self._filesystem.exists(self._temporary))
+            self._filesystem.mv(self._temporary, _path_of(place))
+
+    def is_at(self, place: str) -> bool:
+        is_moved = self._was_there and not self._filesystem.exists(self._temporary)
+        return is_moved and self.is_taken(place)
 
     def move_back(self, place: str) -> None:
-        self._filesystem.mv(_path_of(place), self._temporary)
+        if self.is_at(place):
+            self._filesystem.mv(_path_of(place), self._temporary)
+        elif self._was_there and self.is_taken(place):  # copied, and not removed
+            self._filesystem.rm(_path_of(place))
 
     def remove(self) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -314,14 +385,19 @@ def _beside(name: str) -> OutputFile:
     directory, base = os.path.split(place)
     temporary = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
 
+    beside = _LocalBeside(temporary)
     try:
-        file = cast("IO[bytes]", io.FileIO(temporary, "xb"))
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, name) from None
-    if mode is not None:  # as if the old file had been written to
-        with contextlib.suppress(OSError):
-            os.chmod(temporary, stat.S_IMODE(mode))
-    return OutputFile(name, file, beside=_LocalBeside(temporary))
+        try:
+            file = cast("IO[bytes]", io.FileIO(temporary, "xb"))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, name) from None
+        if mode is not None:  # as if the old file had been written to
+            with contextlib.suppress(OSError):
+                os.chmod(temporary, stat.S_IMODE(mode))
+        return OutputFile(name, file, beside=beside)
+    except BaseException:
+        beside.remove()
+        raise
 
 
 def remove(name: str | os.PathLike[str]) -> None:

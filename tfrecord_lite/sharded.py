@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tfrecord_lite.example.rows import RowBuffer
     from tfrecord_lite.options import CompressionType
 
 __all__ = ["ShardedTFRecordWriter"]
@@ -92,6 +93,8 @@ class ShardedTFRecordWriter(ExampleWriter):
     ['train-00000-of-00002.tfrecord', 'train-00001-of-00002.tfrecord']
     """
 
+    _is_done = True  # nothing to close or to remove
+
     def __init__(
         self,
         pattern: str | os.PathLike[str],
@@ -102,7 +105,6 @@ class ShardedTFRecordWriter(ExampleWriter):
     ) -> None:
         self.paths: list[str] = []
         self._is_open = False  # to records
-        self._is_done = True
         self._pattern = os.fspath(pattern)
         self._options = options
         if num_shards is not None:
@@ -160,7 +162,13 @@ class ShardedTFRecordWriter(ExampleWriter):
 
     def _open_shard(self, name: str) -> None:
         file = open_output(name, atomic=True)
-        self._sinks.append(RecordSink(file, self._options, self._buffer_bytes))
+        try:
+            sink = RecordSink(file, self._options, self._buffer_bytes)
+        except BaseException:
+            file.abandon()
+            raise
+        # Nothing is called in between, so that an interrupt finds both done, or neither.
+        self._sinks, self._n_bytes = [*self._sinks, sink], 0
 
     def write(self, record: bytes | bytearray | str) -> None:
         """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
@@ -183,26 +191,33 @@ class ShardedTFRecordWriter(ExampleWriter):
     def _closed(self) -> FailedPreconditionError:
         return FailedPreconditionError(Reason.CLOSED, source=self._pattern)
 
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
+    def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
         if isinstance(records, Block):
             records = records.views()
+        if rows is not None:
+            rows.is_taken = True
         n_taken = 0
         try:
             for record in records:
                 sink = self._next_sink(len(record))  # type: ignore[arg-type]
+                sink.hold(record)
                 n_taken += 1
-                sink.add(record)
+                sink.write_if_full()
         except BaseException:
             # The sink has the record all the same; the others wait for another attempt.
-            for record in records[n_taken:]:
-                self._row_buffer().add_record(bytes(record))
+            self._keep(records[n_taken:])
             raise
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         self._add(b"".join(pieces))
 
     def _add(self, data: bytes) -> None:
-        self._next_sink(len(data)).add(data)
+        try:
+            sink = self._next_sink(len(data))
+        except BaseException:
+            self._keep([data])
+            raise
+        sink.add(data)
 
     def _next_sink(self, n_bytes: int) -> RecordSink:
         """Return the shard whose turn it is to take a record of so many bytes."""
@@ -213,12 +228,11 @@ class ShardedTFRecordWriter(ExampleWriter):
         if self._n_bytes >= self._bytes_per_shard:
             self._sinks[-1].finish()
             self._open_shard((shard_names(self._pattern, len(self._sinks) + 1) or [""])[-1])
-            self._n_bytes = 0
         self._n_bytes += n_bytes + OVERHEAD_BYTES
         return self._sinks[-1]
 
     def close(self) -> None:
-        """Finish all files, then put each in its place. Twice is fine."""
+        """Finish all files, then put each in its place. Twice is fine, after an interrupt too."""
         if self._is_done:
             return
         self._put_rows()
@@ -246,8 +260,9 @@ class ShardedTFRecordWriter(ExampleWriter):
     def abandon(self) -> None:
         """Remove what was written; nothing appears."""
         self._is_open, self._is_done = False, True
-        for sink in self._sinks:
-            sink.abandon()
+        with contextlib.ExitStack() as stack:  # one that fails does not keep the others
+            for sink in self._sinks:
+                stack.callback(sink.abandon)
 
     def __enter__(self) -> Self:
         """Return the writer itself."""

@@ -16,7 +16,7 @@ import operator
 import os
 import weakref
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tfrecord_lite.compression import codec_named, detect
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
@@ -362,6 +362,12 @@ def _detect(file: InputFile) -> str:
     return "" if is_head(head) else detect(head)
 
 
+class Lender(Protocol):
+    """Who has records until they are taken from it."""
+
+    is_taken: bool
+
+
 class RecordSink:
     """Collects records and writes them to a file, framed, and compressed if asked.
 
@@ -405,7 +411,6 @@ class RecordSink:
         # Of the file, behind what is written.
         self._unwritten: list[bytes | bytearray | memoryview] = []
         self._is_ended = False  # nothing can follow what was taken in
-        self._process = os.getpid()
         _SINKS.add(self)
 
     def add(self, record: Buffer) -> None:
@@ -415,42 +420,57 @@ class RecordSink:
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
-    def add_all(self, records: Sequence[Buffer]) -> None:
-        """Take many records in, bytes-like and in order; write if there are enough.
+    def hold(self, record: Buffer) -> None:
+        """Take one record in, in one step that no interrupt divides."""
+        self._records += (record,)
 
-        They are held until they are written, and must not change before.
-        """
-        self._hold(records)
+    def write_if_full(self) -> None:
+        """Write if there are enough records, behind :meth:`hold`."""
+        self._n_bytes += len(self._records[-1]) + OVERHEAD_BYTES  # type: ignore[arg-type]
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
-    def _hold(self, records: Sequence[Buffer]) -> None:
+    def add_all(self, records: Sequence[Buffer], lender: Lender | None = None) -> None:
+        """Take many records in, bytes-like and in order; write if there are enough.
+
+        They are held until they are written, and must not change before. `lender` is who
+        had them until now, if they must not be there and here.
+        """
+        self._hold(records, lender)
+        if self._n_bytes >= self._buffer_bytes:
+            self._drain()
+
+    def _hold(self, records: Sequence[Buffer], lender: Lender | None = None) -> None:
         self._records += records
+        if lender is not None:  # no call in between, so that an interrupt finds them in one place
+            lender.is_taken = True
         self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
 
-    def _drain_before(self, records: Callable[[], Sequence[Buffer]]) -> None:
+    def _drain_before(
+        self, records: Callable[[], Sequence[Buffer]], lender: Lender | None = None
+    ) -> None:
         """Write what is pending; if that fails, hold the records that come next as well."""
         try:
             self._drain()
         except BaseException:
-            self._hold(records())
+            self._hold(records(), lender)
             raise
 
-    def add_block(self, block: Block) -> None:
+    def add_block(self, block: Block, lender: Lender | None = None) -> None:
         """Take a block's records in; one made for this, whose memory is the sink's from now on.
 
         A large block is framed in its own memory and written at once; the records of a
         small one wait with others.
         """
         if block.data.size < _LARGE_BLOCK_BYTES:
-            self.add_all(block.views())
+            self.add_all(block.views(), lender)
             return
-        self._drain_before(block.views)
+        self._drain_before(block.views, lender)
         frames = frame_in_place(block)
         if frames is None:
-            self.add_all(block.views())
+            self.add_all(block.views(), lender)
         else:
-            self._take_frames(frames)
+            self._take_frames(frames, lender)
 
     def add_framed(self, block: Block) -> None:
         """Take a block's records in as they were read, one behind the other in sound frames."""
@@ -491,15 +511,19 @@ class RecordSink:
             self._records = []
             raise FailedPreconditionError(Reason.CLOSED, source=self._file.name)
 
-    def _take_frames(self, frames: bytearray | memoryview) -> None:
+    def _take_frames(self, frames: bytearray | memoryview, lender: Lender | None = None) -> None:
         """Compress and write frames, which no records are pending before or besides."""
         if self._is_ended:
+            if lender is not None:
+                lender.is_taken = True
             raise FailedPreconditionError(Reason.CLOSED, source=self._file.name)
         if self._compressor is None:
             self._unwritten, self._records, self._n_bytes = [frames], [], 0
         else:
             call = self._compressor.compress(frames)
             self._calls, self._records, self._n_bytes = [call], [], 0
+        if lender is not None:
+            lender.is_taken = True
         self._work_off()
 
     def check_process(self) -> None:
@@ -554,13 +578,12 @@ class RecordSink:
 
         Nothing happens in a process that was forked from the one that opened it.
         """
-        if self.belongs_here:
-            self._file.abandon()
+        self._file.abandon()
 
     @property
     def belongs_here(self) -> bool:
         """Whether this process opened it, and not one it was forked from."""
-        return os.getpid() == self._process
+        return self._file.belongs_here
 
 
 _SINKS: weakref.WeakSet[RecordSink] = weakref.WeakSet()

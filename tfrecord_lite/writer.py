@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tfrecord_lite.example.rows import RowBuffer
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.outfile import OutputFile
     from tfrecord_lite.sources import Source
@@ -106,6 +107,8 @@ class TFRecordWriter(ExampleWriter):
     ...     writer.write("text is written as UTF-8")
     """
 
+    _sink: RecordSink | None = None
+
     def __init__(
         self,
         path: Source,
@@ -115,7 +118,6 @@ class TFRecordWriter(ExampleWriter):
         torn: Literal["raise", "cut"] = "raise",
         atomic: bool = False,
     ) -> None:
-        self._sink: RecordSink | None = None
         self._atomic = atomic
         self._name = name_of(path)
         _check_choice("mode", mode, ("w", "a"))
@@ -164,10 +166,10 @@ class TFRecordWriter(ExampleWriter):
             raise self._closed()
         self._sink.check_process()
 
-    def _put(self, records: Sequence[Buffer] | Block) -> None:
+    def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
         if self._sink is None:
             raise self._closed()
-        _put_into(self._sink, records)
+        _put_into(self._sink, records, rows)
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         if self._sink is None:
@@ -182,7 +184,7 @@ class TFRecordWriter(ExampleWriter):
         self._sink.flush()
 
     def close(self) -> None:
-        """Write what is pending and close the file. Twice is fine (rule O5)."""
+        """Write what is pending and close the file. Twice is fine (rule O5), after an interrupt too."""
         if self._sink is None:
             return
         self._put_rows()
@@ -231,15 +233,15 @@ class TFRecordWriter(ExampleWriter):
                 sink.abandon()
             else:
                 if self._rows:
-                    _put_into(sink, self._rows.take())
+                    _put_into(sink, self._rows.encoded(), self._rows)
                 sink.finish()
 
 
-def _put_into(sink: RecordSink, records: Sequence[Buffer] | Block) -> None:
+def _put_into(sink: RecordSink, records: Sequence[Buffer] | Block, rows: RowBuffer | None) -> None:
     if isinstance(records, Block):
-        sink.add_block(records)
+        sink.add_block(records, rows)
     else:
-        sink.add_all(records)
+        sink.add_all(records, rows)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tfrecord_lite.cli import cat, head, index, info, recover, schema, verify
 from tfrecord_lite.cli.console import Console, OutputError, Status
+from tfrecord_lite.cli.signals import Terminated, answered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     -------
     int
         The exit status: 0 if all is sound, 1 if a file is damaged, 2 if one could
-        not be read; 130 after an interrupt, 141 if standard output was closed.
+        not be read; 130 after an interrupt, 143 or 129 if it was asked to end (SIGTERM,
+        SIGHUP), 141 if standard output was closed.
 
     Raises
     ------
@@ -118,11 +120,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     console = Console()
     try:
-        args = _parser().parse_args(arguments)
-        args.run(args, console)
-        console.flush()
+        with answered():
+            args = _parser().parse_args(arguments)
+            args.run(args, console)
+            console.flush()
     except OutputError as error:
         return console.give_up(error)
+    except Terminated as error:
+        return error.status
     except KeyboardInterrupt:
         return Status.INTERRUPTED
     return console.status

@@ -282,9 +282,16 @@ class RowBuffer:
     -----
     What was added is checked and copied; nothing that happens to a row afterwards matters.
     Not thread-safe.
+
+    Attributes
+    ----------
+    is_taken : bool
+        Set by whoever has taken over what :meth:`encoded` gave, which is dropped here then. To
+        set it is no call, so that it can be one step with the taking, for interrupts.
     """
 
     def __init__(self) -> None:
+        self.is_taken = False
         self._n = 0
         self._n_bytes = 0
         self._records: list[bytes] = []
@@ -295,12 +302,13 @@ class RowBuffer:
 
     def __len__(self) -> int:
         """Return the number of rows and records."""
-        return self._n
+        return 0 if self.is_taken else self._n
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to take what is here."""
-        return self._n >= _MOST_ROWS or self._n_bytes >= _MOST_BYTES
+        is_much = self._n >= _MOST_ROWS or self._n_bytes >= _MOST_BYTES
+        return is_much and not self.is_taken
 
     def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
         """Take a row in; or give it back, encoded, if it is large and nothing waits before it.
@@ -316,6 +324,8 @@ class RowBuffer:
         InvalidArgumentError, TypeError
             As :func:`~tfrecord_lite.encode_example`; the buffer is as it was.
         """
+        if self.is_taken:
+            self._begin_anew()
         plan = self._last
         if type(row) is not dict:
             return self._add_alone(row)
@@ -381,6 +391,8 @@ class RowBuffer:
 
     def add_record(self, record: bytes) -> None:
         """Take in a record that is encoded already."""
+        if self.is_taken:
+            self._begin_anew()
         self._records.append(record)
         self._record_order.append(self._n)
         self._n += 1
@@ -388,9 +400,16 @@ class RowBuffer:
 
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and begin anew."""
+        records = self.encoded()
+        self.is_taken = True
+        return records
+
+    def encoded(self) -> list[Any] | Block:
+        """Return everything as records, bytes-like and in order; it stays here until it is taken."""
+        if self.is_taken:
+            return []
         blocks = [encode_outgoing(plan.columns(), len(plan.order)) for plan in self._active]
         if len(blocks) == 1 and not self._records:
-            self._begin_anew()
             return blocks[0]
         found: list[Any] = list(chain.from_iterable([block.views() for block in blocks]))
         orders = [plan.order for plan in self._active]
@@ -400,7 +419,6 @@ class RowBuffer:
         if len(orders) > 1:
             places = np.argsort(np.fromiter(chain(*orders), np.int64, self._n))
             found = [found[i] for i in places.tolist()]
-        self._begin_anew()
         return found
 
     def _begin_anew(self) -> None:
@@ -408,4 +426,4 @@ class RowBuffer:
             plan.clear()
         self._n = self._n_bytes = 0
         self._records, self._record_order, self._active = [], [], []
-        self._last = None
+        self._last, self.is_taken = None, False

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.block import Block
     from tfrecord_lite.example.rows import RowBuffer
     from tfrecord_lite.schema import FeatureSpec
 
@@ -38,8 +38,11 @@ class ExampleWriter:
         def _check_open(self) -> None:
             """Raise if the writer is closed."""
 
-        def _put(self, records: Sequence[Buffer] | Block) -> None:
-            """Take encoded records over, in order; none is lost if they cannot be written."""
+        def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
+            """Take encoded records over, in order; none is lost if they cannot be written.
+
+            `rows` is the buffer that they are of, if any.
+            """
 
         def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
             """Take over one record in pieces, which change after this call."""
@@ -225,10 +228,19 @@ class ExampleWriter:
 
     def _add_records(self, records: Sequence[Buffer] | Block) -> None:
         """Write encoded records behind the rows that wait."""
-        self._put_rows()
+        try:
+            self._put_rows()
+        except BaseException:
+            self._keep(records)
+            raise
         self._put(records)
+
+    def _keep(self, records: Sequence[Buffer] | Block) -> None:
+        """Have encoded records wait as rows do: what is before them cannot be written now."""
+        for record in records if not isinstance(records, Block) else records.views():
+            self._row_buffer().add_record(bytes(record))
 
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
         if self._rows:
-            self._put(self._rows.take())
+            self._put(self._rows.encoded(), self._rows)

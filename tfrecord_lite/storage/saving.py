@@ -120,8 +120,8 @@ def save(
     ):
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
     file = open_output(path, atomic=True)
-    target: Any = Stamped(file)
     try:
+        target: Any = Stamped(file)
         with TFRecordWriter(target, options) as writer:
             try:
                 written = _write(writer, data, name_of(path))
@@ -129,7 +129,12 @@ def save(
                 target.abandon()
                 raise
         file.finish()
-        _place(file, sidecar.write(schema_path, *written, target.stamp))
+        described = sidecar.write(schema_path, *written, target.stamp)
+        try:
+            _place(file, described)
+        except BaseException:
+            described.abandon()
+            raise
     except BaseException:
         file.abandon()
         raise
@@ -149,9 +154,9 @@ def _place(data: OutputFile, described: OutputFile) -> None:
         described.commit()
         data.commit()
     except BaseException:
-        if is_new:
+        # An interrupt may come when the data are there already: then both are.
+        if is_new and not data.is_placed:
             described.take_back()
-        described.abandon()
         raise
 
 

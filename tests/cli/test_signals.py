@@ -1,0 +1,105 @@
+"""A signal that asks a run to end is answered as Ctrl-C is: what was begun is removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tfrecord_lite.cli import main
+from tfrecord_lite.framing import frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signals here")
+
+NUMBERS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+
+STUCK = """
+import signal, sys, time
+from tfrecord_lite.cli import main
+from tfrecord_lite.cli.progress import Progress
+
+def get_stuck(self, n_bytes):
+    print("stuck", flush=True)
+    time.sleep(600)
+
+number, ignored, *arguments = sys.argv[1:]
+signal.signal(int(number), signal.SIG_IGN if ignored == "ignored" else signal.SIG_DFL)
+Progress.advance = get_stuck
+sys.exit(main(arguments))
+"""
+
+
+def start(number: int, *arguments: object, ignored: bool = False) -> subprocess.Popen[bytes]:
+    """Start a run that stays in its middle; return it when it is there."""
+    what = "ignored" if ignored else "default"
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK, str(int(number)), what, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"stuck\n"
+    return process
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "damaged"
+    path.write_bytes(bytes(frame([b"one"])) + b"damage")
+    return path
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_run_that_is_asked_to_end_leaves_no_file(source: Path, number: int) -> None:
+    with start(number, "recover", source, source.with_name("new")) as process:
+        assert len(list(source.parent.iterdir())) == 2  # the new file has a hidden name still
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+
+    assert (process.returncode, err) == (128 + number, b"")
+    assert list(source.parent.iterdir()) == [source]
+
+
+def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
+    with start(signal.SIGHUP, "recover", source, source.with_name("new"), ignored=True) as process:
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_handlers_are_as_before_behind_a_run(source: Path, number: int) -> None:
+    def own(*_: object) -> None:
+        raise AssertionError
+
+    first = signal.getsignal(number)
+    try:
+        for handler in (own, signal.SIG_DFL, signal.SIG_IGN):
+            signal.signal(number, handler)
+            assert main(["verify", str(source)]) == 1
+            assert signal.getsignal(number) is handler
+            with pytest.raises(SystemExit):
+                main(["--help"])
+            assert signal.getsignal(number) is handler
+    finally:
+        signal.signal(number, first)
+
+
+def test_a_run_need_not_be_in_the_main_thread(source: Path) -> None:
+    statuses: list[int] = []
+    thread = threading.Thread(target=lambda: statuses.append(main(["verify", str(source)])))
+    thread.start()
+    thread.join()
+
+    assert statuses == [1]
