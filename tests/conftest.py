@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from tests.corpus import ABSENT, corpus_path
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 # No deadline: the first example of a test pays for imports and table building.
@@ -27,6 +30,36 @@ settings.register_profile(
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
 )
+
+
+MODULES = {
+    "cli": "tqdm",
+    "dtypes": "ml_dtypes",
+    "image": "PIL",
+    "remote": "fsspec",
+    "yaml": "yaml",
+    "zstd": "backports.zstd",
+}
+"""What each extra installs."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Skip a test that the package has told to install an extra, if that is not installed."""
+    try:
+        yield
+    except Exception as error:
+        asked = re.search(r"tfrecord-numpy\[(\w+)\]", str(error))
+        if asked and asked[1] in MODULES and not _is_installed(MODULES[asked[1]]):
+            pytest.skip(f"needs the extra {asked[1]}")
+        raise
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # of the package it is in
+        return False
 
 
 @pytest.fixture(scope="session")
