@@ -477,6 +477,12 @@ def test_a_schema_may_ask_for_ragged_features() -> None:
     assert tfx.from_text(text)["x"] == ragged(INT64)
 
 
+def test_an_escape_that_python_does_not_know_is_no_warning() -> None:
+    schema = tfx.from_text(r'feature { name: "x" type: INT other: "\O" }')
+
+    assert list(schema.features) == ["x"]
+
+
 def test_a_sparse_feature_takes_the_place_of_its_parts() -> None:
     schema = tfx.from_text(
         """

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,12 +100,15 @@ def from_text(text: str | bytes) -> Schema:
     try:
         if isinstance(text, bytes):
             text = text.decode()
-        schema = text_format.Parse(
-            _UNKNOWN_RANK.sub("dim { }", text),
-            tfmd.Schema(),
-            allow_unknown_field=True,
-            descriptor_pool=tfmd.DESCRIPTOR.pool,
-        )
+        with warnings.catch_warnings():
+            # Of escapes in strings that Python does not know.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            schema = text_format.Parse(
+                _UNKNOWN_RANK.sub("dim { }", text),
+                tfmd.Schema(),
+                allow_unknown_field=True,
+                descriptor_pool=tfmd.DESCRIPTOR.pool,
+            )
     except text_format.ParseError as error:
         # Its own text may repeat the document's.
         where = f" at line {error.GetLine()}" if error.GetLine() is not None else ""
