@@ -23,9 +23,11 @@ from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
 if TYPE_CHECKING:
     from tfrecord_lite.compression import Codec
 
-__all__ = ["Inflated", "InflationLimits", "RawInput"]
+__all__ = ["PIECE_BYTES", "Inflated", "InflationLimits", "RawInput"]
 
-_PIECE_BYTES = 64 * 1024
+PIECE_BYTES = 64 * 1024
+"""How much of a file is read at once."""
+
 _MAGIC_BYTES = 4
 
 _CAREFUL_BYTES = 256
@@ -62,6 +64,8 @@ class InflationLimits:
     max_ratio: float | None = None
     """Bytes of content a byte of the file, of what was read of it, which is done 64 KB at a
     time; looked at from a megabyte of content on."""
+    ahead_bytes: int = 0
+    """Of the file, that count as read before they are."""
 
     def __post_init__(self) -> None:
         """Check the limits."""
@@ -75,6 +79,7 @@ class InflationLimits:
         most, ratio = self.max_bytes, self.max_ratio
         if most is not None and n_bytes > most:
             return f"more than {most} bytes; pass max_inflated_bytes= to read more"
+        n_read += self.ahead_bytes
         if ratio is not None and n_bytes > max(ratio * n_read, _RATIO_FROM_BYTES):
             return (
                 f"{n_read} bytes of the file became {n_bytes} or more, over {ratio:g} "
@@ -121,7 +126,7 @@ class Inflated:
         self._error: DataLossError | None = None
         self._careful_from, self._step = (
             0,
-            _PIECE_BYTES,
+            PIECE_BYTES,
         )  # a raw offset, and how to go on from there
         self._begin()
 
@@ -137,6 +142,11 @@ class Inflated:
     def position(self) -> int:
         """How many bytes were inflated from what was read of `raw`, if more of that is needed."""
         return self._offset - self._skip
+
+    @property
+    def raw_position(self) -> int:
+        """Where in `raw` the bytes begin that were read and not taken."""
+        return self._raw_offset - len(self._piece)
 
     @property
     def is_between(self) -> bool:
@@ -230,7 +240,7 @@ class Inflated:
         """Add raw bytes to the piece until it has `n_bytes` or the raw stream ends."""
         while len(self._piece) < n_bytes:
             n_before = self._careful_from - self._raw_offset
-            more = self._raw.read(min(n_before, _PIECE_BYTES) if n_before > 0 else self._step)
+            more = self._raw.read(min(n_before, PIECE_BYTES) if n_before > 0 else self._step)
             if not more:
                 return
             self._piece += more

@@ -16,7 +16,7 @@ import operator
 import os
 import weakref
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, cast, Protocol
 
 from tfrecord_lite.compression import codec_named, detect
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
@@ -240,9 +240,9 @@ class RecordStream:
         return self._decoder.offset
 
     @property
-    def inflated(self) -> Inflated | None:
-        """The content that is inflated; None of an uncompressed file."""
-        return self._content if isinstance(self._content, Inflated) else None
+    def inflated(self) -> Inflated:
+        """The content of a compressed file."""
+        return cast("Inflated", self._content)
 
     def begin_at(self, offset: int, n_records: int) -> None:
         """Go on at this offset of the stream, behind so many records; before anything is read.

@@ -45,13 +45,13 @@ from tfrecord_lite import (
     read_events,
 )
 from tfrecord_lite.compression import CODECS
-from tfrecord_lite.damage import DamageLog
 from tfrecord_lite.example.batch import Memory
 from tfrecord_lite.foreign import superserial, tfds, tfx
-from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.outfile import open_output
+from tfrecord_lite.recovery.copying import Account, Copier
 from tfrecord_lite.recovery.members import FilePart, MemberSearch
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.stream import RecordSink, RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,28 +138,26 @@ def members(data: bytes) -> str:
     def opened(part: FilePart) -> RecordStream:
         return RecordStream(part, "GZIP")  # type: ignore[arg-type]
 
-    records = []
-    search = MemberSearch(io.BytesIO(data), "members", CODECS["GZIP"].magic, opened)
+    file, saved = io.BytesIO(data), io.BytesIO()
+    search = MemberSearch(file, "members", CODECS["GZIP"].magic, opened)
+    sink = RecordSink(open_output(saved), "")
+    copier = Copier(Account("members"), sink, None, None)
     try:
-        for part in search.parts():
-            going_on = DamageLog("skip", None).going_on(opened(part))
-            while (block := going_on.next_block()) is not None:
-                records += block.to_list()
+        for reading in search.readings():
+            copier.copy_reading(file, reading, opened)
+        sink.finish()
     except DataLossError as error:
         if error.reason is not Reason.COMPRESSION:
             raise
         return REFUSED
+    records = [*TFRecordReader(io.BytesIO(saved.getvalue()), "")]
     inflated, is_whole = inflate(data, GZIP_WBITS)
     if is_whole and records != (wanted := reference.decode_on(inflated)[0]):
         raise differ(f"saved {records}, the reference {wanted}")
     read = outcome_of(TFRecordReader(io.BytesIO(data), "GZIP", on_error=str)).records
-    if sum(map(framed_size, records)) < sum(map(framed_size, read)):
+    if not set(read) <= set(records):
         raise differ(f"saved {records}, going on finds {read}")
     return READ if is_whole else REFUSED
-
-
-def framed_size(record: bytes) -> int:
-    return len(record) + OVERHEAD_BYTES
 
 
 def inflate(data: bytes, wbits: int) -> tuple[bytes, bool]:

@@ -7,25 +7,29 @@
 
 A deflate stream cannot be entered in its middle, so behind damage nothing of it can be
 inflated. A further member (rule C5: what appending adds, what ``cat a.gz b.gz`` joins) is
-looked for by its magic bytes, its *place*. There are places that are none:
-
-- by chance, one in 16 MB of compressed data: they give no record;
-- in a record that is itself a compressed file, where the member stores it as it is. Such a
-  place is inside of what became a sound record, and so it is passed over;
-
-and what is behind damage may be read as something else than it is: a stored block whose
-end is missing takes the next member for its data, and records that this one stores as
-they are come out of it as well. So of two readings of the same bytes, the one that gives
-more bytes of sound records is right.
+looked for by its magic bytes, its *place*. There are places that are none: by chance, one in
+16 MB of compressed data, which give no record; and in a record that is itself a compressed
+file, where the member stores it as it is. Such a place is inside of what became a sound
+record, and so it is passed over.
 
 To know what became of a place, the file is read in pieces that end at each place. Then
 the number of bytes inflated so far is where it is in the content.
+
+Behind damage, bytes may be taken for something else than they are: a stored block whose end
+is missing takes the next member for its data, and the records which that one stores come out
+of it as well. So a place that gives records of its own makes a *hole* in the reading it is
+in. What the reading makes of the bytes in the hole is left out, and what it makes of those
+behind is kept::
+
+    reading   [records . . . torn][records, once more][records]
+    hole                          [records, all of them]
 """
 
 from __future__ import annotations
 
 import io
 from array import array
+from bisect import bisect_left
 from collections import deque
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -33,6 +37,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from tfrecord_lite.damage import DamageLog
+from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.inflate import Inflated
     from tfrecord_lite.stream import RecordStream
 
-__all__ = ["FilePart", "MemberSearch"]
+__all__ = ["Edges", "FilePart", "MemberSearch", "Reading", "framed_bytes"]
 
 _PIECE_BYTES, _LEAST_PIECE_BYTES = 64 * 1024, 512
 """How many bytes are looked through at once for a place; twice as many each time there is none."""
@@ -50,14 +55,14 @@ _PIECE_BYTES, _LEAST_PIECE_BYTES = 64 * 1024, 512
 _LATE_BYTES = 8
 """A decompressor may keep back so many bytes that it could give."""
 
-_MOST_TIMES, _FREE_BYTES, _TRY_BYTES = 8, 64 * 1024 * 1024, 256
-"""Readings from several places may overlap, without end if somebody made them so. So many times
-the size of the file, and so many bytes more, are read of it twice or more often, each place
-counted as so many bytes besides. Then what was read is not read again: the work is linear,
-whatever is in the file."""
+_MOST_TIMES, _FREE_COST, _PIECE_COST = 8, 64 * 1024 * 1024, 4096
+"""Readings from several places may overlap, without end if somebody made them so. Each costs the
+bytes it reads and inflates, and so many for each piece. Those that were in vain may cost so many
+times what the file has, and so much more. Then what was read is not read again: the work is
+linear, whatever is in the file."""
 
-_MOST_PLACES = 100_000
-"""How many places are kept of one reading."""
+_MOST_PLACES, _MOST_HOLES, _MOST_DEPTH = 100_000, 1000, 8
+"""How many places and holes of one reading are kept, and how deep holes are in each other."""
 
 
 class Places:
@@ -85,8 +90,22 @@ class Places:
         return at if found >= 0 and (stop is None or at < stop) else None
 
 
+class Edges:
+    """Where a reading ends, and its holes begin and end; as :class:`Places`."""
+
+    def __init__(self, reading: Reading) -> None:
+        edges = {edge for hole in reading.holes for edge in (hole.start, hole.end)}
+        # The damage shows with the bytes behind it.
+        self._edges = sorted({reading.stop + _LATE_BYTES, *edges})
+
+    def first(self, start: int, stop: int) -> int | None:
+        """Return the first edge from an offset on, and before another one."""
+        i = bisect_left(self._edges, start)
+        return self._edges[i] if i < len(self._edges) and self._edges[i] < stop else None
+
+
 class FilePart:
-    """A part of a file as a file object, read in pieces none of which goes beyond a place.
+    """The end of a file as a file object, read in pieces none of which goes beyond a place.
 
     Parameters
     ----------
@@ -96,17 +115,13 @@ class FilePart:
         Of the file.
     start : int
         The first byte.
-    stop : int, optional
-        The byte behind the last one; None for the end of the file.
-    places : Places, optional
-        Where pieces end; None for anywhere.
+    places : Places or Edges
+        Where pieces end.
 
     Attributes
     ----------
-    start, stop : int
-        As given.
-    n_read : int
-        How many bytes were read, those read again included.
+    n_read, n_pieces : int
+        How many bytes and pieces were read, those read again included.
     on_place : callable
         Told of each place where a piece begins, before that is read.
     """
@@ -116,16 +131,14 @@ class FilePart:
         file: IO[bytes],
         name: str,
         start: int,
-        stop: int | None = None,
-        places: Places | None = None,
+        places: Places | Edges,
     ) -> None:
         self.name = name
         self._file = file
-        self.start = start
-        self.stop = stop
+        self._start = start
         self._at = start
         self._places = places
-        self.n_read = 0
+        self.n_read = self.n_pieces = 0
         self.on_place: Callable[[int], object] = lambda _: None
 
     def seekable(self) -> bool:
@@ -143,22 +156,20 @@ class FilePart:
 
     def read(self, n_bytes: int) -> bytes:
         """Return the next bytes, at most so many."""
-        stop = self._at + n_bytes
-        if self.stop is not None:
-            stop = min(stop, self.stop)
-        if self._places is not None:
-            if self._at > self.start and self._places.first(self._at, self._at + 1) is not None:
-                self.on_place(self._at)
-            stop = self._places.first(self._at + 1, stop) or stop
-        self._file.seek(self._at)
-        data = self._file.read(stop - self._at)
+        at, places = self._at, self._places
+        if at > self._start and places.first(at, at + 1) is not None:
+            self.on_place(at)
+        stop = places.first(at + 1, at + n_bytes) or at + n_bytes
+        self._file.seek(at)
+        data = self._file.read(stop - at)
         self._at += len(data)
         self.n_read += len(data)
+        self.n_pieces += 1
         return data
 
 
 @dataclass(slots=True)
-class _Reading:
+class Reading:
     """What reading a file from a place on gives, up to damage or the end."""
 
     start: int
@@ -166,18 +177,24 @@ class _Reading:
     """Where in the file reading ended."""
     broke_off: bool = False
     """Whether it ended with damage of the compressed stream."""
-    sound_bytes: int = 0
-    """Of records, in their frames."""
+    has_records: bool = False
+    """Whether a sound one came."""
+    cost: int = 0
     places: array[int] = field(default_factory=partial(array, "q"))
     """Where another member may start, in what was read."""
-    sound_before: array[int] = field(default_factory=partial(array, "q"))
-    """For each of them, the `sound_bytes` that came before it."""
     n_left_out: int = 0
     """Places beyond those that are kept."""
+    holes: list[Reading] = field(default_factory=list)
+    """Readings of their own, in order."""
     _met: deque[tuple[int, int]] = field(default_factory=deque)
     _last: int = -1
     _run: range = range(0)
     """Of the content, the last stretch of sound records that follow each other."""
+
+    @property
+    def end(self) -> int:
+        """Where in the file this reading and its holes end."""
+        return max(self.stop, self.holes[-1].end) if self.holes else self.stop
 
     def meet(self, content: Inflated, place: int) -> None:
         """Note a place that comes next, and how far the content is."""
@@ -194,7 +211,7 @@ class _Reading:
         if is_gap:
             self._keep_until(start)
         self._run = range(start if is_gap else self._run.start, stop)
-        self.sound_bytes += stop - start
+        self.has_records = True
         while self._met and self._met[0][1] < stop - _LATE_BYTES:
             self._met.popleft()  # inside of sound records
 
@@ -204,18 +221,18 @@ class _Reading:
             place, _ = self._met.popleft()
             if len(self.places) < _MOST_PLACES:
                 self.places.append(place)
-                self.sound_before.append(self.sound_bytes)
             else:
                 self.n_left_out += 1
 
-    def end(self, stop: int, *, broke_off: bool) -> None:
+    def finish(self, part: FilePart, content: Inflated, *, broke_off: bool) -> None:
         """Note the end."""
         self._keep_until(None)
-        self.stop, self.broke_off = stop, broke_off
+        self.stop, self.broke_off = self.start + content.raw_position, broke_off
+        self.cost = part.n_read + content.position + _PIECE_COST * part.n_pieces
 
 
 class MemberSearch:
-    """Finds the parts of a compressed file that can be inflated.
+    """Finds what of a compressed file can be inflated.
 
     Parameters
     ----------
@@ -245,60 +262,66 @@ class MemberSearch:
         self._name = name
         self._open_stream = open_stream
         self._places = Places(file, magic)
-        self._budget = _MOST_TIMES * file.seek(0, io.SEEK_END) + _FREE_BYTES
+        self._budget = _MOST_TIMES * file.seek(0, io.SEEK_END) + _FREE_COST
         self.n_untried = 0
 
-    def parts(self) -> Iterator[FilePart]:
-        """Yield each part as a file of its own, in order.
-
-        A part holds the members that follow each other, up to damage; and what is behind
-        that, up to the next part. So none overlap, and reading one ends with the damage.
-        """
-        reading: _Reading | None = self._read(self._places.first(0) or 0)
+    def readings(self) -> Iterator[Reading]:
+        """Yield what can be read, in order; each from a place behind the damage of the last."""
+        reading: Reading | None = self._read(self._places.first(0) or 0)
         while reading is not None:
-            following = self._following(reading)
-            stop = None if following is None else following.start
-            yield FilePart(self._file, self._name, reading.start, stop)
-            reading = following
+            self._find_holes(reading, 0)
+            yield reading
+            reading = self._behind(reading.end)
 
-    def _following(self, reading: _Reading) -> _Reading | None:
-        """Return the reading that goes on behind the damage that has ended one."""
+    def _find_holes(self, reading: Reading, depth: int) -> None:
+        """Try the places in a reading that has ended with damage."""
         if not reading.broke_off:
-            return None
-        for place, sound_before in zip(reading.places, reading.sound_before, strict=True):
-            if self._budget <= 0:
+            return
+        end = reading.start
+        for place in reading.places:
+            if place < end:
+                continue
+            if self._budget <= 0 or depth == _MOST_DEPTH or len(reading.holes) == _MOST_HOLES:
                 self.n_untried += 1
                 continue
-            other = self._read(place)
-            if other.sound_bytes > reading.sound_bytes - sound_before:
-                return other
+            hole = self._read(place)
+            self._budget -= min(hole.cost, reading.cost) if hole.has_records else hole.cost
+            if hole.has_records:
+                self._find_holes(hole, depth + 1)
+                reading.holes.append(hole)
+                end = hole.end
         self.n_untried += reading.n_left_out
-        return self._behind(reading.stop)
+        reading.places = array("q")
 
-    def _behind(self, offset: int) -> _Reading | None:
+    def _behind(self, offset: int) -> Reading | None:
         """Return the first reading that gives anything, from an offset of the file on."""
         while (place := self._places.first(offset)) is not None:
             reading = self._read(place)
-            if reading.sound_bytes:
+            if reading.has_records:
                 return reading
+            self._budget -= reading.cost
             offset = place + 1
             if self._budget <= 0:
                 self.n_untried += len(reading.places) + reading.n_left_out
                 offset = max(reading.stop, offset)
         return None
 
-    def _read(self, start: int) -> _Reading:
+    def _read(self, start: int) -> Reading:
         """Read from a place on, for what there is."""
-        part = FilePart(self._file, self._name, start, places=self._places)
-        reading = _Reading(start)
+        part = FilePart(self._file, self._name, start, self._places)
+        reading = Reading(start)
         with closing(self._open_stream(part)) as stream:
-            if stream.inflated is not None:
-                part.on_place = partial(reading.meet, stream.inflated)
+            content = stream.inflated
+            part.on_place = partial(reading.meet, content)
             going_on = DamageLog("skip", None).going_on(stream)
-            while (block := going_on.next_block()) is not None:
-                reading.add(stream.offset - framed_bytes(block), stream.offset)
-            reading.end(part.tell(), broke_off=stream.broke_off)
-        self._budget -= part.n_read + _TRY_BYTES
+            try:
+                while (block := going_on.next_block()) is not None:
+                    reading.add(stream.offset - framed_bytes(block), stream.offset)
+            except DataLossError as error:
+                if error.reason is not Reason.INFLATED_TOO_LARGE:
+                    raise
+                # If it counts, who reads it meets the limit again.
+            reading.finish(part, content, broke_off=stream.broke_off)
         return reading
 
 

@@ -14,31 +14,29 @@ import io
 import os
 import stat
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, cast
 
 from tfrecord_lite.compression import codec_named
-from tfrecord_lite.damage import MOST_SPANS, DamagedSpan, DamageLog, DamageReport, FileReport
-from tfrecord_lite.errors import (
-    DataLossError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-)
-from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.inflate import InflationLimits
+from tfrecord_lite.damage import DamageReport
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.inflate import PIECE_BYTES
 from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
-from tfrecord_lite.recovery.members import FilePart, MemberSearch
+from tfrecord_lite.recovery.copying import Account, Copier
+from tfrecord_lite.recovery.members import MemberSearch
 from tfrecord_lite.sources import fsspec_module, is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.stream import RecordSink, RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from tfrecord_lite.inflate import InflationLimits
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.recovery.members import FilePart
 
 __all__ = ["recover"]
 
@@ -130,17 +128,16 @@ def recover(
     try:
         _check_free(file, overwrite=overwrite)
         sink = RecordSink(file, found if options is None else options)
-        total = _Total(source)
-        for stream, stop in _streams(source, found, limits, total):
-            total.add(_copy(stream, sink, on_progress), stop)
-            total.check(limits.max_inflated_bytes)
+        account = Account(source)
+        copier = Copier(account, sink, limits.max_inflated_bytes, on_progress)
+        _copy(source, found, limits, copier)
         sink.finish()
         _check_free(file, overwrite=overwrite)
         sink.commit()
     except BaseException:
         file.abandon()
         raise
-    return DamageReport((total.report(),))
+    return DamageReport((account.report(),))
 
 
 def _check_apart(source: str, target: str) -> None:
@@ -155,129 +152,40 @@ def _check_free(file: OutputFile, *, overwrite: bool) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
 
 
-def _streams(
-    source: str, compression: str, limits: ReadingLimits, total: _Total
-) -> Iterator[tuple[RecordStream, int | None]]:
-    """Yield streams of what can be read, and before which other one each ends.
+def _copy(source: str, compression: str, limits: ReadingLimits, copier: Copier) -> None:
+    """Write what is sound in the source."""
 
-    Each is to be read to its end before the next is asked for.
-    """
-
-    def opened(file: str | FilePart) -> RecordStream:
+    def opened(file: str | FilePart, inflation: InflationLimits = limits.inflation) -> RecordStream:
         return RecordStream(
             cast("IO[bytes]", file),
             compression,
             max_record_bytes=limits.max_record_bytes,
-            limits=limits.inflation,
+            limits=inflation,
         )
 
     codec = codec_named(compression)
     if codec is None or not codec.joinable:
         with closing(opened(source)) as stream:
-            yield stream, None
+            copier.copy_stream(stream)
         return
+    # The search reads in smaller pieces than those by which a ratio is measured.
+    lax = replace(limits.inflation, ahead_bytes=PIECE_BYTES)
     with closing(_open(source)) as file:
-        search = MemberSearch(file, source, codec.magic, opened)
-        for part in search.parts():
-            if total.is_empty and part.start:
-                detail = f"the first {part.start} bytes are no {compression} stream"
-                total.add_place(Reason.COMPRESSION, detail)
-            with closing(opened(part)) as stream:
-                yield stream, part.stop
-        if search.n_untried:
-            detail = (
-                f"{search.n_untried} places that look like the start of a further stream were not "
-                "tried: there are too many of them, in what others were read beyond"
-            )
-            total.add_place(Reason.COMPRESSED_CORRUPT, detail)
+        search = MemberSearch(file, source, codec.magic, lambda part: opened(part, lax))
+        for reading in search.readings():
+            if reading.start and not (copier.account.n_records or copier.account.n_damaged):
+                detail = f"the first {reading.start} bytes are no {compression} stream"
+                copier.account.add_damage(Reason.COMPRESSION, detail)
+            copier.copy_reading(file, reading, opened)
+    if search.n_untried:
+        detail = (
+            f"{search.n_untried} places that look like the start of a further stream were not "
+            "tried: there are too many of them, in what others were read beyond"
+        )
+        copier.account.add_damage(Reason.COMPRESSED_CORRUPT, detail)
 
 
 def _open(source: str) -> IO[bytes]:
     if is_url(source):
         return cast("IO[bytes]", fsspec_module().open(source, "rb").open())
     return cast("IO[bytes]", io.FileIO(source, "rb"))
-
-
-def _copy(
-    stream: RecordStream, sink: RecordSink, on_progress: Callable[[int], object] | None
-) -> FileReport:
-    """Write the sound records of a stream."""
-    going_on, offset = DamageLog("skip", None).going_on(stream), 0
-    while (block := going_on.next_block()) is not None:
-        sink.add_framed(block)
-        if on_progress is not None:
-            on_progress(stream.offset - offset)
-            offset = stream.offset
-    return going_on.report()
-
-
-@dataclass(slots=True)
-class _Total:
-    """What was saved of a file, and what was lost, part after part."""
-
-    source: str
-    n_records: int = 0
-    record_bytes: int = 0
-    spans: list[DamagedSpan] = field(default_factory=list)
-    n_damaged: int = 0
-    lost_bytes: int = 0
-    is_empty: bool = True
-    """Whether nothing was added yet."""
-
-    @property
-    def n_bytes(self) -> int:
-        """Return how many bytes were read, after decompression."""
-        return self.record_bytes + self.n_records * OVERHEAD_BYTES + self.lost_bytes
-
-    def add(self, part: FileReport, stop: int | None) -> None:
-        """Add a part of the file, and before which byte of the file it has ended."""
-        for span in part.spans[: MOST_SPANS - len(self.spans)]:
-            detail = span.detail
-            if span.reason is Reason.COMPRESSED_TRUNCATED and stop is not None:
-                detail = f"another stream begins at byte {stop} of the file, before its end"
-            moved = replace(
-                span,
-                source=self.source,
-                offset=self.n_bytes + span.offset,
-                detail=detail,
-                index=self.n_records + self.n_damaged + span.index,
-                records_before=self.n_records + span.records_before,
-            )
-            self.spans.append(moved)
-        self.n_records += part.records
-        self.record_bytes += part.record_bytes
-        self.n_damaged += part.n_damaged
-        self.lost_bytes += part.lost_bytes
-        self.is_empty = False
-
-    def add_place(self, reason: Reason, detail: str) -> None:
-        """Add a damaged place that nothing was inflated of."""
-        part = FileReport(
-            self.source,
-            0,
-            0,
-            (DamagedSpan(self.source, 0, 0, reason, detail, 0, 0),),
-            n_damaged=1,
-        )
-        self.add(part, None)
-
-    def check(self, max_bytes: int | None) -> None:
-        """Refuse more content of all parts together than is allowed of one."""
-        if detail := InflationLimits(max_bytes).excess(self.n_bytes, 0):
-            raise DataLossError(
-                Reason.INFLATED_TOO_LARGE, self.n_bytes, self.source, self.n_records, None, detail
-            )
-
-    def report(self) -> FileReport:
-        """Return it."""
-        spans = (
-            replace(span, records_after=self.n_records - span.records_before) for span in self.spans
-        )
-        return FileReport(
-            self.source,
-            self.n_records,
-            self.record_bytes,
-            tuple(spans),
-            self.n_damaged,
-            self.lost_bytes,
-        )
