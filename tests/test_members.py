@@ -104,8 +104,8 @@ def test_every_record_of_a_member_without_damage_is_saved_once(
     # Of a damaged member a record may come twice: what copies earlier data may still do so.
     assert [record for record in records if record in set(undamaged)] == undamaged
     # Nothing is left out that is read by going on.
-    skipping = TFRecordReader(tmp_path / "a", codec, on_error=str)
-    assert set(outcome_of(skipping).records) <= set(records)
+    read = outcome_of(TFRecordReader(tmp_path / "a", codec, on_error=str)).records
+    assert set(read) & set(everything) <= set(records)
 
 
 def incompressible(name: bytes, n_records: int) -> list[bytes]:

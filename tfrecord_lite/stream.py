@@ -16,7 +16,7 @@ import operator
 import os
 import weakref
 from itertools import islice
-from typing import TYPE_CHECKING, cast, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from tfrecord_lite.compression import codec_named, detect
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
