@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.compression import codec_named, detect
+from tfrecord_lite.decoder import FrameDecoder
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.framing import (
     HEAD_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
-    FrameDecoder,
     is_head,
 )
 from tfrecord_lite.infile import open_input
