@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tfrecord_lite.crc32c import crc32c
 from tfrecord_lite.crc_join import run_matches
+from tfrecord_lite.decoder import FrameDecoder
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.framing import OVERHEAD_BYTES, FrameDecoder, frame
+from tfrecord_lite.framing import OVERHEAD_BYTES, frame
 
 Array = npt.NDArray[np.int64]
 pieces = st.lists(st.binary(max_size=700), min_size=1, max_size=12)

@@ -47,7 +47,7 @@ from tests.example_strategies import (
 )
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
 from tfrecord_lite.example import batch as engine_batch
-from tfrecord_lite.example import layout
+from tfrecord_lite.example import learning
 from tfrecord_lite.example.batch import Batch, Memory
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError
@@ -320,7 +320,7 @@ def test_learning_in_vain_is_not_tried_at_every_batch() -> None:
     orders = itertools.islice(itertools.permutations(EVERY_FORM), 500)
     batch = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders]
     memory = Memory()
-    with mock.patch.object(engine_batch, "learn", wraps=layout.learn) as learn:
+    with mock.patch.object(engine_batch, "learn", wraps=learning.learn) as learn:
         tried = []
         for _ in range(12):
             learn.reset_mock()

@@ -16,7 +16,8 @@ from tests import reference
 from tests.outcome import Outcome, loss_of
 from tfrecord_lite import Block, DataLossError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
-from tfrecord_lite.framing import CHUNK_BYTES, FrameDecoder, frame, is_head
+from tfrecord_lite.decoder import CHUNK_BYTES, FrameDecoder
+from tfrecord_lite.framing import frame, is_head
 from tfrecord_lite.testing.records import ODD_LENGTHS
 
 if TYPE_CHECKING:

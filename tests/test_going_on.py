@@ -31,7 +31,8 @@ from tfrecord_lite import (
     load,
     save,
 )
-from tfrecord_lite.framing import CHUNK_BYTES, HEAD_BYTES, frame
+from tfrecord_lite.decoder import CHUNK_BYTES
+from tfrecord_lite.framing import HEAD_BYTES, frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,7 +26,8 @@ from tfrecord_lite import (
     tf_record_iterator,
     verify,
 )
-from tfrecord_lite.framing import CHUNK_BYTES, frame
+from tfrecord_lite.decoder import CHUNK_BYTES
+from tfrecord_lite.framing import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

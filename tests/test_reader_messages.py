@@ -76,6 +76,21 @@ def test_a_malformed_record_is_named_after_all_before_it(tmp_path: Path) -> None
     assert caught.value.offset == len(frame(good))
 
 
+@pytest.mark.parametrize("form", ["messages", "examples", "sequence_examples"])
+def test_the_file_is_closed_behind_a_malformed_record_though_the_error_is_kept(
+    tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(frame([BAD]))
+    reader = TFRecordReader(path)
+    rows = reader.messages(Int64List) if form == "messages" else getattr(reader, form)()
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        next(rows)
+    assert caught.value.reason is Reason.MALFORMED
+    assert not reader._open_streams
+
+
 def test_damage_comes_after_all_before_it() -> None:
     file = io.BytesIO(bytes(frame([b"\x0a\x01\x07"]))[:-1])
     reader = TFRecordReader(io.BytesIO(bytes(frame([b"\x0a\x01\x07"])) + file.getvalue()))

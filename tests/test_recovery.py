@@ -30,7 +30,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.framing import frame
 from tfrecord_lite.recovery import verify_each
-from tfrecord_lite.stream import RecordSink
+from tfrecord_lite.sink import RecordSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

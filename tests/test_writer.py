@@ -45,7 +45,7 @@ from tfrecord_lite import (
 from tfrecord_lite.compression import MEM_LEVEL
 from tfrecord_lite.framing import frame
 from tfrecord_lite.outfile import OutputFile
-from tfrecord_lite.stream import RecordSink
+from tfrecord_lite.sink import RecordSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,8 @@ from tfrecord_lite.errors import (
     TFRecordError,
 )
 from tfrecord_lite.options import TFRecordCompressionType, TFRecordOptions
-from tfrecord_lite.reader import TFRecordReader, tf_record_iterator
+from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.record_iterator import tf_record_iterator
 from tfrecord_lite.sharded import ShardedTFRecordWriter
 from tfrecord_lite.writer import TFRecordWriter
 

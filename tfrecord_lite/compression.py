@@ -74,7 +74,7 @@ class Compressor(Protocol):
     Each method returns a call that has to be made next: a function that is not
     written in Python, without arguments. Python raises KeyboardInterrupt when such a
     function returns, at which point what it returned is lost, unless whatever called it
-    is no Python either: see :class:`tfrecord_lite.stream.RecordSink`.
+    is no Python either: see :class:`tfrecord_lite.sink.RecordSink`.
     """
 
     def compress(self, data: bytes | bytearray | memoryview) -> Call:

@@ -6,7 +6,7 @@ let it go, as it would with POSIX's record locks. It ends with the process, howe
 
 A process that is forked shares the open files of its parent, and would keep their locks when
 that ends. So it closes its copies at once, which leaves the parent's as they are: its writers
-are refused there in any case, see :class:`tfrecord_lite.stream.RecordSink`.
+are refused there in any case, see :class:`tfrecord_lite.sink.RecordSink`.
 
 There is none on Windows, nor on file systems that have no such locks.
 """

@@ -1,8 +1,8 @@
 """Open a path, URL or file object to write bytes to it.
 
 Files are written as they are, or beside their place and renamed when complete
-(``atomic``), so that nobody ever sees half of one. Nothing here knows what the
-bytes mean.
+(``atomic``, :mod:`tfrecord_lite.beside`), so that nobody ever sees half of one.
+Nothing here knows what the bytes mean.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import errno
 import io
 import os
 import stat
-from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from tfrecord_lite import locking
+from tfrecord_lite.beside import LocalBeside, RemoteBeside
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.sources import (
     fsspec_module,
@@ -25,9 +26,10 @@ from tfrecord_lite.sources import (
 )
 
 if TYPE_CHECKING:
+    from tfrecord_lite.beside import Beside
     from tfrecord_lite.sources import Source
 
-__all__ = ["Beside", "OutputFile", "open_output", "remove"]
+__all__ = ["OutputFile", "open_output", "remove"]
 
 
 class OutputFile:
@@ -216,100 +218,6 @@ class OutputFile:
         return os.getpid() == self._process
 
 
-class Beside(Protocol):
-    """The name of a file that is written beside its place."""
-
-    def is_taken(self, place: str) -> bool:
-        """Whether there is a file at `place`."""
-
-    def move_to(self, place: str) -> None:
-        """Put the file at `place`; what was there is gone. Again is fine, after an interrupt."""
-
-    def is_at(self, place: str) -> bool:
-        """Whether :meth:`move_to` has put the file at `place`, though it was interrupted then."""
-
-    def move_back(self, place: str) -> None:
-        """Give the file its other name again, if :meth:`move_to` has put it at `place`."""
-
-    def remove(self) -> None:
-        """Remove the file if it has this name."""
-
-
-class _LocalBeside:
-    def __init__(self, temporary: str) -> None:
-        self._temporary = temporary
-        self._status: os.stat_result | None = None  # of the file, once it was to be moved
-
-    def is_taken(self, place: str) -> bool:
-        return os.path.lexists(os.path.realpath(place))
-
-    def move_to(self, place: str) -> None:
-        target = os.path.realpath(place)
-        if self._status is None:
-            self._status = os.stat(self._temporary)
-        try:
-            os.replace(self._temporary, target)
-        except FileNotFoundError:
-            if not self.is_at(place):
-                raise
-        _sync_directory(os.path.dirname(self._temporary))
-
-    def move_back(self, place: str) -> None:
-        if self.is_at(place):
-            os.replace(os.path.realpath(place), self._temporary)
-
-    def is_at(self, place: str) -> bool:
-        try:
-            found = os.lstat(os.path.realpath(place))
-        except FileNotFoundError:
-            return False
-        status = self._status
-        return (
-            status is not None
-            and os.path.samestat(found, status)
-            and (found.st_size, found.st_mtime_ns) == (status.st_size, status.st_mtime_ns)
-        )
-
-    def remove(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(self._temporary)
-
-
-class _RemoteBeside:
-    def __init__(self, filesystem: Any, temporary: str) -> None:
-        self._filesystem = filesystem
-        self._temporary = temporary
-        self._was_there = False
-
-    def is_taken(self, place: str) -> bool:
-        return bool(self._filesystem.exists(_path_of(place)))
-
-    def move_to(self, place: str) -> None:
-        # A store copies and removes: what was interrupted is done anew while both are there.
-        if not self.is_at(place):
-            self._was_there = bool(self._filesystem.exists(self._temporary))
-            self._filesystem.mv(self._temporary, _path_of(place))
-
-    def is_at(self, place: str) -> bool:
-        is_moved = self._was_there and not self._filesystem.exists(self._temporary)
-        return is_moved and self.is_taken(place)
-
-    def move_back(self, place: str) -> None:
-        if self.is_at(place):
-            self._filesystem.mv(_path_of(place), self._temporary)
-        elif self._was_there and self.is_taken(place):  # copied, and not removed
-            self._filesystem.rm(_path_of(place))
-
-    def remove(self) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self._filesystem.rm(self._temporary)
-
-
-def _path_of(url: str) -> str:
-    path: str = fsspec_module().core.url_to_fs(url)[1]
-    return path
-
-
 def open_output(target: Source, *, atomic: bool = False, append: bool = False) -> OutputFile:
     """Open a file for writing.
 
@@ -385,7 +293,7 @@ def _beside(name: str) -> OutputFile:
     directory, base = os.path.split(place)
     temporary = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
 
-    beside = _LocalBeside(temporary)
+    beside = LocalBeside(temporary)
     try:
         try:
             file = cast("IO[bytes]", io.FileIO(temporary, "xb"))
@@ -411,18 +319,6 @@ def remove(name: str | os.PathLike[str]) -> None:
             os.remove(name)
 
 
-def _sync_directory(path: str) -> None:
-    """Make a new name in a directory as durable as the file's content, where that can be done."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with contextlib.suppress(OSError):
-        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-
-
 def _remote_output(url: str, *, atomic: bool) -> OutputFile:
     if not atomic:
         return OutputFile(url, fsspec_module().open(url, "wb").open())
@@ -430,5 +326,5 @@ def _remote_output(url: str, *, atomic: bool) -> OutputFile:
     directory, _, base = path.rpartition("/")
     temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
 
-    beside = _RemoteBeside(filesystem, temporary)
+    beside = RemoteBeside(filesystem, temporary)
     return OutputFile(url, filesystem.open(temporary, "wb"), beside=beside)

@@ -5,8 +5,8 @@
     paths, URLs, patterns ──expand──> files, one after the other
     file ──> RecordStream ──> Block, or bytes a record
 
-:class:`TFRecordReader` is this package's own face; :func:`tf_record_iterator`
-is TensorFlow's.
+:class:`TFRecordReader` is this package's own face; :func:`tf_record_iterator`, of
+:mod:`tfrecord_lite.record_iterator`, is TensorFlow's.
 
 A damaged or cut file gives every record before the damage, then the error; or, if the
 reader is told to go on (``on_error``), every other record too.
@@ -18,20 +18,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.damage import Damage, checked
-from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-)
-from tfrecord_lite.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.decoded import messages_of, rows_of
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.framing import MAX_RECORD_BYTES
 from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.record_iterator import RecordIterator, tf_record_iterator
 from tfrecord_lite.sources import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
     from types import TracebackType
     from typing import Any, Self
 
@@ -44,8 +41,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.sources import Source, Sources
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
-
-_Row = TypeVar("_Row")
 
 __all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
 
@@ -235,7 +230,7 @@ class TFRecordReader:
         """
         from tfrecord_lite.example.decode import ExampleDecoder  # noqa: PLC0415 - loads the engine
 
-        return self._decoded(ExampleDecoder())
+        return rows_of(self.blocks, ExampleDecoder())
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -256,19 +251,7 @@ class TFRecordReader:
             SequenceExampleDecoder,
         )
 
-        return self._decoded(SequenceExampleDecoder())
-
-    def _decoded(self, decode: Callable[[Block], Iterable[_Row]]) -> Iterator[_Row]:
-        """Decode the records of all files many at a time."""
-        for block in self.blocks():
-            try:
-                rows = decode(block)
-            except InvalidArgumentError as error:
-                first = block.place(0).index
-                if error.index is not None and first is not None:
-                    yield from decode(block[: error.index - first])
-                raise
-            yield from rows
+        return rows_of(self.blocks, SequenceExampleDecoder())
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -304,21 +287,7 @@ class TFRecordReader:
         """
         if not callable(getattr(message_class, "FromString", None)):
             raise TypeError(f"expected a protobuf message class, got {message_class!r}")
-        return self._messages(message_class)
-
-    def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
-        from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-        for block in self.blocks():
-            for i, record in enumerate(block):
-                try:
-                    message = message_class.FromString(record)
-                except (DecodeError, UnicodeDecodeError):
-                    place = block.place(i)
-                    detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
-                    fields = (place.offset, place.source, place.index, None, detail)
-                    raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
-                yield message
+        return messages_of(self.blocks, message_class)
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
         parts: list[Block] = []  # too few records to be a block yet
@@ -412,111 +381,3 @@ class TFRecordReader:
         names = ", ".join(name_of(source) for source in self._sources[:2])
         more = f", ... ({len(self._sources)} files)" if len(self._sources) > 2 else ""
         return f"TFRecordReader({names}{more})"
-
-
-class RecordIterator:
-    """An open file's records, one at a time: what :func:`tf_record_iterator` returns."""
-
-    def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
-        self._stream: RecordStream | None = None
-        self._path = path
-        self._compression = compression
-        self._stream = RecordStream(path, compression)
-        self._ready: Iterator[bytes] = iter(())
-        self._place = 0, 0  # when closed: the offset of the next record, and its number
-
-    def __iter__(self) -> Self:
-        """Return the iterator itself."""
-        return self
-
-    def __next__(self) -> bytes:
-        """Return the next record.
-
-        Raises
-        ------
-        StopIteration
-            At the end of the file; a later call finds what was added since (rule R8).
-        DataLossError
-            A later call gives the same error again (rule R7), or the record, if
-            it was only cut and has been completed since.
-        """
-        for record in self._ready:
-            return record
-        if self._stream is None:
-            raise StopIteration
-        records = self._stream.next_records()
-        if records is None:
-            raise StopIteration
-        self._ready = iter(records)
-        return next(self)
-
-    def close(self) -> None:
-        """Close the file; the next record is then StopIteration. Twice is fine."""
-        if self._stream is not None:
-            self._stream.close()
-            left = [len(record) + OVERHEAD_BYTES for record in self._ready]
-            self._place = self._stream.offset - sum(left), self._stream.n_records - len(left)
-        self._stream = None
-        self._ready = iter(())
-
-    def __del__(self) -> None:
-        """Close the file: a loop that runs to its end does not."""
-        if self._stream is not None:
-            self._stream.close()
-
-    def reopen(self) -> None:
-        """Open the path again, after close, and go on behind the record returned last (R8).
-
-        That is, at the same offset in bytes, whatever is before it now.
-
-        Raises
-        ------
-        FailedPreconditionError
-            If the iterator is not closed.
-        DataLossError
-            If a compressed file is damaged before that place.
-        """
-        if self._stream is not None:
-            detail = "the iterator is open; close it first"
-            raise FailedPreconditionError(
-                Reason.UNSUPPORTED, source=self._stream.name, detail=detail
-            )
-        stream = RecordStream(self._path, self._compression)
-        try:
-            stream.begin_at(*self._place)
-        except BaseException:
-            stream.close()
-            raise
-        self._stream = stream
-
-
-def tf_record_iterator(
-    path: str | bytes | os.PathLike[str], options: CompressionType = None
-) -> RecordIterator:
-    """Iterate over the records of one file, as ``tf.compat.v1.io.tf_record_iterator``.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-        One local path or URL; no pattern.
-    options : TFRecordOptions, str, int or None, optional
-        The compression; nothing is found out: None is none (rules C1, O9).
-
-    Returns
-    -------
-    RecordIterator
-        Yields ``bytes``; has ``close`` and ``reopen``.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, PermissionError
-        At once, not at the first record (rule R9).
-
-    See Also
-    --------
-    TFRecordReader : several files, compression found out, blocks.
-    """
-    if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
-        detail = f"path must be str, bytes or PathLike, not {type(path).__name__}"
-        raise TypeError(detail)
-    return RecordIterator(path, TFRecordOptions.get_compression_type_string(options))

@@ -22,8 +22,8 @@ from tfrecord_lite.example.writing import ExampleWriter
 from tfrecord_lite.framing import OVERHEAD_BYTES
 from tfrecord_lite.options import TFRecordOptions, whole_number
 from tfrecord_lite.outfile import open_output
+from tfrecord_lite.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.sources import shard_names
-from tfrecord_lite.stream import BUFFER_BYTES, RecordSink
 from tfrecord_lite.writer import as_record
 
 if TYPE_CHECKING:

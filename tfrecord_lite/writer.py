@@ -22,8 +22,9 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.example.writing import ExampleWriter
 from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
+from tfrecord_lite.sink import RecordSink
 from tfrecord_lite.sources import local_size, name_of
-from tfrecord_lite.stream import RecordSink, RecordStream
+from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -50,8 +50,9 @@ from tfrecord_lite.foreign import superserial, tfds, tfx
 from tfrecord_lite.outfile import open_output
 from tfrecord_lite.recovery.copying import Account, Copier
 from tfrecord_lite.recovery.members import FilePart, MemberSearch
+from tfrecord_lite.sink import RecordSink
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.stream import RecordSink, RecordStream
+from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable

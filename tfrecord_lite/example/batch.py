@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.example.cells import Lists, Values, merge
-from tfrecord_lite.example.layout import learn
+from tfrecord_lite.example.learning import learn
 from tfrecord_lite.example.lists import AnyEncoding
 from tfrecord_lite.wire.fields import WireError
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.example.row import encoded_key
-from tfrecord_lite.example.rows import ARRAYS, Plan, UnplannedError
+from tfrecord_lite.example.row_plan import ARRAYS, Plan, UnplannedError
 from tfrecord_lite.example.runs import Strings
 from tfrecord_lite.example.values import Outgoing, outgoing
 from tfrecord_lite.schema import Kind

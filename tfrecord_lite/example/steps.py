@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.example.entries import KIND_OF_TAG, errors_of, join
-from tfrecord_lite.example.layout import length_before, nested
+from tfrecord_lite.example.learning import length_before, nested
 from tfrecord_lite.example.plain_steps import AnyPlaces, EvenPlaces, PlainSteps
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import LEN, Fields, tokenise

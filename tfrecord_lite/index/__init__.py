@@ -3,7 +3,7 @@
 ::
 
     scan ─> extents: RecordIndex, two arrays <─> text: DALI's "offset size" lines
-                │
+                │     (choice: one there is, or a new one)
     handles ────┴─> frames: many records into one buffer, checked
     (pread)              └─> file: TFRecordFile        offsets: tf_record_random_reader
 """

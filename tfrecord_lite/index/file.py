@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfrecord_lite.block import SPARE_BYTES, Block
-from tfrecord_lite.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordError,
-)
+from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.index import frames, text
-from tfrecord_lite.index.extents import RecordIndex, Stamp, scan_file
+from tfrecord_lite.index.choice import index_of, local_name, wanted_of
+from tfrecord_lite.index.extents import RecordIndex, Stamp
 from tfrecord_lite.index.handles import Handle, Pool
-from tfrecord_lite.sources import expand, is_file_object, name_of
+from tfrecord_lite.sources import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,14 +92,14 @@ class TFRecordFile:
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
-        self._names = [_local_name(source) for source in expand(path)]
+        self._names = [local_name(source) for source in expand(path)]
         self._verify = verify
         self._stamps: list[Stamp] = []
         self._indexes: list[RecordIndex] = []
-        for name, wanted in zip(self._names, _wanted(index, len(self._names)), strict=True):
+        for name, wanted in zip(self._names, wanted_of(index, len(self._names)), strict=True):
             stamp = Stamp.of(Handle(name))
             self._stamps.append(stamp)
-            self._indexes.append(_index_of(name, stamp, wanted, max_record_bytes))
+            self._indexes.append(index_of(name, stamp, wanted, max_record_bytes))
         self._ends = np.cumsum([len(index) for index in self._indexes])
         self._end_list: list[int] = self._ends.tolist()
         self._is_closed = False
@@ -390,45 +386,6 @@ class TFRecordFile:
         """Say which files, at most two, and how many records."""
         names = ", ".join(self._names[:2]) + ", ..." * (len(self._names) > 2)
         return f"<TFRecordFile of {names}: {len(self):,} records>"
-
-
-def _local_name(source: object) -> str:
-    """Return the path of a source; only a file that was given by its path can be opened here."""
-    name = name_of(source)  # type: ignore[arg-type]
-    if is_file_object(source):  # type: ignore[arg-type]
-        detail = "random access needs a path; a file object has one place only"
-    elif "://" in name:
-        detail = "random access needs a local file; copy it first, or read it in order"
-    else:
-        return name
-    raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
-
-
-def _wanted(index: object, n_files: int) -> list[str | None]:
-    """Return the index that was asked for of each file: a path, ``auto`` or None."""
-    if index is None or index == "auto":
-        return [index] * n_files
-    paths = [index] if isinstance(index, (str, bytes, os.PathLike)) else list(index)  # type: ignore[call-overload]
-    if len(paths) != n_files:
-        detail = f"{len(paths)} indexes were given for {n_files} files"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return [os.fsdecode(path) for path in paths]
-
-
-def _index_of(name: str, stamp: Stamp, wanted: str | None, max_record_bytes: int) -> RecordIndex:
-    """Load the index of a file, or make it."""
-    if wanted is not None and wanted != "auto":
-        return text.load_checked(wanted, stamp, name)
-    beside = name + text.SUFFIX
-    if wanted == "auto" and os.path.exists(beside):  # noqa: PTH110 - as every name here
-        try:
-            index = text.load_checked(beside, stamp, name)
-        except (OSError, TFRecordError):
-            pass  # it was not asked for, so it need not be good
-        else:
-            if index.is_whole(stamp):
-                return index
-    return scan_file(name, max_record_bytes)
 
 
 def _out_of_range(index: int, n_records: int) -> str:

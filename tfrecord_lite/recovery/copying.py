@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.recovery.members import Reading
-    from tfrecord_lite.stream import RecordSink, RecordStream
+    from tfrecord_lite.sink import RecordSink
+    from tfrecord_lite.stream import RecordStream
 
 __all__ = ["Account", "Copier"]
 

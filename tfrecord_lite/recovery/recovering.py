@@ -27,8 +27,9 @@ from tfrecord_lite.options import TFRecordOptions
 from tfrecord_lite.outfile import open_output
 from tfrecord_lite.recovery.copying import Account, Copier
 from tfrecord_lite.recovery.members import MemberSearch
+from tfrecord_lite.sink import RecordSink
 from tfrecord_lite.sources import fsspec_module, is_file_object, is_same_file, is_url, name_of
-from tfrecord_lite.stream import RecordSink, RecordStream
+from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
