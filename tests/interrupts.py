@@ -35,6 +35,12 @@ class Interrupt:
     came = False
 
 
+def _is_deleting(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name != "__del__":
+        frame = frame.f_back
+    return frame is not None
+
+
 @contextmanager
 def interrupt_at(step: int) -> Iterator[Interrupt]:
     """Raise KeyboardInterrupt at a step of the package's own code, and suppress it in the end."""
@@ -48,6 +54,8 @@ def interrupt_at(step: int) -> Iterator[Interrupt]:
             return
         if event in {"call", "c_return"}:
             if left == 0:
+                if _is_deleting(frame):  # what is raised there is lost
+                    return
                 sys.setprofile(None)
                 outcome.came = True
                 raise KeyboardInterrupt

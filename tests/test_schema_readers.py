@@ -559,7 +559,7 @@ def test_unknown_parts_are_skipped() -> None:
           domain: "d" bool_domain { } not_in_environment: "SERVING"
           annotation { extra_metadata { [type.googleapis.com/a.b.C] { q: 1 } } }
           drift_comparator { jensen_shannon_divergence { threshold: 0.1 } }
-          from_the_future: [1, 2.5, "x", { y: NONE }]
+          from_the_future: [1, 2.5, "x"] and_this { y: NONE }
         }
         """
     )
