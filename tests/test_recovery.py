@@ -278,6 +278,24 @@ class TestWhatIsNotToBeRead:
 
         assert path.read_bytes() == stored
 
+    @pytest.mark.parametrize("other", ["memory:///same", "memory:////same", "memory://same/"])
+    def test_a_remote_file_is_itself_under_any_of_its_names(self, other: str) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        stored = frame([b"one"]) + b"damage"
+        memory.pipe("/same", bytes(stored))
+        for pair in ("memory://same", other), (other, "memory://same"):
+            with pytest.raises(InvalidArgumentError, match="another name"):
+                recover(*pair, overwrite=True)
+
+        assert memory.cat("/same") == stored
+
+    def test_files_of_one_path_on_two_file_systems_are_two(self, tmp_path: Path) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        memory.pipe(f"{tmp_path}/a", bytes(frame([b"one"])))
+
+        assert recover(f"memory://{tmp_path}/a", f"file://{tmp_path}/a").records == 1
+        assert list(TFRecordReader(tmp_path / "a")) == [b"one"]
+
     def test_a_pipe_is_refused(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(FailedPreconditionError, match="read once"):
