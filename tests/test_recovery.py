@@ -6,11 +6,13 @@ import errno
 import hashlib
 import io
 import os
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.reference import encode_record
@@ -28,13 +30,12 @@ from tfrecord_lite import (
     recover,
     verify,
 )
-from tfrecord_lite.framing import frame
+from tfrecord_lite.framing import FrameDecoder, frame
 from tfrecord_lite.recovery import verify_each
 from tfrecord_lite.stream import RecordSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 GOOD = [encode_example({"n": i}) for i in range(20)]
 
@@ -100,6 +101,47 @@ class TestVerify:
         verify(paths, on_progress=add, n_threads=2)
 
         assert n_bytes == sum(path.stat().st_size for path in paths)
+
+    SIZES = st.lists(
+        st.tuples(st.sampled_from([0, 30, 33_000, 2**20]), st.integers(1, 80)), max_size=4
+    ).filter(lambda runs: sum(size * n for size, n in runs) < 2**25)
+
+    @given(runs=SIZES, places=st.lists(st.floats(0, 1, exclude_max=True), max_size=3))
+    @settings(max_examples=30)
+    def test_large_and_small_records_and_damage_among_them(
+        self, runs: list[tuple[int, int]], places: list[float]
+    ) -> None:
+        stream = bytearray(frame([bytes(size) for size, n in runs for _ in range(n)]))
+        for place in places if stream else ():
+            stream[int(place * len(stream))] ^= 1
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a")
+            path.write_bytes(stream)
+            reader = TFRecordReader(path, "", on_error=lambda _: None)
+            for _ in reader.blocks():
+                pass
+
+            assert verify(path, "") == reader.report
+
+    @pytest.mark.parametrize("size", [10, 33_000, 500_000])
+    def test_large_records_are_read_past_the_buffer_unless_messages_are_checked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        path, n_direct = write(tmp_path / "a", [bytes(size)] * 300 + [b""] * 300), 0
+        next_large = FrameDecoder.next_large
+
+        def counted(*arguments: Any) -> bytes | None:
+            nonlocal n_direct
+            n_direct += 1
+            return next_large(*arguments)
+
+        monkeypatch.setattr(FrameDecoder, "next_large", counted)
+
+        assert verify(path).records == 600
+        assert (n_direct > 0) == (size > 2**15)
+        n_direct = 0
+        verify(path, messages=True)
+        assert n_direct == 0
 
     def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
