@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fresh import run_fresh
 from tests.reference import encode_record
 from tfrecord_lite import (
     DataLossError,
@@ -150,7 +151,35 @@ class TestVerify:
         assert next(reports).records == 1
         reports.close()  # type: ignore[attr-defined]
 
-        assert not [t for t in threading.enumerate() if "ThreadPool" in t.name]
+        assert not [t for t in threading.enumerate() if t.name == "tfrecord-verify"]
+
+    def test_what_stops_a_thread_is_raised_here(self, tmp_path: Path) -> None:
+        def stop(_: int) -> None:
+            raise RuntimeError("enough")
+
+        paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(3)]
+        with pytest.raises(RuntimeError, match="enough"):
+            verify(paths, n_threads=2, on_progress=stop)
+
+    def test_pipes_that_nobody_writes_keep_neither_who_has_enough_nor_the_process(
+        self, tmp_path: Path
+    ) -> None:
+        write(tmp_path / "a", [b"one"])
+        for name in "bc":
+            os.mkfifo(tmp_path / name)
+
+        out = run_fresh(
+            "import faulthandler, sys\n"
+            "from tfrecord_lite.recovery import verify_each\n"
+            "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
+            "reports = verify_each([sys.argv[1] + name for name in ('/a', '/b', '/c')], n_threads=3)\n"
+            "print(next(reports).records)\n"
+            "reports.close()\n"
+            "print('over')\n",
+            tmp_path,
+        )
+
+        assert out == "1\nover\n"
 
     @pytest.mark.parametrize("n_threads", [0, -1])
     def test_less_than_one_thread(self, n_threads: int) -> None:
