@@ -65,3 +65,22 @@ class Device(io.RawIOBase):
             self.room -= len(taken)
         self.written += taken
         return len(taken)
+
+
+class LostConnection(io.BytesIO):
+    """A remote file: reading behind its first bytes raises an error, and so does asking its end."""
+
+    def __init__(self, data: bytes, n_good: int, error: Exception) -> None:
+        super().__init__(data)
+        self._n_good = n_good
+        self._error = error
+
+    def read(self, n_bytes: int | None = -1) -> bytes:
+        if self.tell() >= self._n_good:
+            raise self._error
+        return super().read(n_bytes)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        if whence == io.SEEK_END:
+            raise self._error
+        return super().seek(offset, whence)

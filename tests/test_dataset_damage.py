@@ -23,6 +23,7 @@ from tfrecord_lite import (
     damage,
 )
 from tfrecord_lite.damage import DamageLog
+from tfrecord_lite.dataset import losses
 from tfrecord_lite.framing import frame
 from tfrecord_lite.stream import RecordStream
 
@@ -273,8 +274,35 @@ def test_the_limit_on_damage_is_that_of_all_processes_together(
         (paths[file], i) for file in DAMAGED for i in DAMAGED[file]
     ]
 
+    assert files.report is not None
+    assert files.report.n_damaged <= most  # not the one that was raised
+    assert files.report.lost_bytes == sum(span.length for span in files.report.spans)
+
     enough = TFRecordDataset(paths, on_error=skip, max_errors=N_PLACES)
     assert sorted(enough.in_processes(n_workers, "fork")) == sorted(SOUND)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_the_limit_on_damage_holds_for_more_places_than_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in damage, losses:
+        monkeypatch.setattr(module, "MOST_SPANS", 10)
+    names = [str(tmp_path / name) for name in "ab"]
+    for name in names:
+        Path(name).write_bytes(
+            (reference.encode_record(b"sound") + reference.encode_record(b"data")[:-1] + b"?") * 300
+        )
+
+    for most in 400, 599:
+        files = TFRecordDataset(names, on_error="skip", max_errors=most).in_processes(2, "fork")
+        with pytest.raises(DataLossError, match=f"{most} damaged places were passed") as caught:
+            list(files)
+        assert caught.value.source in names
+        assert files.report is not None
+        assert files.report.n_damaged <= most
+    enough = TFRecordDataset(names, on_error=skip, max_errors=600).in_processes(2, "fork")
+    assert len(list(enough)) == 600
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -284,9 +284,10 @@ class TestArguments:
         with pytest.raises(InvalidArgumentError):
             TFRecordReader("a", on_error=on_error, max_errors=max_errors)
 
-    def test_a_number_is_whole(self) -> None:
-        with pytest.raises(TypeError):
-            TFRecordReader("a", on_error="skip", max_errors=1.5)  # type: ignore[arg-type]
+    @pytest.mark.parametrize("wrong", [1.5, True])
+    def test_a_number_is_whole(self, wrong: Any) -> None:
+        with pytest.raises(TypeError, match="max_errors must be a whole number"):
+            TFRecordReader("a", on_error="skip", max_errors=wrong)
 
     def test_a_reader_is_pickled_without_its_report(self, tmp_path: Path) -> None:
         reader = TFRecordReader(damaged(tmp_path, "a", 1), on_error=str, max_errors=5)

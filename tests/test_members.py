@@ -231,7 +231,7 @@ class TestManyMembers:
             saved(tmp_path, data)
             return n_read
 
-        monkeypatch.setattr(recovering, "_open", Counted)
+        monkeypatch.setattr(recovering, "open_seekable", Counted)
         return count
 
     @pytest.mark.parametrize("n_members", [100, 3000])

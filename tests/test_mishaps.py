@@ -5,16 +5,18 @@ Files that grow, are cut or replaced meanwhile; reads and connections that fail;
 
 from __future__ import annotations
 
+import errno
 import gzip
 import http.server
 import io
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
+from tests.fakes import LostConnection
 from tests.fresh import run_fresh
 from tests.outcome import outcome_of
 from tests.reference import encode_record
@@ -28,6 +30,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.decoder import CHUNK_BYTES
 from tfrecord_lite.framing import frame
+from tfrecord_lite.infile import open_seekable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -291,6 +294,78 @@ def test_a_connection_that_is_cut_is_an_oserror_and_never_an_end(
         assert isinstance(verify(url, "").files[0].failure, OSError)
 
     assert found == RECORDS[: len(found)]
+
+
+class ClientError(Exception):
+    """A remote client's own, which is no OSError."""
+
+
+CLIENT_ERRORS: list[tuple[Exception, type[OSError], int]] = [
+    (ClientError("payload"), OSError, errno.EIO),
+    (ValueError("closed session"), OSError, errno.EIO),
+    (TypeError("'NoneType' object"), OSError, errno.EIO),
+    (EOFError("early"), OSError, errno.EIO),
+    (OSError("in words"), OSError, errno.EIO),
+    (OSError(errno.ENOTCONN, "no connection"), OSError, errno.ENOTCONN),
+    (ConnectionResetError(errno.ECONNRESET, "reset"), ConnectionResetError, errno.ECONNRESET),
+    (ConnectionResetError("in words"), ConnectionResetError, errno.ECONNRESET),
+    (TimeoutError(), TimeoutError, errno.ETIMEDOUT),
+    (FileNotFoundError("gone"), FileNotFoundError, errno.ENOENT),
+]
+
+
+@pytest.mark.parametrize(("raised", "kind", "number"), CLIENT_ERRORS)
+@pytest.mark.parametrize("n_good", [0, 1_500_000])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_what_a_remote_client_raises_while_reading_is_an_oserror_with_the_url(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    raised: Exception,
+    kind: type[OSError],
+    number: int,
+    n_good: int,
+    compress: Any,
+) -> None:
+    memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
+    url, stored = "memory://cut", compress(STREAM)
+    n_good = min(n_good, len(stored) // 2)
+    monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(stored, n_good, raised))
+    (tmp_path / "a").write_bytes(STREAM)
+    (tmp_path / "b").write_bytes(STREAM[:-3])
+
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is asked below
+        list(TFRecordReader(url))
+    report = verify([tmp_path / "a", url, tmp_path / "b"])
+    with pytest.raises(OSError) as sought:  # noqa: PT011
+        open_seekable(url).seek(0, io.SEEK_END)
+
+    for error in caught.value, sought.value, report.files[1].failure:
+        assert type(error) is kind
+        assert (error.errno, error.filename) == (number, url)
+        assert str(raised.args[-1] if raised.args else "") in str(error)
+    assert [file.n_damaged for file in report.files] == [0, 0, 1]
+
+
+def test_an_error_that_names_a_file_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
+    raised = PermissionError(errno.EACCES, "no", "s3://bucket/key")
+    monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(STREAM, 0, raised))
+
+    with pytest.raises(PermissionError) as caught:
+        list(TFRecordReader("memory://cut"))
+    assert caught.value is raised
+
+
+def test_a_path_and_a_url_are_opened_to_be_read_anywhere(tmp_path: Path) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.pipe("/anywhere", b"0123456789")
+    (tmp_path / "a").write_bytes(b"0123456789")
+
+    for name in "memory://anywhere", str(tmp_path / "a"):
+        with closing(open_seekable(name)) as file:
+            assert file.seek(0, io.SEEK_END) == 10
+            assert file.seek(4) == file.tell() == 4
+            assert (file.read(2), file.read()) == (b"45", b"6789")
 
 
 class TestFullDisk:

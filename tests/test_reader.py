@@ -417,7 +417,7 @@ class TestBlocks:
         assert [len(block) for block in blocks] == [200, 200, 100]
         assert sum(copied) <= 500
 
-    @pytest.mark.parametrize("wrong", ["2", 2.5, 2.0, b"2", [2]])
+    @pytest.mark.parametrize("wrong", ["2", 2.5, 2.0, b"2", [2], True])
     def test_a_number_of_records_is_a_whole_number(self, wrong: Any) -> None:
         with pytest.raises(TypeError, match="n_records"):
             TFRecordReader(io.BytesIO()).blocks(wrong)

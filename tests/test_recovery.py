@@ -6,13 +6,16 @@ import errno
 import hashlib
 import io
 import os
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.fresh import run_fresh
 from tests.reference import encode_record
 from tfrecord_lite import (
     DataLossError,
@@ -28,13 +31,13 @@ from tfrecord_lite import (
     recover,
     verify,
 )
+from tfrecord_lite.decoder import FrameDecoder
 from tfrecord_lite.framing import frame
 from tfrecord_lite.recovery import verify_each
 from tfrecord_lite.sink import RecordSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 GOOD = [encode_example({"n": i}) for i in range(20)]
 
@@ -101,6 +104,47 @@ class TestVerify:
 
         assert n_bytes == sum(path.stat().st_size for path in paths)
 
+    SIZES = st.lists(
+        st.tuples(st.sampled_from([0, 30, 33_000, 2**20]), st.integers(1, 80)), max_size=4
+    ).filter(lambda runs: sum(size * n for size, n in runs) < 2**25)
+
+    @given(runs=SIZES, places=st.lists(st.floats(0, 1, exclude_max=True), max_size=3))
+    @settings(max_examples=30)
+    def test_large_and_small_records_and_damage_among_them(
+        self, runs: list[tuple[int, int]], places: list[float]
+    ) -> None:
+        stream = bytearray(frame([bytes(size) for size, n in runs for _ in range(n)]))
+        for place in places if stream else ():
+            stream[int(place * len(stream))] ^= 1
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a")
+            path.write_bytes(stream)
+            reader = TFRecordReader(path, "", on_error=lambda _: None)
+            for _ in reader.blocks():
+                pass
+
+            assert verify(path, "") == reader.report
+
+    @pytest.mark.parametrize("size", [10, 33_000, 500_000])
+    def test_large_records_are_read_past_the_buffer_unless_messages_are_checked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        path, n_direct = write(tmp_path / "a", [bytes(size)] * 300 + [b""] * 300), 0
+        next_large = FrameDecoder.next_large
+
+        def counted(*arguments: Any) -> bytes | None:
+            nonlocal n_direct
+            n_direct += 1
+            return next_large(*arguments)
+
+        monkeypatch.setattr(FrameDecoder, "next_large", counted)
+
+        assert verify(path).records == 600
+        assert (n_direct > 0) == (size > 2**15)
+        n_direct = 0
+        verify(path, messages=True)
+        assert n_direct == 0
+
     def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
 
@@ -108,7 +152,35 @@ class TestVerify:
         assert next(reports).records == 1
         reports.close()  # type: ignore[attr-defined]
 
-        assert not [t for t in threading.enumerate() if "ThreadPool" in t.name]
+        assert not [t for t in threading.enumerate() if t.name == "tfrecord-verify"]
+
+    def test_what_stops_a_thread_is_raised_here(self, tmp_path: Path) -> None:
+        def stop(_: int) -> None:
+            raise RuntimeError("enough")
+
+        paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(3)]
+        with pytest.raises(RuntimeError, match="enough"):
+            verify(paths, n_threads=2, on_progress=stop)
+
+    def test_pipes_that_nobody_writes_keep_neither_who_has_enough_nor_the_process(
+        self, tmp_path: Path
+    ) -> None:
+        write(tmp_path / "a", [b"one"])
+        for name in "bc":
+            os.mkfifo(tmp_path / name)
+
+        out = run_fresh(
+            "import faulthandler, sys\n"
+            "from tfrecord_lite.recovery import verify_each\n"
+            "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
+            "reports = verify_each([sys.argv[1] + name for name in ('/a', '/b', '/c')], n_threads=3)\n"
+            "print(next(reports).records)\n"
+            "reports.close()\n"
+            "print('over')\n",
+            tmp_path,
+        )
+
+        assert out == "1\nover\n"
 
     @pytest.mark.parametrize("n_threads", [0, -1])
     def test_less_than_one_thread(self, n_threads: int) -> None:
@@ -277,6 +349,24 @@ class TestWhatIsNotToBeRead:
             recover(*(pair if is_source else pair[::-1]), overwrite=True)
 
         assert path.read_bytes() == stored
+
+    @pytest.mark.parametrize("other", ["memory:///same", "memory:////same", "memory://same/"])
+    def test_a_remote_file_is_itself_under_any_of_its_names(self, other: str) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        stored = frame([b"one"]) + b"damage"
+        memory.pipe("/same", bytes(stored))
+        for pair in ("memory://same", other), (other, "memory://same"):
+            with pytest.raises(InvalidArgumentError, match="another name"):
+                recover(*pair, overwrite=True)
+
+        assert memory.cat("/same") == stored
+
+    def test_files_of_one_path_on_two_file_systems_are_two(self, tmp_path: Path) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        memory.pipe(f"{tmp_path}/a", bytes(frame([b"one"])))
+
+        assert recover(f"memory://{tmp_path}/a", f"file://{tmp_path}/a").records == 1
+        assert list(TFRecordReader(tmp_path / "a")) == [b"one"]
 
     def test_a_pipe_is_refused(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")

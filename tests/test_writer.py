@@ -1167,7 +1167,7 @@ class TestShards:
         assert caught.value.reason is Reason.BAD_ARGUMENT
         assert names_in(tmp_path) == []
 
-    @pytest.mark.parametrize("wrong", ["2", 2.5, b"2", [2]])
+    @pytest.mark.parametrize("wrong", ["2", 2.5, b"2", [2], True])
     @pytest.mark.parametrize("argument", ["num_shards", "bytes_per_shard"])
     def test_numbers_are_whole_numbers(self, tmp_path: Path, argument: str, wrong: Any) -> None:
         with pytest.raises(TypeError, match=argument):

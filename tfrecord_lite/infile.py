@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.sources import Source
 
-__all__ = ["InputFile", "open_input"]
+__all__ = ["InputFile", "open_input", "open_seekable"]
 
 _PIECE_BYTES = 1024 * 1024
 
@@ -173,29 +173,83 @@ class _ObjectInput:
             self._file.close()
 
 
-class _RemoteInput(_ObjectInput):
+class _RemoteFile:
     """A file behind a URL, whose client may raise anything."""
 
     def __init__(self, url: str) -> None:
-        with _as_os_errors(url):
-            file = fsspec_module().open(url, "rb").open()
-        super().__init__(url, file, owned=True)
+        self.name = url
+        try:
+            self._file: IO[bytes] = fsspec_module().open(url, "rb").open()
+        except (OSError, ValueError, ImportError):
+            raise
+        except Exception as error:
+            raise _os_error(error, url) from error
 
-    def _read_on(self, n_bytes: int) -> bytes:
+    def read(self, n_bytes: int = -1) -> bytes:
         with _as_os_errors(self.name):
-            return super()._read_on(n_bytes)
+            return self._file.read(n_bytes)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _as_os_errors(self.name):
+            return self._file.seek(offset, whence)
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+_ERRNOS = {
+    FileNotFoundError: errno.ENOENT,
+    PermissionError: errno.EACCES,
+    TimeoutError: errno.ETIMEDOUT,
+    BrokenPipeError: errno.EPIPE,
+    ConnectionAbortedError: errno.ECONNABORTED,
+    ConnectionRefusedError: errno.ECONNREFUSED,
+    ConnectionError: errno.ECONNRESET,
+}
+"""Of errors that clients raise without one."""
 
 
 @contextlib.contextmanager
 def _as_os_errors(url: str) -> Iterator[None]:
-    """Turn what is wrong on the way to a remote file into what Python raises for a local one."""
+    """Turn what a client raises while reading into what Python raises for a local file."""
     try:
         yield
-    except (OSError, ValueError, TypeError, ImportError):
-        raise
     except Exception as error:
-        detail = f"the remote file could not be read: {type(error).__name__}: {error}"
-        raise OSError(errno.EIO, detail, url) from error
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise _os_error(error, url) from error
+
+
+def _os_error(error: Exception, url: str) -> OSError:
+    """Return an error of the same kind that has the URL; Python chooses its class by the number."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return OSError(error.errno, error.strerror, url)
+    number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
+    detail = f"the remote file could not be read: {type(error).__name__}: {error}"
+    return OSError(number, detail, url)
+
+
+def open_seekable(name: str) -> IO[bytes]:
+    """Open a path or URL for reading at any place.
+
+    Returns
+    -------
+    binary file object
+        Of a URL only what is needed for that: ``read``, ``seek``, ``seekable``, ``tell`` and
+        ``close``.
+
+    Raises
+    ------
+    OSError, ImportError, ValueError
+        As :func:`open_input`; so do ``read`` and ``seek`` of a remote file.
+    """
+    return cast("IO[bytes]", _RemoteFile(name) if is_url(name) else io.FileIO(name, "rb"))
 
 
 def open_input(source: Source) -> InputFile:
@@ -216,15 +270,18 @@ def open_input(source: Source) -> InputFile:
     FileNotFoundError, IsADirectoryError, PermissionError
         As Python's ``open``.
     OSError
-        If a remote file cannot be read, whatever its client raises.
+        If a remote file cannot be read, whatever its client raises; with the URL as
+        `filename`. Reading on raises it too.
     ImportError
-        For a URL, if fsspec is not installed.
+        For a URL, if fsspec is not installed, or what it needs for this one.
+    ValueError
+        For a URL that no file system takes.
     """
     name = name_of(source)
     if not isinstance(source, (str, bytes, os.PathLike)):
         return _ObjectInput(name, source, owned=False)
     if is_url(name):
-        return _RemoteInput(name)
+        return _ObjectInput(name, open_seekable(name), owned=True)
     file = io.FileIO(name, "rb")
     if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return _LocalInput(name, file)

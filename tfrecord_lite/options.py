@@ -23,13 +23,14 @@ def whole_number(name: str, value: object) -> int:
     Raises
     ------
     TypeError
-        If it is no whole number, or only a float or text that looks like one.
+        If it is no whole number, or only a float, text or bool that looks like one.
     """
     try:
-        return operator.index(value)  # type: ignore[arg-type]
+        if not isinstance(value, bool):
+            return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        detail = f"{name} must be a whole number, not {type(value).__name__}"
-        raise TypeError(detail) from None
+        pass
+    raise TypeError(f"{name} must be a whole number, not {type(value).__name__}")
 
 
 class TFRecordCompressionType(IntEnum):

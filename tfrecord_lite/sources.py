@@ -92,12 +92,20 @@ def is_url(name: str) -> bool:
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Whether two names are of one file, which need not be there yet; a URL may name a local one."""
+    """Whether two names are of one file, which need not be there yet; a URL may name a local one.
+
+    Two remote files are one if their file systems and their paths there are equal.
+
+    Raises
+    ------
+    ImportError, ValueError
+        For two URLs, if there is no file system for one of them.
+    """
     if one == other:
         return True
     paths = [re.sub("^(file|local)://", "", name) for name in (one, other)]
     if any(map(is_url, paths)):
-        return False
+        return all(map(is_url, paths)) and _remote_place(one) == _remote_place(other)
     if os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
         return True
     try:
@@ -213,13 +221,19 @@ def fsspec_module() -> Any:
     return fsspec
 
 
-def _remote_glob(url: str) -> list[str]:
+def _remote_place(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and what names the file there."""
     filesystem, path = fsspec_module().core.url_to_fs(url)
+    return filesystem, path
+
+
+def _remote_glob(url: str) -> list[str]:
+    filesystem, path = _remote_place(url)
     return sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(path))
 
 
 def _is_remote_file(url: str) -> bool:
-    filesystem, path = fsspec_module().core.url_to_fs(url)
+    filesystem, path = _remote_place(url)
     return bool(filesystem.exists(path))
 
 

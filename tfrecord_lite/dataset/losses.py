@@ -103,6 +103,7 @@ class Losses:
         """
         items, is_over = news
         self._is_told = self._is_told or is_over
+        files = dict(self._files)
         spans: list[DamagedSpan] = []
         for iteration, item in items:
             key, found = (worker, iteration, item.opening), item.report
@@ -112,20 +113,24 @@ class Losses:
                 found = replace(found, spans=kept[:MOST_SPANS])
             if not item.is_last:
                 self._open[key] = found
-            best = self._files.get(item.number)
+            best = files.get(item.number)
             if best is None or _extent(found) >= _extent(best):
-                self._files[item.number] = found
-                spans += item.report.spans
-        self._check(spans)
+                files[item.number] = found
+                # Behind the most that are kept only their number is known, and the last one.
+                is_worse = found.n_damaged > (best.n_damaged if best else 0)
+                spans += item.report.spans or (found.spans[-1:] if is_worse else ())
+        self._check(files, spans)
+        self._files = files  # unless that is too much: what was made of it is not given out
 
-    def _check(self, spans: list[DamagedSpan]) -> None:
+    def _check(self, files: dict[int, FileReport], spans: list[DamagedSpan]) -> None:
         """Raise what is one too many, of these."""
         most = self._max_errors
-        n_damaged = sum(file.n_damaged for file in self._files.values())
-        if most is None or n_damaged <= most or not spans:
+        if most is None or not spans:
             return
-        self._is_told = True
-        raise one_too_many(spans[-min(n_damaged - most, len(spans))], most)
+        n_damaged = sum(file.n_damaged for file in files.values())
+        if n_damaged > most:
+            self._is_told = True
+            raise one_too_many(spans[-min(n_damaged - most, len(spans))], most)
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far, of the files in the order they were given in."""

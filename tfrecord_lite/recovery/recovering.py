@@ -10,7 +10,6 @@ when it is complete.
 from __future__ import annotations
 
 import errno
-import io
 import os
 import stat
 from contextlib import closing
@@ -21,6 +20,7 @@ from tfrecord_lite.compression import codec_named
 from tfrecord_lite.damage import DamageReport
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.framing import MAX_RECORD_BYTES
+from tfrecord_lite.infile import open_seekable
 from tfrecord_lite.inflate import PIECE_BYTES
 from tfrecord_lite.limits import ReadingLimits
 from tfrecord_lite.options import TFRecordOptions
@@ -28,7 +28,7 @@ from tfrecord_lite.outfile import open_output
 from tfrecord_lite.recovery.copying import Account, Copier
 from tfrecord_lite.recovery.members import MemberSearch
 from tfrecord_lite.sink import RecordSink
-from tfrecord_lite.sources import fsspec_module, is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.sources import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _copy(source: str, compression: str, limits: ReadingLimits, copier: Copier) 
         return
     # The search reads in smaller pieces than those by which a ratio is measured.
     lax = replace(limits.inflation, ahead_bytes=PIECE_BYTES)
-    with closing(_open(source)) as file:
+    with closing(open_seekable(source)) as file:
         search = MemberSearch(file, source, codec.magic, lambda part: opened(part, lax))
         for reading in search.readings():
             if reading.start and not (copier.account.n_records or copier.account.n_damaged):
@@ -184,9 +184,3 @@ def _copy(source: str, compression: str, limits: ReadingLimits, copier: Copier) 
             "tried: there are too many of them, in what others were read beyond"
         )
         copier.account.add_damage(Reason.COMPRESSED_CORRUPT, detail)
-
-
-def _open(source: str) -> IO[bytes]:
-    if is_url(source):
-        return cast("IO[bytes]", fsspec_module().open(source, "rb").open())
-    return cast("IO[bytes]", io.FileIO(source, "rb"))

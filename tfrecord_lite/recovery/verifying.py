@@ -9,10 +9,12 @@ everything first, and cannot take file objects.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from threading import Event
-from typing import TYPE_CHECKING
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, cast
 
 from tfrecord_lite.damage import MOST_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
@@ -28,12 +30,19 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message
 
+    from tfrecord_lite.block import Block
     from tfrecord_lite.damage import GoingOn
     from tfrecord_lite.options import CompressionType
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.sources import Source, Sources
 
 __all__ = ["verify", "verify_each"]
+
+_LARGE_RECORD_BYTES = 32 * 1024
+"""Records of such a mean size are read one by one, straight into memory of their own."""
+
+_PATIENCE_SECONDS = 1.0
+"""How long to wait for threads that are to stop: one that reads does so within a block."""
 
 
 def verify(
@@ -191,20 +200,56 @@ class _Task:
     def _errors(self, stream: RecordStream, going_on: GoingOn) -> Iterator[InvalidArgumentError]:
         """Read a file to its end, and yield what is wrong with its messages."""
         check = message_check(self.messages or None, self.schema)
-        offset = 0
-        while not self.is_over.is_set() and (block := going_on.next_block()) is not None:
+        are_large = False
+        while not self.is_over.is_set():
+            offset = stream.offset
+            # What is read for its checksums alone is read in the way that is faster.
+            taken = going_on.next_records() if are_large else going_on.next_block()
+            if taken is None:
+                return
             if check is not None:
-                yield from errors_in(block, check)
+                yield from errors_in(cast("Block", taken), check)
+            n_bytes, n_records = stream.offset - offset, len(taken)
+            del taken  # before the next ones are made, so that these leave their memory
+            are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
             if self.on_progress is not None:
-                self.on_progress(stream.offset - offset)
-                offset = stream.offset
+                self.on_progress(n_bytes)
 
 
 def _in_threads(task: _Task, sources: list[Source], n_threads: int) -> Iterator[FileReport]:
-    """Yield reports in order; when the caller has enough, stop what is running."""
-    executor = ThreadPoolExecutor(n_threads)
+    """Yield reports in order; when the caller has enough, stop what is running.
+
+    A thread may wait for ever to open a pipe that nobody writes: neither the caller nor the
+    end of the process waits for it, as they would for those of an executor.
+    """
+    reports: deque[Future[FileReport]] = deque(Future() for _ in sources)
+    waiting = deque(zip(reports, sources, strict=True))
+
+    def work() -> None:
+        while not task.is_over.is_set():
+            try:
+                report, source = waiting.popleft()
+            except IndexError:  # another one has taken the last
+                return
+            _fulfil(report, source, task)
+
+    threads = [Thread(target=work, name="tfrecord-verify", daemon=True) for _ in range(n_threads)]
     try:
-        yield from executor.map(task.report, sources)
+        for thread in threads:
+            thread.start()
+        while reports:
+            yield reports.popleft().result()
     finally:
         task.is_over.set()
-        executor.shutdown(cancel_futures=True)
+        until = monotonic() + _PATIENCE_SECONDS
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join(max(until - monotonic(), 0))
+
+
+def _fulfil(report: Future[FileReport], source: Source, task: _Task) -> None:
+    """Check one file, for whoever waits for its report."""
+    try:
+        report.set_result(task.report(source))
+    except BaseException as error:  # noqa: BLE001 - raised again where the report is wanted
+        report.set_exception(error)
