@@ -32,6 +32,7 @@ def contenders(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
         blocks: (blocks, {"what": "going_on_blocks", "on_error": "raise"}),
         "blocks, skip": (blocks, {"what": "going_on_blocks", "on_error": "skip"}),
         "verify": (blocks, {"what": "verify_file"}),
+        "verify, to records": (plain, {"what": "verify_file"}),
         "recover": (blocks, {"what": "recover_file", "new": f"{path}.recovered"}),
     }
     if path.suffix != ".gz":

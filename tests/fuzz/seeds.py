@@ -24,6 +24,7 @@ __all__ = [
     "EVENT",
     "LOOK_ALIKES",
     "SEQUENCES",
+    "TO_COMPRESS",
     "compressed_files",
     "events",
     "examples",
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 _PER_SORT = 24
+
+TO_COMPRESS = b"\xff"
+"""What an input begins with whose rest is to be compressed: three bytes of options, then content."""
 
 
 def _rng() -> random.Random:
@@ -95,8 +99,10 @@ def compressed_files() -> list[bytes]:
     found.append(gzip.compress(plain_ones[1], mtime=0) + gzip.compress(plain_ones[2], mtime=0))
     found += [item[: rng.randrange(len(item))] for item in found]
     joined = [b"".join(rng.choices(found, k=3)) for _ in range(_PER_SORT)]
+    options = [bytes([i, rng.randrange(256), rng.randrange(256)]) for i in range(0, 256, 11)]
+    to_compress = [TO_COMPRESS + head + rng.choice(plain_ones) for head in options]
     stored = [gzip.compress(reference.encode([b"", item, b"x"]), 0, mtime=0) for item in found]
-    return found + joined + stored
+    return found + joined + stored + to_compress
 
 
 def plain_examples() -> list[bytes]:
