@@ -116,8 +116,11 @@ class Copier:
         """Write the sound records of a reading, those of each hole in its place."""
         part = FilePart(file, self.account.source, reading.start, Edges(reading))
         with closing(open_stream(part)) as stream:
-            around = _Around(self, reading, stream, part)
-            around.copy_hole = lambda hole: self.copy_reading(file, hole, open_stream)
+
+            def copy_hole(hole: Reading) -> None:
+                self.copy_reading(file, hole, open_stream)
+
+            around = _Around(self.account, reading, stream, part, copy_hole)
             going_on, offset = DamageLog(around.tell, None).going_on(stream), 0
             while (block := going_on.next_block()) is not None:
                 block = around.outside(block)
@@ -144,12 +147,16 @@ class _Around:
     the reading is ahead of its records.
     """
 
-    copy_hole: Callable[[Reading], None]
-
     def __init__(
-        self, copier: Copier, reading: Reading, stream: RecordStream, part: FilePart
+        self,
+        account: Account,
+        reading: Reading,
+        stream: RecordStream,
+        part: FilePart,
+        copy_hole: Callable[[Reading], None],
     ) -> None:
-        self._account = copier.account
+        self._account = account
+        self._copy_hole = copy_hole
         self._stream = stream
         self._holes = deque(reading.holes)
         self._offsets: dict[int, int] = {}  # in the content, of the edges of holes in the file
@@ -165,20 +172,21 @@ class _Around:
         while True:
             if self._end is not None:
                 behind = self._offsets.get(self._end)
-                if behind is None or stop <= behind:
+                if behind is None:
                     return
-                start, self._end = max(start, behind), None
+                start = max(start, behind)
+                self._end = None if stop > behind else self._end
             if not self._holes or self._offsets.get(self._holes[0].start, stop + 1) > stop:
                 break
-            place = self._offsets[self._holes[0].start]
-            self._begin_hole(max(place - start, 0))
-        self._account.add_damage(span.reason, span.detail, stop - start)
+            self._begin_hole(max(self._offsets[self._holes[0].start] - start, 0))
+        if self._end is None:
+            self._account.add_damage(span.reason, span.detail, stop - start)
 
     def _begin_hole(self, n_lost: int) -> None:
         hole = self._holes.popleft()
         detail = f"another stream begins at byte {hole.start} of the file, before its end"
         self._account.add_damage(Reason.COMPRESSED_TRUNCATED, detail, n_lost)
-        self.copy_hole(hole)
+        self._copy_hole(hole)
         self._end = hole.end
 
     def outside(self, block: Block) -> Block:
