@@ -212,6 +212,17 @@ def _nested() -> bytes:
 NESTED = _nested()
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("codec", ["GZIP", "BZ2"])
+def test_only_the_first_bytes_of_a_member_are_left(tmp_path: Path, codec: str) -> None:
+    # A piece that begins with them, and goes on with what another member has.
+    content = bytes(frame(incompressible(b"last", 20)))
+    last = gzip.compress(content, mtime=0) if codec == "GZIP" else bz2.compress(content)
+
+    for n_left in range(3, 12):
+        assert saved(tmp_path, last[:n_left] + last, codec) == incompressible(b"last", 20)
+
+
 class TestManyMembers:
     @pytest.fixture
     def count_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], int]:

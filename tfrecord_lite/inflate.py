@@ -254,7 +254,9 @@ class Inflated:
             self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))
             return
         self._careful_from = handed.start
-        self._step = _CAREFUL_BYTES if len(handed) > _CAREFUL_BYTES else 1
+        # A piece may hold what two reads brought, and be longer than a step.
+        is_large = min(self._step, len(handed)) > _CAREFUL_BYTES
+        self._step = _CAREFUL_BYTES if is_large else 1
         given = self._offset
         self._raw.rewind()
         self._begin()
