@@ -45,6 +45,7 @@ from tests.example_strategies import (
     messages,
     mixed_batches,
 )
+from tests.fresh import run_fresh
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
 from tfrecord_lite.example import batch as engine_batch
 from tfrecord_lite.example import learning
@@ -463,6 +464,24 @@ def test_rule(rule: str, n: int) -> None:
         assert features_of(read([message] * n, [b"a", b"b", b""])) == [with_a_kind(expected)] * n
 
 
+@pytest.mark.parametrize("implementation", ["upb", "python"])
+def test_rules_hold_with_any_implementation_of_protobuf(implementation: str) -> None:
+    code = (
+        "from tests.test_example_engine import RULES\n"
+        "from tfrecord_lite import InvalidArgumentError, decode_example\n"
+        "for message, _ in RULES.values():\n"
+        "    try:\n"
+        "        found = decode_example(message)\n"
+        "    except InvalidArgumentError:\n"
+        "        found = None\n"
+        "    print(None if found is None else {key: found[key].tolist() for key in sorted(found)})"
+    )
+    wanted = run_fresh(code)
+
+    assert len(wanted.splitlines()) == len(RULES)
+    assert run_fresh(code, PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=implementation) == wanted
+
+
 @in_c
 @pytest.mark.parametrize("rule", RULES)
 def test_rule_of_the_runtime(rule: str) -> None:
@@ -613,6 +632,7 @@ def test_a_length_alone_takes_no_memory(length: int) -> None:
             tracemalloc.stop()
 
 
+@in_c
 @pytest.mark.parametrize("seed", range(3))
 def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
     """A million of them: ``python -m tests.long_run``."""

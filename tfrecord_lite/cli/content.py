@@ -144,7 +144,7 @@ def _parse(record: bytes, kind: Kind) -> Message | None:
     cls = Example if kind is Kind.EXAMPLE else SequenceExample
     try:
         message = cls.FromString(record)
-    except DecodeError:
+    except (DecodeError, UnicodeDecodeError):
         return None
     message.DiscardUnknownFields()
     n_bytes = message.ByteSize()

@@ -13,6 +13,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
 from tfrecord_lite.example.cells import Lists, StepLists, Values
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
 __all__ = ["FewMessages", "FewSequences", "NotSure", "array_of", "features_of", "sequence_of"]
+
+_IN_PYTHON = api_implementation.Type() == "python"
 
 _KINDS = {None: 0, "bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
 
@@ -56,6 +59,8 @@ def sequence_of(serialized: bytes) -> Any:
 
 
 def _parsed(message: Any, serialized: bytes) -> Any:
+    if _IN_PYTHON:
+        raise NotSure("the runtime in Python reads some encodings in another way")
     try:
         return message.FromString(serialized)
     except DecodeError as error:
