@@ -103,9 +103,10 @@ def test_every_record_of_a_member_without_damage_is_saved_once(
     undamaged = [record for i, c in enumerate(contents) if i not in hits for record in c]
     # Of a damaged member a record may come twice: what copies earlier data may still do so.
     assert [record for record in records if record in set(undamaged)] == undamaged
-    # Nothing is left out that is read by going on.
-    read = outcome_of(TFRecordReader(tmp_path / "a", codec, on_error=str)).records
-    assert set(read) & set(everything) <= set(records)
+    # Nothing is left out that is read by going on, unless there is damage in what a torn one takes.
+    if len(hits & set(range(len(levels)))) < 2:
+        read = outcome_of(TFRecordReader(tmp_path / "a", codec, on_error=str)).records
+        assert set(read) & set(everything) <= set(records)
 
 
 def incompressible(name: bytes, n_records: int) -> list[bytes]:

@@ -14,7 +14,7 @@ A stream made to inflate without end takes time, not memory; :class:`InflationLi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from tfrecord_lite.compression import detect
@@ -64,7 +64,7 @@ class InflationLimits:
     max_ratio: float | None = None
     """Bytes of content a byte of the file, of what was read of it, which is done 64 KB at a
     time; looked at from a megabyte of content on."""
-    ahead_bytes: int = 0
+    ahead_bytes: int = field(default=0, repr=False)
     """Of the file, that count as read before they are."""
 
     def __post_init__(self) -> None:
