@@ -17,7 +17,7 @@ import contextlib
 import os
 from typing import Any, Protocol
 
-from tfrecord_lite.sources import fsspec_module
+from tfrecord_lite.sources import remote_place
 
 __all__ = ["Beside", "LocalBeside", "RemoteBeside"]
 
@@ -140,8 +140,7 @@ class RemoteBeside:
 
 
 def _path_of(url: str) -> str:
-    path: str = fsspec_module().core.url_to_fs(url)[1]
-    return path
+    return remote_place(url)[1]
 
 
 def _sync_directory(path: str) -> None:

@@ -23,6 +23,7 @@ from tfrecord_lite.sources import (
     name_of,
     not_a_source,
     position_of,
+    remote_place,
 )
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ def remove(name: str | os.PathLike[str]) -> None:
     name = name_of(name)
     with contextlib.suppress(FileNotFoundError):
         if is_url(name):
-            filesystem, path = fsspec_module().core.url_to_fs(name)
+            filesystem, path = remote_place(name)
             filesystem.rm(path)
         else:
             os.remove(name)
@@ -322,7 +323,7 @@ def remove(name: str | os.PathLike[str]) -> None:
 def _remote_output(url: str, *, atomic: bool) -> OutputFile:
     if not atomic:
         return OutputFile(url, fsspec_module().open(url, "wb").open())
-    filesystem, path = fsspec_module().core.url_to_fs(url)
+    filesystem, path = remote_place(url)
     directory, _, base = path.rpartition("/")
     temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
 

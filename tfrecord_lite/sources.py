@@ -29,6 +29,7 @@ __all__ = [
     "name_of",
     "not_a_source",
     "position_of",
+    "remote_place",
     "seek_to",
     "shard_names",
 ]
@@ -105,7 +106,7 @@ def is_same_file(one: str, other: str) -> bool:
         return True
     paths = [re.sub("^(file|local)://", "", name) for name in (one, other)]
     if any(map(is_url, paths)):
-        return all(map(is_url, paths)) and _remote_place(one) == _remote_place(other)
+        return all(map(is_url, paths)) and remote_place(one) == remote_place(other)
     if os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
         return True
     try:
@@ -221,19 +222,19 @@ def fsspec_module() -> Any:
     return fsspec
 
 
-def _remote_place(url: str) -> tuple[Any, str]:
+def remote_place(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and what names the file there."""
     filesystem, path = fsspec_module().core.url_to_fs(url)
     return filesystem, path
 
 
 def _remote_glob(url: str) -> list[str]:
-    filesystem, path = _remote_place(url)
+    filesystem, path = remote_place(url)
     return sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(path))
 
 
 def _is_remote_file(url: str) -> bool:
-    filesystem, path = _remote_place(url)
+    filesystem, path = remote_place(url)
     return bool(filesystem.exists(path))
 
 

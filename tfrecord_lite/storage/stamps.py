@@ -10,7 +10,7 @@ import zlib
 from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.infile import open_input
-from tfrecord_lite.sources import fsspec_module, local_size
+from tfrecord_lite.sources import local_size, remote_place
 
 if TYPE_CHECKING:
     from tfrecord_lite.outfile import OutputFile
@@ -84,5 +84,5 @@ def _size_of(name: str) -> int:
     size = local_size(name)
     if size is not None:
         return size
-    filesystem, path = fsspec_module().core.url_to_fs(name)
+    filesystem, path = remote_place(name)
     return int(filesystem.size(path))
