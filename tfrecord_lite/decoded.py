@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _Row = TypeVar("_Row")
 
-__all__ = ["messages_of", "rows_of"]
+__all__ = ["checked_class", "messages_of", "parsed", "rows_of"]
 
 
 def rows_of(
@@ -49,15 +49,27 @@ def messages_of(
     blocks: Callable[[], Iterator[Block]], message_class: type[AnyMessage]
 ) -> Iterator[AnyMessage]:
     """Parse each record of blocks by a protobuf class; an error says which record it is."""
+    for block in blocks():
+        yield from parsed(block, message_class)
+
+
+def parsed(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+    """Parse each record of a block by a protobuf class; an error says which record it is."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
-    for block in blocks():
-        for i, record in enumerate(block):
-            try:
-                message = message_class.FromString(record)
-            except (DecodeError, UnicodeDecodeError):
-                place = block.place(i)
-                detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
-                fields = (place.offset, place.source, place.index, None, detail)
-                raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
-            yield message
+    for i, record in enumerate(block):
+        try:
+            message = message_class.FromString(record)
+        except (DecodeError, UnicodeDecodeError):
+            place = block.place(i)
+            detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
+            fields = (place.offset, place.source, place.index, None, detail)
+            raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
+        yield message
+
+
+def checked_class(message_class: type[AnyMessage]) -> type[AnyMessage]:
+    """Return a protobuf class; TypeError for anything else."""
+    if not callable(getattr(message_class, "FromString", None)):
+        raise TypeError(f"expected a protobuf message class, got {message_class!r}")
+    return message_class

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.damage import Damage, checked
-from tfrecord_lite.decoded import messages_of, rows_of
+from tfrecord_lite.decoded import checked_class, messages_of, rows_of
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.framing import MAX_RECORD_BYTES
 from tfrecord_lite.limits import ReadingLimits
@@ -285,9 +285,7 @@ class TFRecordReader:
         >>> [list(message.value) for message in TFRecordReader(file).messages(Int64List)]
         [[7, 8]]
         """
-        if not callable(getattr(message_class, "FromString", None)):
-            raise TypeError(f"expected a protobuf message class, got {message_class!r}")
-        return messages_of(self.blocks, message_class)
+        return messages_of(self.blocks, checked_class(message_class))
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
         parts: list[Block] = []  # too few records to be a block yet

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.decoded import checked_class, parsed
+from tfrecord_lite.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,23 +39,13 @@ def message_check(
     return _class_check(messages) if messages else None
 
 
-def _class_check(message_class: Any) -> Check:
+def _class_check(message_class: type[Message]) -> Check:
     """Return what parses each record as a message of a class."""
-    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
-
-    if not callable(getattr(message_class, "FromString", None)):
-        raise TypeError(f"expected a protobuf message class, got {message_class!r}")
-    name = message_class.DESCRIPTOR.full_name
+    checked_class(message_class)
 
     def check(block: Block) -> None:
-        for i, record in enumerate(block):
-            try:
-                message_class.FromString(record)
-            except (DecodeError, UnicodeDecodeError):
-                place = block.place(i)
-                detail = f"the {len(record)} bytes are no {name}"
-                fields = (place.offset, place.source, place.index, None, detail)
-                raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
+        for _ in parsed(block, message_class):
+            pass
 
     return check
 
