@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from tests.event_messages import (
     tensor,
 )
 from tests.example_messages import is_settled
+from tests.marks import in_c
 from tfrecord_lite import (
     Block,
     DataLossError,
@@ -82,11 +82,6 @@ def unsettled(message: bytes) -> bool:
 
 
 # ------------------------------------------------------------------- the protobuf runtime
-
-
-in_c = pytest.mark.skipif(
-    api_implementation.Type() == "python", reason="the runtime in Python decides otherwise"
-)
 
 
 @in_c

@@ -46,6 +46,7 @@ from tests.example_strategies import (
     mixed_batches,
 )
 from tests.fresh import run_fresh
+from tests.marks import in_c
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
 from tfrecord_lite.example import batch as engine_batch
 from tfrecord_lite.example import learning
@@ -60,9 +61,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.cells import Lists
 
 
-in_c = pytest.mark.skipif(
-    api_implementation.Type() == "python", reason="the runtime in Python decides otherwise"
-)
 fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a\x05", b"\x0a\xf5" + b"\xff" * 8 + b"\1"])
 
 FIVE = Feature(INT64, (5,))

@@ -23,6 +23,7 @@ from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.marks import in_c
 from tfrecord_lite import messages
 from tfrecord_lite.messages import (
     BytesList,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
 RUNTIME = int(google.protobuf.__version__.split(".")[0])
 IN_C = api_implementation.Type() != "python"
-in_c = pytest.mark.skipif(not IN_C, reason="the runtime in Python decides otherwise")
 
 EXAMPLE = Example(
     features=Features(

@@ -18,6 +18,7 @@ from tests import long_run_sequences
 from tests import reference_example as reference
 from tests.example_messages import KEYS, RUNTIME, len_field, mutate, varint
 from tests.example_strategies import BORDERS, examples, features, keys
+from tests.marks import in_c
 from tests.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
 from tests.sequence_messages import (
     SequenceScribe,
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-in_c = pytest.mark.skipif(
-    api_implementation.Type() == "python", reason="the runtime in Python decides otherwise"
-)
 
 FIVE = Feature(INT64, (5,))
 SIX = Feature(INT64, (6,))
