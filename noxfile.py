@@ -51,10 +51,10 @@ def tests_pure_python_protobuf(session: nox.Session) -> None:
     session.install("-e", ".[test]")
     session.run(
         "pytest",
-        "tests/test_messages.py",
-        "tests/test_example_engine.py",
-        "tests/test_parse.py",
-        "tests/test_events.py",
+        "tests/messages/test_messages.py",
+        "tests/example/test_example_engine.py",
+        "tests/example/test_parse.py",
+        "tests/events/test_events.py",
         *session.posargs,
         env={"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
     )

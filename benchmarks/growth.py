@@ -2,7 +2,7 @@
 
     python -m benchmarks.growth [CASE ...]
 
-Each input of ``tests/test_hostile.py`` in four sizes, each twice the one before. A factor
+Each input of ``tests/records/test_hostile.py`` in four sizes, each twice the one before. A factor
 of 2 is linear growth, of 4 quadratic; small inputs, and limits that are reached, grow less.
 """
 
@@ -14,7 +14,7 @@ import time
 from itertools import pairwise
 from statistics import median
 
-from tests.test_hostile import CASES, Case
+from tests.records.test_hostile import CASES, Case
 from tfrecord_lite import TFRecordError
 
 ROUNDS = 5

@@ -125,7 +125,7 @@ def _timed_write(open_it: Callable[[], Any], path: str, size: int, n_records: in
 
 def write_kernel(path: str, size: int, n_records: int) -> Result:
     """Write as many bytes, framed beforehand, by os.write alone: no writer can be faster."""
-    from tfrecord_lite.framing import frame
+    from tfrecord_lite.records.framing import frame
 
     frames = bytes(frame(_records(size)))
     pieces = [frames[i : i + _PIECE_BYTES] for i in range(0, len(frames), _PIECE_BYTES)]
@@ -261,7 +261,7 @@ def columns_tensorflow(
 def dicts_ours(path: str, limit: int) -> Result:
     """Take a dictionary a record, and a value out of each of its arrays."""
     from tfrecord_lite import TFRecordReader
-    from tfrecord_lite.example import decode  # noqa: F401 - loads on the first use
+    from tfrecord_lite.example import to_dicts as decode  # noqa: F401 - loads on the first use
 
     def take() -> Iterator[int]:
         for row in islice(TFRecordReader(path).examples(), limit):
@@ -318,8 +318,8 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
     parser are told apart by timing the functions they are, without those they call.
     """
     from tfrecord_lite import TFRecordReader
-    from tfrecord_lite.example import build
-    from tfrecord_lite.example.batch import Batch
+    from tfrecord_lite.example.decode import build
+    from tfrecord_lite.example.decode.batch import Batch
     from tfrecord_lite.wire.template import Rows
 
     passes: dict[bool, list[float]] = {True: [], False: []}

@@ -60,7 +60,7 @@ def sequence_columns_tensorflow(path: str, batch: int, *, autotune: bool) -> Res
 def sequence_dicts_ours(path: str, limit: int) -> Result:
     """Take a dictionary a record, and a value out of each of its arrays."""
     from tfrecord_lite import TFRecordReader
-    from tfrecord_lite.example import sequence_decode  # noqa: F401 - loads on the first use
+    from tfrecord_lite.example.sequence import to_dicts as sequence_decode  # noqa: F401 - loads on the first use
 
     def take() -> Iterator[int]:
         for row in islice(TFRecordReader(path).sequence_examples(), limit):
@@ -153,7 +153,7 @@ def _rows(n_records: int) -> list[tuple[int, int, bytes, list[int], list[list[fl
 def sequence_encode_rows_ours(n_records: int) -> Result:
     """Encode dictionaries, one a record, of lists of Python's numbers."""
     from tfrecord_lite import encode_sequence_examples
-    from tfrecord_lite.example import sequence_encode  # noqa: F401 - loads on the first use
+    from tfrecord_lite.example.sequence import encode as sequence_encode  # noqa: F401 - loads on the first use
 
     rows = _rows(n_records)
 

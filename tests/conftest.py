@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.corpus import ABSENT, corpus_path
+from tests.support.corpus import ABSENT, corpus_path
 
 if TYPE_CHECKING:
     from collections.abc import Generator

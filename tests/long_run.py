@@ -20,11 +20,11 @@ from unittest import mock
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tests import reference_example as reference
-from tests.example_messages import RUNTIME
+from tests.support import reference_example as reference
+from tests.support.example_messages import RUNTIME
 from tfrecord_lite import Block
-from tfrecord_lite.example import batch as engine_batch
-from tfrecord_lite.example.batch import Batch, Memory
+from tfrecord_lite.example.decode import batch as engine_batch
+from tfrecord_lite.example.decode.batch import Batch, Memory
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import WireError

@@ -13,10 +13,10 @@ import sys
 from collections import Counter
 
 from tests import long_run
-from tests import reference_example as reference
-from tests.example_messages import KEYS, mutate
-from tests.reference_example import BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
-from tests.sequence_messages import (
+from tests.support import reference_example as reference
+from tests.support.example_messages import KEYS, mutate
+from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
+from tests.support.sequence_messages import (
     SequenceScribe,
     look_alike_list,
     plain_sequence,

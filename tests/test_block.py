@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import reference
+from tests.support import reference
 from tfrecord_lite import Block, InvalidArgumentError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
-from tfrecord_lite.decoder import FrameDecoder
-from tfrecord_lite.framing import frame
+from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.records.framing import frame
 
 
 def from_stream(items: list[bytes], source: str) -> Block:

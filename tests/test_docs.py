@@ -12,7 +12,7 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import tfrecord_lite
-from tests.corpus import ROOT
+from tests.support.corpus import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

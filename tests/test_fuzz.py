@@ -42,7 +42,7 @@ def test_inputs_without_sense_are_inputs(name: str, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("name", "broken"),
     [
-        ("framing", "tests.reference.masked_crc32c"),
+        ("framing", "tests.support.reference.masked_crc32c"),
         ("streams", "tests.fuzz.targets.inflate"),
         ("members", "tests.fuzz.targets.inflate"),
         ("wire", "tests.long_run.by_runtime"),

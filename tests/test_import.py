@@ -10,7 +10,7 @@ import pkgutil
 import pytest
 
 import tfrecord_lite
-from tests.fresh import run_fresh
+from tests.support.fresh import run_fresh
 
 MODULES = sorted(
     info.name

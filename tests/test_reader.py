@@ -21,9 +21,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import reference
-from tests.fresh import run_fresh
-from tests.outcome import outcome_of
+from tests.support import reference
+from tests.support.fresh import run_fresh
+from tests.support.outcome import outcome_of
 from tfrecord_lite import (
     Block,
     DataLossError,
@@ -36,9 +36,9 @@ from tfrecord_lite import (
     tf_record_iterator,
 )
 from tfrecord_lite.block import Place
-from tfrecord_lite.framing import frame
 from tfrecord_lite.messages import Example, Feature, Features, Int64List
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fresh import run_fresh
-from tests.naming import named
+from tests.support.fresh import run_fresh
+from tests.support.naming import named
 from tfrecord_lite import (
     DataLossError,
     InvalidArgumentError,
@@ -20,8 +20,8 @@ from tfrecord_lite import (
     TFRecordWriter,
     testing,
 )
-from tfrecord_lite.framing import frame
 from tfrecord_lite.messages import Example, Int64List, SequenceExample
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,10 +25,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import reference
-from tests.fakes import Device
-from tests.fresh import run_fresh
-from tests.outcome import outcome_of
+from tests.support import reference
+from tests.support.fakes import Device
+from tests.support.fresh import run_fresh
+from tests.support.outcome import outcome_of
 from tfrecord_lite import (
     DataLossError,
     FailedPreconditionError,
@@ -42,10 +42,10 @@ from tfrecord_lite import (
     testing,
     tf_record_iterator,
 )
-from tfrecord_lite.compression import MEM_LEVEL
-from tfrecord_lite.framing import frame
-from tfrecord_lite.outfile import OutputFile
-from tfrecord_lite.sink import RecordSink
+from tfrecord_lite.files.compression import MEM_LEVEL
+from tfrecord_lite.files.output import OutputFile
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.sink import RecordSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,7 +6,6 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.damage import DamagedSpan, DamageReport, FileReport
 from tfrecord_lite.errors import (
     DataLossError,
     DataLossWarning,
@@ -15,14 +14,16 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
-from tfrecord_lite.options import TFRecordCompressionType, TFRecordOptions
+from tfrecord_lite.files.options import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.record_iterator import tf_record_iterator
+from tfrecord_lite.records.damage import DamagedSpan, DamageReport, FileReport
 from tfrecord_lite.sharded import ShardedTFRecordWriter
 from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+    from tfrecord_lite.convert.lossless import restore, schema_of
     from tfrecord_lite.dataset import (
         Dataset,
         TFRecordDataset,
@@ -30,28 +31,26 @@ if TYPE_CHECKING:
         read_batches,
     )
     from tfrecord_lite.events import find_runs, follow_events, read_events
-    from tfrecord_lite.example.decode import decode_example, decode_examples
-    from tfrecord_lite.example.encode import encode_example, encode_examples
+    from tfrecord_lite.example.encode.columns import encode_example, encode_examples
     from tfrecord_lite.example.example_list import (
         ExampleListParser,
         decode_example_list,
         decode_example_lists,
     )
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
-    from tfrecord_lite.example.sequence import encode_sequence_example
-    from tfrecord_lite.example.sequence_decode import (
-        decode_sequence_example,
-        decode_sequence_examples,
-    )
-    from tfrecord_lite.example.sequence_encode import encode_sequence_examples
-    from tfrecord_lite.example.sequence_parse import (
+    from tfrecord_lite.example.sequence.encode import encode_sequence_examples
+    from tfrecord_lite.example.sequence.one import encode_sequence_example
+    from tfrecord_lite.example.sequence.parse import (
         SequenceExampleParser,
         parse_sequence_example,
         parse_single_sequence_example,
     )
-    from tfrecord_lite.example.storing import restore, schema_of
+    from tfrecord_lite.example.sequence.to_dicts import (
+        decode_sequence_example,
+        decode_sequence_examples,
+    )
+    from tfrecord_lite.example.to_dicts import decode_example, decode_examples
     from tfrecord_lite.index import TFRecordFile, tf_record_random_reader
-    from tfrecord_lite.inference import infer_schema, summarize
     from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
     from tfrecord_lite.messages import (
         BytesList,
@@ -75,6 +74,7 @@ if TYPE_CHECKING:
         VarLenFeature,
     )
     from tfrecord_lite.storage import load, load_schema, save
+    from tfrecord_lite.storage.infer import infer_schema, summarize
     from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
     from tfrecord_lite.tensors.raw import decode_raw
     from tfrecord_lite.tensors.serialize import serialize_tensor
@@ -170,22 +170,22 @@ _LAZY = {
         "read_batches",
     ),
     "events": ("find_runs", "follow_events", "read_events"),
-    "example.decode": ("decode_example", "decode_examples"),
-    "example.encode": ("encode_example", "encode_examples"),
+    "example.to_dicts": ("decode_example", "decode_examples"),
+    "example.encode.columns": ("encode_example", "encode_examples"),
     "example.example_list": ("ExampleListParser", "decode_example_list", "decode_example_lists"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "index": ("TFRecordFile", "tf_record_random_reader"),
-    "example.sequence": ("encode_sequence_example",),
-    "example.sequence_decode": ("decode_sequence_example", "decode_sequence_examples"),
-    "example.sequence_encode": ("encode_sequence_examples",),
-    "example.sequence_parse": (
+    "example.sequence.one": ("encode_sequence_example",),
+    "example.sequence.to_dicts": ("decode_sequence_example", "decode_sequence_examples"),
+    "example.sequence.encode": ("encode_sequence_examples",),
+    "example.sequence.parse": (
         "SequenceExampleParser",
         "parse_sequence_example",
         "parse_single_sequence_example",
     ),
     "integrations.image": ("decode_image", "encode_image", "image_row"),
-    "example.storing": ("restore", "schema_of"),
-    "inference": ("infer_schema", "summarize"),
+    "convert.lossless": ("restore", "schema_of"),
+    "storage.infer": ("infer_schema", "summarize"),
     "messages": (
         "BytesList",
         "Example",

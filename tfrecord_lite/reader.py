@@ -17,15 +17,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.damage import Damage, checked
 from tfrecord_lite.decoded import checked_class, messages_of, rows_of
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.framing import MAX_RECORD_BYTES
-from tfrecord_lite.limits import ReadingLimits
-from tfrecord_lite.options import TFRecordOptions, whole_number
+from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
+from tfrecord_lite.files.options import TFRecordOptions, whole_number
 from tfrecord_lite.record_iterator import RecordIterator, tf_record_iterator
-from tfrecord_lite.sources import expand, is_file_object, name_of, position_of, seek_to
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.records.damage import Damage, checked
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from google.protobuf.message import Message
 
-    from tfrecord_lite.damage import DamageReport, GoingOn, OnError
-    from tfrecord_lite.example.sequence_decode import SequenceRow
-    from tfrecord_lite.options import CompressionType
-    from tfrecord_lite.sources import Source, Sources
+    from tfrecord_lite.example.sequence.to_dicts import SequenceRow
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.records.damage import DamageReport, GoingOn, OnError
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -163,7 +163,7 @@ class TFRecordReader:
         Examples
         --------
         >>> import io
-        >>> from tfrecord_lite.framing import frame
+        >>> from tfrecord_lite.records.framing import frame
         >>> file = io.BytesIO(b"damage" + frame([b"one"]))
         >>> reader = TFRecordReader(file, "", on_error=print)
         >>> list(reader)
@@ -228,7 +228,7 @@ class TFRecordReader:
         DataLossError
             As for iteration.
         """
-        from tfrecord_lite.example.decode import ExampleDecoder  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415 - loads the engine
 
         return rows_of(self.blocks, ExampleDecoder())
 
@@ -247,7 +247,7 @@ class TFRecordReader:
         DataLossError
             As for iteration.
         """
-        from tfrecord_lite.example.sequence_decode import (  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.sequence.to_dicts import (  # noqa: PLC0415 - loads the engine
             SequenceExampleDecoder,
         )
 
@@ -279,7 +279,7 @@ class TFRecordReader:
         Examples
         --------
         >>> import io
-        >>> from tfrecord_lite.framing import frame
+        >>> from tfrecord_lite.records.framing import frame
         >>> from tfrecord_lite.messages import Int64List
         >>> file = io.BytesIO(frame([b"\x0a\x02\x07\x08"]))
         >>> [list(message.value) for message in TFRecordReader(file).messages(Int64List)]

@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.options import TFRecordOptions
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.files.options import TFRecordOptions
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
     from typing import Self
 
-    from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.files.options import CompressionType
 
 __all__ = ["RecordIterator", "tf_record_iterator"]
 

@@ -18,12 +18,12 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.example.writing import ExampleWriter
-from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.options import TFRecordOptions, whole_number
-from tfrecord_lite.outfile import open_output
-from tfrecord_lite.sink import BUFFER_BYTES, RecordSink
-from tfrecord_lite.sources import shard_names
+from tfrecord_lite.example.encode.writing import ExampleWriter
+from tfrecord_lite.files.names import shard_names
+from tfrecord_lite.files.options import TFRecordOptions, whole_number
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
+from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.writer import as_record
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.example.rows import RowBuffer
-    from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.example.encode.buffer import RowBuffer
+    from tfrecord_lite.files.options import CompressionType
 
 __all__ = ["ShardedTFRecordWriter"]
 

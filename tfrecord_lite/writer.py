@@ -12,19 +12,19 @@ import warnings
 from typing import TYPE_CHECKING, Literal
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.compression import CODECS
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.example.writing import ExampleWriter
-from tfrecord_lite.options import TFRecordOptions
-from tfrecord_lite.outfile import open_output
-from tfrecord_lite.sink import RecordSink
-from tfrecord_lite.sources import local_size, name_of
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.example.encode.writing import ExampleWriter
+from tfrecord_lite.files.compression import CODECS
+from tfrecord_lite.files.names import local_size, name_of
+from tfrecord_lite.files.options import TFRecordOptions
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.records.sink import RecordSink
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.example.rows import RowBuffer
-    from tfrecord_lite.options import CompressionType
-    from tfrecord_lite.outfile import OutputFile
-    from tfrecord_lite.sources import Source
+    from tfrecord_lite.example.encode.buffer import RowBuffer
+    from tfrecord_lite.files.names import Source
+    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.files.output import OutputFile
 
 __all__ = ["TFRecordWriter", "as_record"]
 

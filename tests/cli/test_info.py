@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.samples import damage, event, flower, ranking, sequence, write
-from tests.corpus import CorpusFile, corpus_files
+from tests.support.corpus import CorpusFile, corpus_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

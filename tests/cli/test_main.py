@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.samples import flower, write
 from tfrecord_lite.cli import main, progress
-from tfrecord_lite.framing import frame
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.samples import damage, flower, ranking, sequence, write
-from tests.corpus import corpus_files
+from tests.support.corpus import corpus_files
 from tfrecord_lite import Schema, encode_example, infer_schema, load, summarize
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cli.conftest import Done
-    from tests.corpus import CorpusFile
+    from tests.support.corpus import CorpusFile
 
     Run = Callable[..., Done]
 

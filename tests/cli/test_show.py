@@ -18,7 +18,7 @@ from tests.cli.samples import (
     sequence,
     write,
 )
-from tests.corpus import CorpusFile, corpus_files
+from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.messages import Example
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tfrecord_lite.cli import main
-from tfrecord_lite.framing import frame
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
     from pathlib import Path

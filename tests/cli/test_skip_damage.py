@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.samples import damage, flower, write
 from tfrecord_lite import TFRecordReader
-from tfrecord_lite.framing import frame
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cli.samples import damage, flower, write
-from tests.corpus import CorpusFile, corpus_files
-from tfrecord_lite.framing import frame
+from tests.support.corpus import CorpusFile, corpus_files
+from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.test_examples_data import run, write_table
+from tests.programs.test_examples_data import run, write_table
 from tfrecord_lite import TFRecordWriter
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import json
 import random
 import zlib
 
-from tests import reference, tensor_messages
-from tests.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
-from tests.example_messages import KEYS, Pattern, Scribe, look_alike, plain, some_features
 from tests.long_run_sequences import some_batch
-from tests.reference_example import BYTES, FLOAT, INT64
-from tests.sequence_messages import SequenceScribe, some_sequence
+from tests.support import reference, tensor_messages
+from tests.support.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
+from tests.support.example_messages import KEYS, Pattern, Scribe, look_alike, plain, some_features
+from tests.support.reference_example import BYTES, FLOAT, INT64
+from tests.support.sequence_messages import SequenceScribe, some_sequence
 from tfrecord_lite import FixedLenFeature, RaggedFeature, Schema, VarLenFeature
-from tfrecord_lite.framing import frame
 from tfrecord_lite.messages import Event, HistogramProto, Summary
+from tfrecord_lite.records.framing import frame
 
 __all__ = [
     "EVENT",

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from tests import long_run, long_run_sequences, reference
-from tests.event_messages import accepts, rows_of_engine, rows_of_runtime
-from tests.example_messages import is_settled
+from tests import long_run, long_run_sequences
 from tests.fuzz import seeds
-from tests.outcome import outcome_of
-from tests.reference_example import RefusedError
-from tests.reference_tensor import agrees, n_values_of
-from tests.reference_tensor import reference as reference_tensor
-from tests.sequence_messages import EMPTY, read_sequences, runtime_sequence, seen
+from tests.support import reference
+from tests.support.event_messages import accepts, rows_of_engine, rows_of_runtime
+from tests.support.example_messages import is_settled
+from tests.support.outcome import outcome_of
+from tests.support.reference_example import RefusedError
+from tests.support.reference_tensor import agrees, n_values_of
+from tests.support.reference_tensor import reference as reference_tensor
+from tests.support.sequence_messages import EMPTY, read_sequences, runtime_sequence, seen
 from tfrecord_lite import (
     Block,
     DataLossError,
@@ -45,15 +46,15 @@ from tfrecord_lite import (
     parse_tensor,
     read_events,
 )
-from tfrecord_lite.compression import CODECS
-from tfrecord_lite.example.batch import Memory
-from tfrecord_lite.foreign import superserial, tfds, tfx
-from tfrecord_lite.outfile import open_output
+from tfrecord_lite.example.decode.batch import Memory
+from tfrecord_lite.files.compression import CODECS
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.records.sink import RecordSink
+from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.copying import Account, Copier
 from tfrecord_lite.recovery.members import FilePart, MemberSearch
-from tfrecord_lite.sink import RecordSink
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.storage.formats import superserial, tfds, tfx
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.parity.asking import Answer, ask
 from tests.parity.parsing import COPIES, Parsing, agree, error_name, results
-from tfrecord_lite.example.sequence_parse import (
+from tfrecord_lite.example.sequence.parse import (
     parse_sequence_example,
     parse_single_sequence_example,
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.parity.asking import ask, assert_same_error
 from tests.parity.rules import deviation, rule
-from tests.pipelines import FEATURES, numbers, plain, write, write_files
+from tests.support.pipelines import FEATURES, numbers, plain, write, write_files
 from tfrecord_lite import (
     DataLossError,
     Reason,

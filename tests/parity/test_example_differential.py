@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.corpus import CorpusFile, corpus_files
 from tests.parity.asking import ask
 from tests.parity.cases import FAULTS, Case, make_case
 from tests.parity.known import judge
 from tests.parity.parsing import Parsing, bits
 from tests.parity.rules import counted
+from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.example.parse import ExampleParser, parse_example

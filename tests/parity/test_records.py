@@ -25,7 +25,7 @@ from tfrecord_lite import (
     TFRecordReader,
     tf_record_iterator,
 )
-from tfrecord_lite.crc32c import crc32c, masked_crc32c
+from tfrecord_lite.records.crc32c import crc32c, masked_crc32c
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.corpus import CorpusFile, corpus_files
 from tests.parity.asking import ask
 from tests.parity.known_sequences import judge
 from tests.parity.parsing import bits
@@ -21,8 +20,9 @@ from tests.parity.rules import counted
 from tests.parity.sequence_cases import Case, make_case
 from tests.parity.sequence_parsing import SequenceParsing, in_one
 from tests.parity.test_example_differential import with_objects
+from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader
-from tfrecord_lite.example.sequence_parse import SequenceExampleParser
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.schema import RaggedFeature, VarLenFeature
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tests.parity.parsing import Parsing, agree, error_name
 from tests.parity.rules import deviation, rule
 from tests.parity.sequence_parsing import SequenceParsing
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.sequence_parse import (
+from tfrecord_lite.example.sequence.parse import (
     parse_sequence_example,
     parse_single_sequence_example,
 )

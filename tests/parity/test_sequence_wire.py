@@ -28,7 +28,7 @@ from tests.parity.parsing import Parsing, agree, error_name
 from tests.parity.rules import deviation, rule
 from tests.parity.sequence_parsing import SequenceParsing, in_one
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.sequence_parse import parse_sequence_example
+from tfrecord_lite.example.sequence.parse import parse_sequence_example
 from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.schema import (
     FixedLenFeature,

@@ -17,7 +17,7 @@ import pytest
 from tests.parity.asking import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import counted
-from tests.tensor_messages import NUMBERS, mutate, random_proto
+from tests.support.tensor_messages import NUMBERS, mutate, random_proto
 from tfrecord_lite import InvalidArgumentError, Reason, parse_tensor, parse_tensors
 
 if TYPE_CHECKING:

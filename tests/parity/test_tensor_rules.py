@@ -13,7 +13,7 @@ import pytest
 from tests.parity.asking import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import deviation, rule
-from tests.tensor_messages import (
+from tests.support.tensor_messages import (
     NUMBERS,
     chunk,
     content,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.tf_scripts import OURS, SCRIPTS, TENSORFLOW, run_script
+from tests.support.tf_scripts import OURS, SCRIPTS, TENSORFLOW, run_script
 
 if TYPE_CHECKING:
     from pathlib import Path

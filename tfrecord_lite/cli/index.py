@@ -9,13 +9,14 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.table import plural
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-from tfrecord_lite.index import extents, text
+from tfrecord_lite.index import index as extents
+from tfrecord_lite.index import text
 
 if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.stream import RecordStream
+    from tfrecord_lite.records.stream import RecordStream
 
 __all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
 

@@ -15,17 +15,17 @@ from tfrecord_lite.cli.features import summaries
 from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.table import aligned, human_bytes, plural, sized
-from tfrecord_lite.damage import NO_DAMAGE, GoingOn
 from tfrecord_lite.errors import DataLossError
-from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.sources import local_size
+from tfrecord_lite.files.names import local_size
+from tfrecord_lite.records.damage import NO_DAMAGE, GoingOn
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.damage import FileReport
+    from tfrecord_lite.records.damage import FileReport
 
 __all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
 

@@ -11,20 +11,20 @@ from contextlib import closing
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.compression import CODECS
-from tfrecord_lite.damage import NO_DAMAGE, DamageLog
 from tfrecord_lite.errors import DataLossError, TFRecordError
-from tfrecord_lite.framing import MAX_RECORD_BYTES
-from tfrecord_lite.limits import ReadingLimits
-from tfrecord_lite.sources import expand, name_of
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.files.compression import CODECS
+from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.records.damage import NO_DAMAGE, DamageLog
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.damage import GoingOn
-    from tfrecord_lite.sources import Source
+    from tfrecord_lite.files.names import Source
+    from tfrecord_lite.records.damage import GoingOn
 
 __all__ = [
     "Records",

@@ -9,8 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.sources import local_size, name_of
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.files.names import local_size, name_of
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tqdm import tqdm
 
-    from tfrecord_lite.sources import Source
+    from tfrecord_lite.files.names import Source
 
 __all__ = ["Progress"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.verify import show
-from tfrecord_lite.damage import FileReport
+from tfrecord_lite.records.damage import FileReport
 
 if TYPE_CHECKING:
     import argparse

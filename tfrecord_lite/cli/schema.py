@@ -10,8 +10,8 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.jsonlines import json_line
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.sources import local_size
+from tfrecord_lite.files.names import local_size
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console

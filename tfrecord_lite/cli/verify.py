@@ -14,8 +14,8 @@ from tfrecord_lite.cli.table import plural, sized
 
 if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.damage import DamagedSpan, FileReport
     from tfrecord_lite.errors import TFRecordError
+    from tfrecord_lite.records.damage import DamagedSpan, FileReport
 
 __all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run", "show"]
 

@@ -16,8 +16,8 @@ No I/O, no protobuf runtime.
 
 from __future__ import annotations
 
+from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.ragged import RaggedTensor, Values
 from tfrecord_lite.columns.sparse import SparseTensor
-from tfrecord_lite.columns.strings import BytesColumn
 
 __all__ = ["BytesColumn", "RaggedTensor", "SparseTensor", "Values"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 
 from tfrecord_lite.columns import partitions
+from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.partitions import as_partition, refuse
-from tfrecord_lite.columns.strings import BytesColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

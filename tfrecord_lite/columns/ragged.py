@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
+from tfrecord_lite.arrays.ranges import range_indices, slice_ranges
+from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.constructors import RowConstructors, as_values
 from tfrecord_lite.columns.dense import fill_value
 from tfrecord_lite.columns.partitions import as_partition, refuse
-from tfrecord_lite.columns.ranges import range_indices, slice_ranges
-from tfrecord_lite.columns.strings import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.dense import fill_value
-from tfrecord_lite.columns.strings import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.framing import MAX_RECORD_BYTES
-from tfrecord_lite.sources import expand, name_of
+from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
-    from tfrecord_lite.damage import OnError
-    from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.schema import FeatureSpec
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfrecord_lite.dataset.chunks import BatchChunk, ObjectChunk, RecordChunk
 from tfrecord_lite.dataset.plan import Context, Stage
-from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.dataset import batching, spread
+from tfrecord_lite.dataset import batching
+from tfrecord_lite.dataset import sharding as spread
 from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cache import Cache
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Literal, Self
 
-    from tfrecord_lite.damage import DamageReport
+    from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["Dataset"]
@@ -174,7 +175,7 @@ class Dataset:
         InvalidArgumentError, TypeError
             As :class:`SequenceExampleParser`, here or on iteration.
         """
-        from tfrecord_lite.example.sequence_parse import (  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.sequence.parse import (  # noqa: PLC0415 - loads the engine
             SequenceExampleParser,
         )
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.damage import Damage
-from tfrecord_lite.dataset import order
+from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.interleave import interleaved
 from tfrecord_lite.dataset.plan import Source
@@ -20,18 +19,19 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
-from tfrecord_lite.framing import HEAD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.index import TFRecordFile, frames
-from tfrecord_lite.limits import ReadingLimits
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.records.damage import Damage
+from tfrecord_lite.records.framing import HEAD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.damage import DamageLog, GoingOn
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.dataset.plan import Context
+    from tfrecord_lite.records.damage import DamageLog, GoingOn
 
 __all__ = ["Files", "ShuffledFiles"]
 

@@ -1,4 +1,4 @@
-"""Shuffle with a buffer: see :mod:`tfrecord_lite.dataset.order` for the rule.
+"""Shuffle with a buffer: see :mod:`tfrecord_lite.dataset.random_order` for the rule.
 
 The buffer of records is one stretch of memory, to which chunks are added as they come;
 when it is full, what the slots still hold is copied to a new one. So each record is
@@ -7,7 +7,7 @@ which there are fewer, are held as objects each, so that the buffer takes no mor
 than they do.
 
 The state says how many steps were done. What the buffer held then follows from the key
-(:func:`~tfrecord_lite.dataset.order.buffer_at`), and is read again: the input goes back
+(:func:`~tfrecord_lite.dataset.random_order.buffer_at`), and is read again: the input goes back
 to the oldest element that was in it.
 """
 
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays.ragged import gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES
-from tfrecord_lite.dataset import order
+from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, record_chunk
 from tfrecord_lite.dataset.plan import Stage
-from tfrecord_lite.wire.ragged import gather, row_splits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.damage import Damage, checked
 from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.records import Files, shuffled_files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.framing import MAX_RECORD_BYTES
-from tfrecord_lite.limits import ReadingLimits
-from tfrecord_lite.options import TFRecordOptions
-from tfrecord_lite.sources import expand, is_file_object, name_of
+from tfrecord_lite.files.names import expand, is_file_object, name_of
+from tfrecord_lite.files.options import TFRecordOptions
+from tfrecord_lite.records.damage import Damage, checked
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.limits import ReadingLimits
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from tfrecord_lite.damage import OnError
     from tfrecord_lite.dataset.plan import Source
-    from tfrecord_lite.options import CompressionType
+    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.records.damage import OnError
 
 __all__ = ["TFRecordDataset"]
 

@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset.chunks import ColumnChunk, ObjectChunk
 from tfrecord_lite.dataset.feed import Feed
-from tfrecord_lite.dataset.losses import Losses, Outbox
 from tfrecord_lite.dataset.plan import Context, Source, Stage
-from tfrecord_lite.dataset.spread import worker_part
+from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.dataset.worker_damage import Losses, Outbox
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.dataset.losses import News
     from tfrecord_lite.dataset.plan import Kind
+    from tfrecord_lite.dataset.worker_damage import News
 
 __all__ = ["Processes"]
 

@@ -17,7 +17,6 @@ import time
 from numbers import Real
 from typing import TYPE_CHECKING, cast
 
-from tfrecord_lite.damage import Damage, GoingOn, checked
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -27,16 +26,17 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.events.series import Events
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.events.values import Values, read_values
-from tfrecord_lite.sources import expand, is_file_object, is_url, name_of
-from tfrecord_lite.stream import RecordStream
+from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of
+from tfrecord_lite.records.damage import Damage, GoingOn, checked
+from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
-    from tfrecord_lite.damage import DamageLog, OnError
-    from tfrecord_lite.sources import Source, Sources
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.records.damage import DamageLog, OnError
 
 __all__ = ["EventFiles", "find_runs", "follow_events", "read_events"]
 
@@ -87,7 +87,7 @@ def read_events(
     Examples
     --------
     >>> import io
-    >>> from tfrecord_lite.framing import frame
+    >>> from tfrecord_lite.records.framing import frame
     >>> from tfrecord_lite.messages import Event, Summary
     >>> loss = Summary.Value(tag="loss", simple_value=0.5)
     >>> event = Event(step=7, summary=Summary(value=[loss]))

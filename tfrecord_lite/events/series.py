@@ -30,10 +30,10 @@ from tfrecord_lite.events.values import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfrecord_lite.damage import DamageReport
     from tfrecord_lite.events.tags import Tags
     from tfrecord_lite.events.values import Values
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
+    from tfrecord_lite.records.damage import DamageReport
 
 __all__ = ["KINDS", "Events", "Series"]
 

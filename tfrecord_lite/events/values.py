@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.arrays.lanes import lanes
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.wire.fields import I32, I64, LEN, VARINT, Fields, WireError, tokenise
-from tfrecord_lite.wire.lanes import lanes
 from tfrecord_lite.wire.repeated import Extents, repeated_len
 from tfrecord_lite.wire.varint import read_varints
 

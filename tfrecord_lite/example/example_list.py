@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from tfrecord_lite.arrays.ragged import row_splits
 from tfrecord_lite.block import Block, Span
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.blame import Misfit, first_misfit
-from tfrecord_lite.example.decode import ExampleDecoder
+from tfrecord_lite.example.decode.first_error import Misfit, first_misfit
+from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.example.reading import as_block, as_bytes
+from tfrecord_lite.example.to_dicts import ExampleDecoder
 from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
-from tfrecord_lite.wire.ragged import row_splits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from tfrecord_lite.example.decode import Row
-    from tfrecord_lite.example.reading import Result, Serialized
+    from tfrecord_lite.example.decode.reader import Result, Serialized
+    from tfrecord_lite.example.to_dicts import Row
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = [

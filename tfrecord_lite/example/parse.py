@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.blame import first_wrong
-from tfrecord_lite.example.reading import (
+from tfrecord_lite.example.decode.first_error import first_wrong
+from tfrecord_lite.example.decode.reader import (
     FeatureReader,
     as_block,
     as_bytes,
@@ -20,7 +20,7 @@ from tfrecord_lite.schema import prepare
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfrecord_lite.example.reading import Result, Serialized
+    from tfrecord_lite.example.decode.reader import Result, Serialized
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["ExampleParser", "parse_example", "parse_single_example"]

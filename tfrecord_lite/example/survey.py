@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays.lanes import lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.batch import Batch
-from tfrecord_lite.example.blame import first_wrong
-from tfrecord_lite.example.discover import Keys
+from tfrecord_lite.example.decode.batch import Batch
+from tfrecord_lite.example.decode.discover import Keys
+from tfrecord_lite.example.decode.first_error import first_wrong
 from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Summary
 from tfrecord_lite.wire.fields import LEN, WireError, tokenise
-from tfrecord_lite.wire.lanes import lanes
 from tfrecord_lite.wire.repeated import Extents
 from tfrecord_lite.wire.varint import read_varints
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.batch import Memory
+    from tfrecord_lite.example.decode.batch import Memory
     from tfrecord_lite.wire.keys import KeyTable
 
 __all__ = ["ExampleSurvey", "refuse_sequences"]

@@ -16,12 +16,12 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
+from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.index import text
-from tfrecord_lite.index.extents import scan_file
-from tfrecord_lite.sources import is_file_object, name_of
+from tfrecord_lite.index.index import scan_file
 
 if TYPE_CHECKING:
-    from tfrecord_lite.index.extents import RecordIndex, Stamp
+    from tfrecord_lite.index.index import RecordIndex, Stamp
 
 __all__ = ["index_of", "local_name", "wanted_of"]
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
-from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.files.names import expand
 from tfrecord_lite.index import frames, text
 from tfrecord_lite.index.choice import index_of, local_name, wanted_of
-from tfrecord_lite.index.extents import RecordIndex, Stamp
-from tfrecord_lite.index.handles import Handle, Pool
-from tfrecord_lite.sources import expand
+from tfrecord_lite.index.index import RecordIndex, Stamp
+from tfrecord_lite.index.pread import Handle, Pool
+from tfrecord_lite.records.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from tfrecord_lite.example.decode.reader import Result
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.example.reading import Result
+    from tfrecord_lite.files.names import Sources
     from tfrecord_lite.schema import FeatureSpec
-    from tfrecord_lite.sources import Sources
 
 __all__ = ["TFRecordFile"]
 

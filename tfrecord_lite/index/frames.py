@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite import crc32c
+from tfrecord_lite.arrays.lanes import lanes
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
-from tfrecord_lite.framing import FOOT_BYTES, HEAD_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.wire.lanes import lanes
+from tfrecord_lite.records import crc32c
+from tfrecord_lite.records.framing import FOOT_BYTES, HEAD_BYTES, OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfrecord_lite.index.handles import Handle
+    from tfrecord_lite.index.pread import Handle
 
 __all__ = ["data_of", "first_wrong", "loss", "read"]
 

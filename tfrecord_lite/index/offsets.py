@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
-from tfrecord_lite.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_head
+from tfrecord_lite.files.names import name_of
 from tfrecord_lite.index import frames
-from tfrecord_lite.index.handles import Handle
-from tfrecord_lite.sources import name_of
+from tfrecord_lite.index.pread import Handle
+from tfrecord_lite.records.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_head
 
 if TYPE_CHECKING:
     import os

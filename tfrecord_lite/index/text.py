@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.index.extents import RecordIndex
-from tfrecord_lite.outfile import open_output
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.index.index import RecordIndex
 
 if TYPE_CHECKING:
-    from tfrecord_lite.index.extents import Stamp
+    from tfrecord_lite.index.index import Stamp
 
 __all__ = ["SUFFIX", "load", "load_checked", "save"]
 

@@ -30,7 +30,7 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.dataset import Dataset
 from tfrecord_lite.dataset.batching import is_dense
-from tfrecord_lite.dataset.spread import register_with_torch
+from tfrecord_lite.dataset.sharding import register_with_torch
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.index import TFRecordFile
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from tfrecord_lite.files.names import Sources
     from tfrecord_lite.schema import FeatureSpec
-    from tfrecord_lite.sources import Sources
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.recovery.recovering import recover
-from tfrecord_lite.recovery.verifying import verify, verify_each
+from tfrecord_lite.recovery.recover import recover
+from tfrecord_lite.recovery.verify import verify, verify_each
 
 __all__ = ["recover", "verify", "verify_each"]

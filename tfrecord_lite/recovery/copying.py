@@ -9,19 +9,19 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.damage import MOST_SPANS, DamagedSpan, DamageLog, FileReport
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.framing import OVERHEAD_BYTES
-from tfrecord_lite.inflate import InflationLimits
+from tfrecord_lite.files.inflate import InflationLimits
+from tfrecord_lite.records.damage import MOST_SPANS, DamagedSpan, DamageLog, FileReport
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.recovery.members import Edges, FilePart, framed_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.records.sink import RecordSink
+    from tfrecord_lite.records.stream import RecordStream
     from tfrecord_lite.recovery.members import Reading
-    from tfrecord_lite.sink import RecordSink
-    from tfrecord_lite.stream import RecordStream
 
 __all__ = ["Account", "Copier"]
 

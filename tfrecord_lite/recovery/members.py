@@ -36,16 +36,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, TYPE_CHECKING
 
-from tfrecord_lite.damage import DamageLog
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.framing import OVERHEAD_BYTES
+from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.inflate import Inflated
-    from tfrecord_lite.stream import RecordStream
+    from tfrecord_lite.files.inflate import Inflated
+    from tfrecord_lite.records.stream import RecordStream
 
 __all__ = ["Edges", "FilePart", "MemberSearch", "Reading", "framed_bytes"]
 

@@ -17,7 +17,6 @@ No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 
 from __future__ import annotations
 
-from tfrecord_lite.schema.checks import canonical, keys_to_read, prepare, prepare_sequence
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -28,6 +27,7 @@ from tfrecord_lite.schema.features import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
+from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepare_sequence
 from tfrecord_lite.schema.prepared import Dense, Padded, Prepared, Ragged, Sparse, VarLen
 from tfrecord_lite.schema.schema import Original, Schema
 from tfrecord_lite.schema.summary import FeatureSummary, ListSummary, Summary, Variable

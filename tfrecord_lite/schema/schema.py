@@ -17,9 +17,9 @@ from typing import Any, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.checks import canonical
 from tfrecord_lite.schema.features import FeatureSpec
 from tfrecord_lite.schema.kinds import numpy_dtype
+from tfrecord_lite.schema.prepare import canonical
 
 __all__ = ["Original", "Schema"]
 

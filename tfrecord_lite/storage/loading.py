@@ -9,28 +9,28 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.columns.joining import join
+from tfrecord_lite.columns.join import join
+from tfrecord_lite.convert.lossless import restore
+from tfrecord_lite.convert.originals import is_raw
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
-from tfrecord_lite.example.originals import is_raw
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.example.storing import restore
 from tfrecord_lite.example.survey import refuse_sequences
-from tfrecord_lite.framing import MAX_RECORD_BYTES
-from tfrecord_lite.inference import closed, infer_schema, summarize
-from tfrecord_lite.limits import ReadingLimits
+from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.schema import Schema, kind_of
-from tfrecord_lite.sources import expand, name_of
 from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.infer import closed, infer_schema, summarize
 from tfrecord_lite.storage.structure import rebuild
 from tfrecord_lite.storage.widening import Conflict, as_missing, as_ragged, widened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.damage import OnError
-    from tfrecord_lite.options import CompressionType
-    from tfrecord_lite.sources import Source, Sources
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.storage.structure import Structure
     from tfrecord_lite.storage.widening import Feature
 

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.convert.dataframes import columns_of_frame
+from tfrecord_lite.convert.lossless import schema_of
+from tfrecord_lite.convert.normalize import regular
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.frames import columns_of_frame
-from tfrecord_lite.example.regular import regular
-from tfrecord_lite.example.storing import schema_of
-from tfrecord_lite.outfile import open_output, remove
-from tfrecord_lite.sources import is_same_file, name_of
+from tfrecord_lite.files.names import is_same_file, name_of
+from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.rows import Batches, row_batches
 from tfrecord_lite.storage.stamps import Stamped
+from tfrecord_lite.storage.stream_schema import Batches, row_batches
 from tfrecord_lite.storage.structure import flatten
 from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
-    from tfrecord_lite.options import CompressionType
-    from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import Schema
     from tfrecord_lite.storage.structure import Structure
 

@@ -23,16 +23,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.foreign import superserial, tfds
-from tfrecord_lite.infile import open_input
-from tfrecord_lite.outfile import open_output
+from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.names import name_of
+from tfrecord_lite.files.output import open_output
 from tfrecord_lite.schema import Schema
-from tfrecord_lite.sources import name_of
+from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.stamps import stamp_of
 from tfrecord_lite.storage.structure import checked, is_plain
 
 if TYPE_CHECKING:
-    from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.storage.stamps import Stamp
     from tfrecord_lite.storage.structure import Structure
 
@@ -127,7 +127,7 @@ def _parsed(name: str, data: bytes, of_data: str | None) -> tuple[Schema, Struct
     if data.lstrip()[:1] == b"{":
         return _from_json(name, data, of_data)
     if name.endswith(_TFX_NAMES) or _TFX.search(data):
-        from tfrecord_lite.foreign import tfx  # noqa: PLC0415 - loads the protobuf runtime
+        from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
         return tfx.from_text(data), None
     return superserial.from_yaml(data), None

@@ -9,11 +9,11 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, TypeAlias
 
-from tfrecord_lite.infile import open_input
-from tfrecord_lite.sources import local_size, remote_place
+from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.names import local_size, remote_place
 
 if TYPE_CHECKING:
-    from tfrecord_lite.outfile import OutputFile
+    from tfrecord_lite.files.output import OutputFile
 
 __all__ = ["Stamp", "Stamped", "stamp_of"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tfrecord_lite.example.originals import is_raw, original_dtype
+from tfrecord_lite.convert.originals import is_raw, original_dtype
 from tfrecord_lite.schema import (
     FixedLenFeature,
     Kind,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays.lanes import rows
+from tfrecord_lite.arrays.ragged import gather
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import MOST_DIMS
-from tfrecord_lite.wire.lanes import rows
-from tfrecord_lite.wire.ragged import gather
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -43,12 +43,12 @@ from tfrecord_lite.testing.messages import (
     sequence_examples,
 )
 from tfrecord_lite.testing.records import any_stream, damaged, odd_lengths, pieces_of, records
+from tfrecord_lite.testing.reencode import Scribe
 from tfrecord_lite.testing.round_trip import (
     assert_damage_is_noticed,
     assert_round_trip,
     assert_same,
 )
-from tfrecord_lite.testing.scribe import Scribe
 from tfrecord_lite.testing.sequences import sequence_examples_for, sequence_feature_specs
 from tfrecord_lite.testing.tables import tables
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tfrecord_lite.testing.scribe import Below
+    from tfrecord_lite.testing.reencode import Below
 
 __all__ = ["mutate"]
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from tfrecord_lite.messages import Example, Feature, FeatureList, SequenceExample
 from tfrecord_lite.testing.damage import mutate
-from tfrecord_lite.testing.scribe import Scribe
+from tfrecord_lite.testing.reencode import Scribe
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from tfrecord_lite.testing.scribe import Below
+    from tfrecord_lite.testing.reencode import Below
 
 __all__ = [
     "byte_strings",
@@ -138,7 +138,7 @@ def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) ->
 
     Packed and unpacked, in parts, in another order, with fields that are overruled by
     later ones, fields that nobody knows, and numbers in more bytes than they need; see
-    :mod:`tfrecord_lite.testing.scribe`.
+    :mod:`tfrecord_lite.testing.reencode`.
 
     Parameters
     ----------

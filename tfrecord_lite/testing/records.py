@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
-from tfrecord_lite import crc32c
-from tfrecord_lite.decoder import FrameDecoder
-from tfrecord_lite.framing import frame
+from tfrecord_lite.records import crc32c
+from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing.damage import mutate
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.options import TFRecordCompressionType, TFRecordOptions
+from tfrecord_lite.files.options import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.record_iterator import tf_record_iterator
 from tfrecord_lite.tf._missing import missing
 from tfrecord_lite.writer import TFRecordWriter

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tfrecord_lite.arrays.lanes import rows
+from tfrecord_lite.arrays.ragged import place_all, row_splits, scatter
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.wire.fields import WireError
-from tfrecord_lite.wire.lanes import rows
 from tfrecord_lite.wire.pack import varint_cells
 from tfrecord_lite.wire.parts import (
     GAP_BYTES,
@@ -31,7 +32,6 @@ from tfrecord_lite.wire.parts import (
     SizedPart,
     filled,
 )
-from tfrecord_lite.wire.ragged import place_all, row_splits, scatter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.wire.lanes import LANE_BYTES
-from tfrecord_lite.wire.ragged import row_splits
+from tfrecord_lite.arrays.lanes import LANE_BYTES
+from tfrecord_lite.arrays.ragged import row_splits
 
 if TYPE_CHECKING:
     import numpy.typing as npt

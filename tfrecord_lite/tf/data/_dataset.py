@@ -10,7 +10,7 @@ import numpy as np
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.sources import expand, name_of
+from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.tf._tensor import Tensor, map_structure, plain_array, unwrap, wrap
 from tfrecord_lite.tf.data import _batches as batches
 from tfrecord_lite.tf.data import _sources as sources

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.example.sequence_parse import SequenceExampleParser
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.tf._record import BatchTensor, RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import unwrap, wrap
 

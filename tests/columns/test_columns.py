@@ -1,0 +1,680 @@
+"""Columns: byte strings, ragged and sparse tensors, against plain Python."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite.arrays.ranges import range_indices, slice_ranges
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+int64s = st.integers(-(2**63), 2**63 - 1)
+strings = st.binary(max_size=12)
+rows = st.lists(st.lists(int64s, max_size=5), max_size=6)
+deep_rows = st.lists(st.lists(st.lists(int64s, max_size=4), max_size=3), max_size=4)
+bounds = st.none() | st.integers(-7, 7)
+slices = st.builds(slice, bounds, bounds, bounds.filter(lambda step: step != 0))
+splits_dtypes = st.sampled_from([np.int32, np.int64])
+
+
+def flat(nested: list[list[Any]]) -> list[Any]:
+    return [value for row in nested for value in row]
+
+
+def ragged(nested: list[list[Any]], dtype: Any = np.int64) -> RaggedTensor:
+    """Make a tensor of one level, or of two, by the depth of what is given."""
+    lengths = np.array([len(row) for row in nested], dtype)
+    return RaggedTensor.from_row_lengths(np.array(flat(nested), np.int64), lengths)
+
+
+def ragged_deep(nested: list[list[list[int]]], dtype: Any = np.int64) -> RaggedTensor:
+    lengths = np.array([len(row) for row in nested], dtype)
+    return RaggedTensor.from_row_lengths(ragged(flat(nested), dtype), lengths)
+
+
+# ----------------------------------------------------------------------------- BytesColumn
+
+
+@given(st.lists(strings))
+def test_byte_strings_come_back_as_they_were(values: list[bytes]) -> None:
+    column = BytesColumn.from_list(values)
+
+    assert column.to_list() == values
+    assert list(column) == values
+    assert [column[i] for i in range(len(values))] == values
+    assert [column[i - len(values)] for i in range(len(values))] == values
+    assert column.to_numpy().tolist() == values
+    assert column.to_numpy().dtype == object
+    assert column.lengths.tolist() == [len(value) for value in values]
+    assert column.n_bytes == sum(map(len, values))
+    assert column.shape == (len(values),)
+    assert pickle.loads(pickle.dumps(column)) == column
+
+
+@given(st.lists(strings), slices)
+def test_slices_of_a_column_are_slices_of_the_list(values: list[bytes], key: slice) -> None:
+    part = BytesColumn.from_list(values)[key]
+
+    assert part.to_list() == values[key]
+    assert part == BytesColumn.from_list(values[key])
+    assert part[1:].to_list() == values[key][1:]
+
+
+@given(st.lists(strings), st.lists(strings))
+def test_columns_are_equal_when_their_lists_are(one: list[bytes], other: list[bytes]) -> None:
+    assert (BytesColumn.from_list(one) == BytesColumn.from_list(other)) is (one == other)
+
+
+@given(st.lists(strings, min_size=1), st.data())
+def test_take_chooses_values(values: list[bytes], data: st.DataObject) -> None:
+    chosen = data.draw(st.lists(st.integers(0, len(values) - 1)))
+
+    taken = BytesColumn.from_list(values).take(np.array(chosen, np.int64))
+
+    assert taken.to_list() == [values[i] for i in chosen]
+
+
+@given(st.lists(st.text()))
+def test_text_becomes_numpys_string_dtype(texts: list[str]) -> None:
+    array = BytesColumn.from_list([text.encode() for text in texts]).to_string_dtype()
+
+    assert array.tolist() == texts
+    assert array.dtype == np.dtypes.StringDType()
+
+
+def test_bytes_that_are_no_utf8_are_named_by_their_number() -> None:
+    column = BytesColumn.from_list([b"fine", b"\xff"])
+
+    with pytest.raises(InvalidArgumentError, match="value 1 ") as caught:
+        column.to_string_dtype()
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+def test_a_column_holds_bytes_and_nothing_else() -> None:
+    with pytest.raises(TypeError):
+        BytesColumn.from_list(["text"])  # type: ignore[list-item]
+    with pytest.raises(IndexError):
+        BytesColumn.from_list([b"one"])[1]
+    with pytest.raises(TypeError):
+        hash(BytesColumn.from_list([]))
+    assert BytesColumn.from_list([]) != []
+
+
+@pytest.mark.parametrize(
+    ("offsets", "data"),
+    [
+        (np.array([], np.int64), np.zeros(0, np.uint8)),
+        (np.array([0, 3], np.int64), np.zeros(2, np.uint8)),
+        (np.array([-1, 2], np.int64), np.zeros(2, np.uint8)),
+        (np.array([0, 2, 1], np.int64), np.zeros(2, np.uint8)),
+        (np.array([0, 2], np.int32), np.zeros(2, np.uint8)),
+        (np.array([[0, 2]], np.int64), np.zeros(2, np.uint8)),
+        (np.array([0, 2], np.int64), np.zeros(2, np.int8)),
+    ],
+)
+def test_offsets_that_cannot_be_are_refused(offsets: Any, data: Any) -> None:
+    with pytest.raises(InvalidArgumentError):
+        BytesColumn(offsets, data)
+
+
+def test_offsets_may_begin_and_end_inside_of_the_data() -> None:
+    column = BytesColumn(np.array([1, 3, 4], np.int64), np.frombuffer(b"_abc_", np.uint8))
+
+    assert column.to_list() == [b"ab", b"c"]
+    assert column == BytesColumn.from_list([b"ab", b"c"])
+    assert column[1:].to_list() == [b"c"]
+    assert column.take(np.array([1, 0])).to_list() == [b"c", b"ab"]
+
+
+def test_the_text_of_a_column_is_short() -> None:
+    assert repr(BytesColumn.from_list([b"a", b"\xff"])) == r"<BytesColumn [b'a', b'\xff']>"
+    assert len(repr(BytesColumn.from_list([bytes(10_000)] * 1000))) < 2000
+
+
+# ---------------------------------------------------------------------------------- ranges
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4))), st.integers(-3, 3))
+def test_ranges_are_written_out_end_to_end(ranges: list[tuple[int, int]], step: int) -> None:
+    starts = np.array([start for start, _ in ranges], np.int64)
+    lengths = np.array([length for _, length in ranges], np.int64)
+
+    indices = range_indices(starts, lengths, step)
+
+    assert indices.tolist() == [start + i * step for start, length in ranges for i in range(length)]
+
+
+@given(st.lists(st.integers(0, 8)), slices)
+def test_a_slice_of_each_range_is_what_python_makes_of_it(sizes: list[int], key: slice) -> None:
+    starts = np.arange(len(sizes)) * 10
+
+    begins, lengths, step = slice_ranges(starts, np.array(sizes, np.int64), key)
+
+    expected = [list(range(10 * i, 10 * i + size)[key]) for i, size in enumerate(sizes)]
+    found = range_indices(begins, lengths, step).tolist()
+    assert found == flat(expected)
+    assert lengths.tolist() == [len(row) for row in expected]
+
+
+# -------------------------------------------------------------------- RaggedTensor: making
+
+
+@given(rows, splits_dtypes)
+def test_every_partition_makes_the_same_tensor(nested: list[list[int]], dtype: Any) -> None:
+    values = np.array(flat(nested), np.int64)
+    splits = np.cumsum([0, *map(len, nested)], dtype=dtype)
+    rowids = np.array([i for i, row in enumerate(nested) for _ in row], dtype)
+
+    made = RaggedTensor.from_row_splits(values, splits)
+    others = [
+        RaggedTensor.from_row_lengths(values, np.diff(splits)),
+        RaggedTensor.from_row_limits(values, splits[1:]),
+        RaggedTensor.from_row_starts(values, splits[:-1]),
+        RaggedTensor.from_value_rowids(values, rowids, len(nested)),
+        RaggedTensor.from_nested_row_splits(values, [splits]),
+        RaggedTensor(values, splits),
+    ]
+
+    assert made.to_list() == nested
+    assert made.row_splits.dtype == dtype
+    for other in others:
+        assert other.to_list() == nested
+        assert other.row_splits.tolist() == splits.tolist()
+        assert other.row_splits.dtype == dtype
+        assert other == made
+    assert made.value_rowids().tolist() == rowids.tolist()
+    assert made.row_starts().tolist() == splits[:-1].tolist()
+    assert made.row_limits().tolist() == splits[1:].tolist()
+    assert made.row_lengths().tolist() == [len(row) for row in nested]
+    assert made.value_rowids().dtype == made.row_lengths().dtype == dtype
+
+
+@given(deep_rows, splits_dtypes)
+def test_two_levels_come_back_as_they_were(nested: list[list[list[int]]], dtype: Any) -> None:
+    made = ragged_deep(nested, dtype)
+
+    assert made.to_list() == nested
+    assert [row.to_list() for row in made] == nested
+    assert made.ragged_rank == 2
+    assert made.shape == (len(nested), None, None)
+    assert made.nrows() == len(made) == len(nested)
+    assert made.flat_values.tolist() == flat(flat(nested))  # type: ignore[union-attr]
+    assert made.row_lengths(2).to_list() == [[len(row) for row in rows] for rows in nested]
+    assert made.row_lengths(-1) == made.row_lengths(2)
+    assert made.row_lengths(0) == len(nested)
+    assert [lengths.tolist() for lengths in made.nested_row_lengths()] == [
+        [len(row) for row in nested],
+        [len(row) for row in flat(nested)],
+    ]
+    assert RaggedTensor.from_nested_row_splits(made.flat_values, made.nested_row_splits) == made
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+@given(st.lists(st.lists(strings, max_size=3)))
+def test_strings_may_be_objects_or_a_column(nested: list[list[bytes]]) -> None:
+    lengths = [len(row) for row in nested]
+    objects = RaggedTensor.from_row_lengths(flat(nested), lengths)
+    if not flat(nested):
+        objects = RaggedTensor.from_row_lengths(np.empty(0, object), lengths)
+    column = RaggedTensor.from_row_lengths(BytesColumn.from_list(flat(nested)), lengths)
+
+    assert objects == column
+    assert column == objects
+    assert objects.to_list() == column.to_list() == nested
+    assert objects.dtype == column.dtype == object
+    assert objects.to_tensor().tolist() == column.to_tensor().tolist()
+    assert objects.to_tensor("x").tolist() == column.to_tensor(b"x").tolist()
+    assert repr(objects) == repr(column)
+    assert column[:, ::-1].to_list() == [row[::-1] for row in nested]
+    assert pickle.loads(pickle.dumps(column)) == column
+
+
+def test_strings_in_lists_keep_their_last_zeros() -> None:
+    made = RaggedTensor.from_row_lengths([b"a\0", "é"], [2])
+
+    assert made.to_list() == [[b"a\0", "é".encode()]]
+
+
+def test_values_may_be_arrays_themselves() -> None:
+    made = RaggedTensor.from_row_lengths(np.arange(8).reshape(4, 2), [1, 3])
+
+    assert made.shape == (2, None, 2)
+    assert made.to_list() == [[[0, 1]], [[2, 3], [4, 5], [6, 7]]]
+    assert made.row_lengths(2).to_list() == [[2], [2, 2, 2]]
+    assert made.bounding_shape().tolist() == [2, 3, 2]
+    assert made.bounding_shape(1) == 3
+    assert made[:, :, 0].to_list() == [[0], [2, 4, 6]]
+    assert made[..., 0] == made[:, :, 0]
+    assert made.to_tensor([7, 8]).tolist()[0] == [[0, 1], [7, 8], [7, 8]]
+
+
+def test_uniform_rows_know_their_length() -> None:
+    made = RaggedTensor.from_uniform_row_length(np.arange(6), 2)
+
+    assert made.shape == (3, 2)
+    assert made[:, 1].tolist() == [1, 3, 5]
+    assert made[:, -1].tolist() == [1, 3, 5]
+    assert made[1:].shape == (2, 2)
+    assert made[:, 1:].shape == (3, 1)
+    assert made.numpy().tolist() == made.to_list()
+    with pytest.raises(IndexError):
+        made[:, 2]
+    assert RaggedTensor.from_uniform_row_length([], 0, 3).to_list() == [[], [], []]
+    assert RaggedTensor.from_uniform_row_length([], 0).to_list() == []
+    narrow = RaggedTensor.from_uniform_row_length([1, 2], 1, row_splits_dtype=np.int32)
+    assert narrow.row_splits.dtype == np.int32
+    outer = RaggedTensor.from_uniform_row_length(narrow, 2)
+    assert outer.row_splits.dtype == np.int32
+    assert outer.shape == (1, 2, 1)
+    assert outer[:, 1].to_list() == [[2]]
+    assert outer[:, 1, 0].tolist() == [2]
+    assert outer[0, 1, 0] == 2
+
+
+INVALID: dict[str, Callable[[bool], RaggedTensor]] = {
+    "splits begin late": lambda v: RaggedTensor.from_row_splits([1, 2], [1, 2], validate=v),
+    "splits end early": lambda v: RaggedTensor.from_row_splits([1, 2], [0, 1], validate=v),
+    "splits end late": lambda v: RaggedTensor.from_row_splits([1, 2], [0, 3], validate=v),
+    "splits fall": lambda v: RaggedTensor.from_row_splits([1, 2], [0, 2, 1, 2], validate=v),
+    "lengths too few": lambda v: RaggedTensor.from_row_lengths([1, 2, 3], [1, 1], validate=v),
+    "lengths too many": lambda v: RaggedTensor.from_row_lengths([1, 2], [3], validate=v),
+    "lengths negative": lambda v: RaggedTensor.from_row_lengths([1, 2], [3, -1], validate=v),
+    "lengths wrap around": lambda v: RaggedTensor.from_row_lengths(
+        [], np.array([2**31 - 1, 2**31 - 1, 2], np.int32), validate=v
+    ),
+    "lengths wrap around int64": lambda v: RaggedTensor.from_row_lengths(
+        [], [2**63 - 1, 2**63 - 1, 2], validate=v
+    ),
+    "row ids fall": lambda v: RaggedTensor.from_value_rowids([1, 2, 3], [0, 2, 1], validate=v),
+    "starts begin late": lambda v: RaggedTensor.from_row_starts([1, 2], [1], validate=v),
+    "starts too high": lambda v: RaggedTensor.from_row_starts([1, 2], [0, 5], validate=v),
+    "no starts": lambda v: RaggedTensor.from_row_starts([1, 2], [], validate=v),
+    "limits too low": lambda v: RaggedTensor.from_row_limits([1, 2], [1], validate=v),
+    "limits negative": lambda v: RaggedTensor.from_row_limits([1, 2], [-1, 2], validate=v),
+    "no limits": lambda v: RaggedTensor.from_row_limits([1, 2], [], validate=v),
+    "not divisible": lambda v: RaggedTensor.from_uniform_row_length([1, 2, 3], 2, validate=v),
+    "no room": lambda v: RaggedTensor.from_uniform_row_length([1, 2], 0, validate=v),
+    "other nrows": lambda v: RaggedTensor.from_uniform_row_length([1, 2], 1, 3, validate=v),
+}
+
+
+@pytest.mark.parametrize("make", INVALID.values(), ids=INVALID.keys())
+def test_partitions_that_do_not_fit_are_refused_or_kept(
+    make: Callable[[bool], RaggedTensor],
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        make(True)
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+    kept = make(False)
+    exercise(kept)
+
+
+def exercise(tensor: RaggedTensor) -> None:
+    """Do all that can be done with a tensor; rows must be the same everywhere."""
+    nested = tensor.to_list()
+    assert [row.tolist() for row in tensor] == nested
+    assert [tensor[i].tolist() for i in range(len(tensor))] == nested
+    assert tensor[1:].to_list() == nested[1:]
+    assert tensor[::-1].to_list() == nested[::-1]
+    assert tensor[:, 1:].to_list() == [row[1:] for row in nested]
+    assert tensor == ragged(nested)
+    assert ragged(nested) == tensor
+    assert tensor.to_tensor().tolist() == ragged(nested).to_tensor().tolist()
+    assert tensor.value_rowids().size == sum(map(len, nested))
+    assert repr(tensor) == repr(ragged(nested))
+    tensor.numpy(), tensor.row_lengths(), tensor.bounding_shape(), tensor.shape
+
+
+@given(
+    st.lists(st.integers(-3, 9) | int64s, min_size=1, max_size=6),
+    st.integers(0, 6),
+    splits_dtypes,
+)
+def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, dtype: Any) -> None:
+    given_splits = np.array(splits, np.int64).astype(dtype)
+
+    tensor = RaggedTensor.from_row_splits(np.arange(n_values), given_splits, validate=False)
+
+    assert tensor.row_splits.tolist() == given_splits.tolist()
+    assert tensor.flat_values.size == n_values  # type: ignore[union-attr]
+    if np.abs(given_splits.astype(np.float64)).max() < 2**40:  # or lengths are too large
+        exercise(tensor)
+    else:
+        assert tensor.to_list() == [row.tolist() for row in tensor]
+        assert tensor == tensor[:]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RaggedTensor([1], []),
+        lambda: RaggedTensor([1], [[0, 1]]),
+        lambda: RaggedTensor([1], 0),
+        lambda: RaggedTensor([1], [0.0, 1.0]),
+        lambda: RaggedTensor(1, [0, 1]),
+        lambda: RaggedTensor(RaggedTensor([1], np.array([0, 1], np.int32)), np.array([0, 1])),
+        lambda: RaggedTensor.from_value_rowids([1], [-1], validate=False),
+        lambda: RaggedTensor.from_value_rowids([1], [0, 0], validate=False),
+        lambda: RaggedTensor.from_value_rowids([1], [1], 1, validate=False),
+        lambda: RaggedTensor.from_value_rowids([1], [2**62], validate=False),
+        lambda: RaggedTensor.from_uniform_row_length([1], -1, validate=False),
+        lambda: RaggedTensor.from_uniform_row_length([], 0, -1, validate=False),
+        lambda: RaggedTensor.from_nested_row_splits([1], []),
+        lambda: RaggedTensor([1], [0, 1]).row_lengths(2),
+        lambda: RaggedTensor([1], [0, 1])[:, 0],
+        lambda: RaggedTensor([1], [0, 1])[:, ::0],
+    ],
+)
+def test_what_is_no_ragged_tensor_is_always_refused(make: Callable[[], Any]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        make()
+
+
+# ------------------------------------------------------------------- RaggedTensor: slicing
+
+
+@given(rows, slices, slices)
+def test_slices_are_those_of_nested_lists(
+    nested: list[list[int]], outer: slice, inner: slice
+) -> None:
+    tensor = ragged(nested, np.int32)
+
+    assert tensor[outer].to_list() == nested[outer]
+    assert tensor[outer, inner].to_list() == [row[inner] for row in nested[outer]]
+    assert tensor[:, inner].row_splits.dtype == np.int32
+    assert tensor[...] == tensor
+    assert tensor[()] == tensor
+    for i, row in enumerate(nested):
+        assert tensor[i].tolist() == tensor[i - len(nested)].tolist() == row
+        assert tensor[i, inner].tolist() == row[inner]
+        for j, value in enumerate(row):
+            assert tensor[i, j] == tensor[i, j - len(row)] == value
+
+
+@given(deep_rows, slices, slices, slices)
+def test_slices_of_two_levels_are_those_of_nested_lists(
+    nested: list[list[list[int]]], outer: slice, middle: slice, inner: slice
+) -> None:
+    tensor = ragged_deep(nested)
+
+    assert tensor[outer].to_list() == nested[outer]
+    assert tensor[outer, middle].to_list() == [rows[middle] for rows in nested[outer]]
+    assert tensor[outer, middle, inner].to_list() == [
+        [row[inner] for row in rows[middle]] for rows in nested[outer]
+    ]
+    assert tensor[..., inner] == tensor[:, :, inner]
+    for i, inner_rows in enumerate(nested):
+        assert tensor[i].to_list() == inner_rows
+        assert tensor[i, middle].to_list() == inner_rows[middle]
+        for j, row in enumerate(inner_rows):
+            assert tensor[i, j].tolist() == row
+
+
+def test_rows_in_order_are_views() -> None:
+    values = np.arange(6)
+    tensor = RaggedTensor(values, [0, 2, 2, 6])
+
+    assert np.shares_memory(tensor[1:].values, values)
+    assert np.shares_memory(tensor[2], values)
+    assert not np.shares_memory(tensor[::-1].values, values)
+
+
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [
+        (3, IndexError),
+        (-4, IndexError),
+        ((0, 2), IndexError),
+        ((0, 0, 0), IndexError),
+        ((slice(None), slice(None), slice(None)), IndexError),
+        (1.0, TypeError),
+        ("a", TypeError),
+        (True, TypeError),
+        (None, TypeError),
+        ([0], TypeError),
+        ((slice(None), slice("a")), TypeError),
+    ],
+)
+def test_keys_that_cannot_be(key: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        RaggedTensor([1, 2, 3, 4], [0, 2, 2, 4])[key]
+
+
+# --------------------------------------------------------------- RaggedTensor: conversions
+
+
+def slow_dense(nested: list[Any], shape: tuple[int | None, ...], fill: int) -> Any:
+    """Pad nested lists to a shape, sizes that are None as large as needed."""
+
+    def longest(level: int, rows: Any) -> int:
+        if level == 0:
+            return len(rows)
+        return max((longest(level - 1, row) for row in rows), default=0)
+
+    sizes = [longest(i, nested) if n is None else n for i, n in enumerate(shape)]
+    out = np.full(sizes, fill, np.int64)
+    for where in np.ndindex(*sizes):
+        item: Any = nested
+        for i in where:
+            item = item[i] if item is not None and i < len(item) else None
+        if item is not None:
+            out[where] = item
+    return out
+
+
+sizes = st.none() | st.integers(0, 6)
+
+
+@given(rows, st.none() | st.tuples(sizes, sizes), int64s)
+def test_padding_equals_a_slow_reference(
+    nested: list[list[int]], shape: tuple[int | None, ...] | None, fill: int
+) -> None:
+    dense = ragged(nested).to_tensor(fill, shape=shape)
+
+    expected = slow_dense(nested, shape or (None, None), fill)
+    assert dense.shape == expected.shape
+    assert dense.tolist() == expected.tolist()
+    assert dense.flags.owndata
+
+
+@given(deep_rows, st.none() | st.tuples(sizes, sizes, sizes), int64s)
+def test_padding_of_two_levels_equals_a_slow_reference(
+    nested: list[list[list[int]]], shape: tuple[int | None, ...] | None, fill: int
+) -> None:
+    dense = ragged_deep(nested).to_tensor(fill, shape=shape)
+
+    expected = slow_dense(nested, shape or (None, None, None), fill)
+    assert dense.shape == expected.shape
+    assert dense.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("default", "error"),
+    [
+        (1.5, TypeError),
+        ("1", TypeError),
+        (2**40, InvalidArgumentError),
+        ([1, 2], InvalidArgumentError),
+        ([1], InvalidArgumentError),
+    ],
+)
+def test_defaults_that_do_not_fit_are_refused(default: Any, error: type[Exception]) -> None:
+    tensor = RaggedTensor(np.array([1, 2], np.int32), [0, 2, 2])
+
+    with pytest.raises(error):
+        tensor.to_tensor(default)
+
+
+def test_numbers_are_no_default_for_strings() -> None:
+    with pytest.raises(TypeError):
+        RaggedTensor([b"a"], [0, 1]).to_tensor(0)
+
+
+@pytest.mark.parametrize("shape", [3, [3], [1, 2, 3], [None, -1], (-1, None)])
+def test_shapes_that_do_not_fit_are_refused(shape: Any) -> None:
+    with pytest.raises(InvalidArgumentError):
+        RaggedTensor([1], [0, 1]).to_tensor(shape=shape)
+
+
+def test_the_shape_of_values_below_the_rows_is_fixed() -> None:
+    tensor = RaggedTensor(np.zeros((2, 3)), [0, 2])
+
+    assert tensor.to_tensor(shape=[None, 4, 3]).shape == (1, 4, 3)
+    with pytest.raises(InvalidArgumentError):
+        tensor.to_tensor(shape=[None, None, 4])
+
+
+@given(rows, rows)
+def test_tensors_are_equal_when_their_rows_are(
+    one: list[list[int]], other: list[list[int]]
+) -> None:
+    assert (ragged(one) == ragged(other, np.int32)) is (one == other)
+    assert (ragged(one) != ragged(other)) is (one != other)
+
+
+def test_a_tensor_is_not_its_list_and_has_no_hash() -> None:
+    tensor = RaggedTensor([1], [0, 1])
+
+    assert tensor != [[1]]
+    assert tensor != RaggedTensor(tensor, [0, 1])
+    assert RaggedTensor(tensor, [0, 1]) != tensor
+    with pytest.raises(TypeError):
+        hash(tensor)
+
+
+def test_the_text_shows_rows_and_leaves_out_the_middle() -> None:
+    assert repr(RaggedTensor([1, 2, 3], [0, 2, 2, 3])) == "<RaggedTensor [[1, 2], [], [3]]>"
+    assert repr(RaggedTensor([b"a"], [0, 1])) == "<RaggedTensor [[b'a']]>"
+    assert repr(RaggedTensor(np.array([1.1], np.float32), [0, 1])) == "<RaggedTensor [[1.1]]>"
+    long = RaggedTensor(np.arange(10**6), np.arange(0, 10**6 + 1, 10**3))
+    assert len(repr(long)) < 1000
+    assert repr(long).startswith("<RaggedTensor [[0, 1, 2, 3, 4, ..., 995, ")
+
+
+def test_numpy_gives_an_array_of_arrays_unless_all_rows_are_alike() -> None:
+    mixed = RaggedTensor([1, 2, 3], [0, 2, 3]).numpy()
+
+    assert mixed.dtype == object
+    assert [row.tolist() for row in mixed] == [[1, 2], [3]]
+    assert RaggedTensor([1, 2], [0, 1, 2]).numpy().tolist() == [[1], [2]]
+    assert RaggedTensor([], [0]).numpy().shape == (0, 0)
+
+
+# ---------------------------------------------------------------------------- SparseTensor
+
+
+@st.composite
+def sparse_tensors(draw: st.DrawFn) -> SparseTensor:
+    shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    places = draw(st.sets(st.integers(0, int(np.prod(shape)) - 1)))
+    flat_indices = np.array(sorted(places), np.int64)
+    indices = np.array(np.unravel_index(flat_indices, shape), np.int64).T
+    values = draw(st.lists(int64s, min_size=len(places), max_size=len(places)))
+    return SparseTensor(indices.reshape(-1, len(shape)), np.array(values, np.int64), shape)
+
+
+@given(sparse_tensors(), int64s)
+def test_dense_arrays_hold_the_values_in_their_places(tensor: SparseTensor, fill: int) -> None:
+    dense = tensor.to_dense(fill)
+
+    expected = np.full(tensor.shape, fill, np.int64)
+    for where, value in zip(tensor.indices.tolist(), tensor.values, strict=True):
+        expected[tuple(where)] = value
+    assert np.array_equal(dense, expected)
+    assert dense.dtype == tensor.dtype == np.int64
+    assert tensor.rank == len(tensor.shape)
+    assert pickle.loads(pickle.dumps(tensor)) == tensor
+    assert tensor == SparseTensor(tensor.indices, tensor.values, tensor.dense_shape)
+
+
+def test_strings_are_filled_up_with_nothing() -> None:
+    for values in ([b"a"], BytesColumn.from_list([b"a"])):
+        tensor = SparseTensor(
+            [[0, 1]], np.array(values, object) if values == [b"a"] else values, [1, 2]
+        )
+        assert tensor.to_dense().tolist() == [[b"", b"a"]]
+        assert tensor.to_dense("x").tolist() == [[b"x", b"a"]]
+        with pytest.raises(TypeError):
+            tensor.to_dense(0)
+
+
+@pytest.mark.parametrize("index", [[0, 2], [2, 0], [-1, 0], [0, -1], [2**62, 2**62]])
+def test_an_index_outside_of_the_shape_is_named(index: list[int]) -> None:
+    tensor = SparseTensor([[0, 0], index], [1, 2], [2, 2])
+
+    for validate in (True, False):
+        with pytest.raises(InvalidArgumentError, match="of value 1 is outside") as caught:
+            tensor.to_dense(validate_indices=validate)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+@pytest.mark.parametrize(("second", "word"), [([0, 1], "repeated"), ([0, 0], "out of order")])
+def test_the_order_of_indices_is_checked_unless_told_not_to(second: list[int], word: str) -> None:
+    tensor = SparseTensor([[0, 1], second], [1, 2], [1, 2])
+
+    with pytest.raises(InvalidArgumentError, match=word):
+        tensor.to_dense()
+    assert tensor.to_dense(validate_indices=False)[tuple(second)] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (([[0, 1]], [1, 2], [1, 2]), InvalidArgumentError),
+        (([[0, 1]], [1], [1, 2, 3]), InvalidArgumentError),
+        (([0], [1], [2]), InvalidArgumentError),
+        (([[0]], [[1]], [2]), InvalidArgumentError),
+        (([[0]], [1], [-2]), InvalidArgumentError),
+        (([[0.0]], [1], [2]), TypeError),
+        (([[0]], [1], [2.0]), TypeError),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(arguments: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        SparseTensor(*arguments)
+
+
+def test_a_sparse_shape_no_array_can_have_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError):
+        SparseTensor([[0, 0]], [1], [2**62, 2**62]).to_dense()
+
+
+def test_sparse_tensors_compare_as_a_whole() -> None:
+    tensor = SparseTensor([[0, 1]], [1], [1, 2])
+
+    assert tensor != SparseTensor([[0, 1]], [2], [1, 2])
+    assert tensor != SparseTensor([[0, 0]], [1], [1, 2])
+    assert tensor != SparseTensor([[0, 1]], [1], [1, 3])
+    assert tensor != "tensor"
+    assert repr(tensor) == "SparseTensor(indices=[[0, 1]], values=[1], dense_shape=[1, 2])"
+    with pytest.raises(TypeError):
+        hash(tensor)
+
+
+def test_offsets_of_slices_begin_at_zero() -> None:
+    part = BytesColumn.from_list([b"abc", b"d", b"ef"])[1:]
+
+    assert part.offsets.tolist() == [0, 1, 3]
+    assert all(a <= b for a, b in pairwise(part.offsets.tolist()))
+
+
+def test_masked_values_are_refused() -> None:
+    hidden: Any = np.ma.MaskedArray([1, 2, 3], [False, True, False])
+    with pytest.raises(InvalidArgumentError) as caught:
+        RaggedTensor(hidden, [0, 3])
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+    with pytest.raises(InvalidArgumentError):
+        RaggedTensor.from_row_lengths(hidden, [3])
+    plain: Any = np.ma.MaskedArray([1, 2, 3])
+    assert RaggedTensor(plain, [0, 3]).to_list() == [[1, 2, 3]]

@@ -1,0 +1,769 @@
+"""Data sets: each stage against what Python's own lists do, and errors in their places."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.pipelines import FEATURES, example, number_of, numbers, plain, write, write_files
+from tfrecord_lite import (
+    DataLossError,
+    Dataset,
+    FailedPreconditionError,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    TFRecordDataset,
+    TFRecordWriter,
+    VarLenFeature,
+    encode_sequence_example,
+    make_batched_features_dataset,
+    read_batches,
+)
+from tfrecord_lite.dataset import records
+from tfrecord_lite.dataset.chunks import RecordChunk
+from tfrecord_lite.dataset.plan import Context
+from tfrecord_lite.messages import Example
+from tfrecord_lite.records.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tfrecord_lite import Block
+
+# From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> list[str]:
+    """Three files of 5, 0 and 7 Examples."""
+    return write_files(tmp_path, [5, 0, 7])
+
+
+def turns(files: list[list[int]], cycle_length: int, block_length: int) -> list[int]:
+    """Take records in turns, one slot after the other."""
+    waiting = [list(file) for file in files]
+    slots: list[list[int] | None] = [None] * cycle_length
+    out: list[int] = []
+    turn = 0
+    while waiting or any(slot is not None for slot in slots):
+        if slots[turn] is None and waiting:
+            slots[turn] = waiting.pop(0)
+        slot = slots[turn]
+        if slot is not None:
+            out += slot[:block_length]
+            slots[turn] = slot[block_length:] if len(slot) >= block_length else None
+        turn = (turn + 1) % cycle_length
+    return out
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(1, 5), st.integers(1, 4))
+def test_files_take_turns(
+    tmp_path_factory: pytest.TempPathFactory, counts: list[int], cycle: int, block: int
+) -> None:
+    names = write_files(tmp_path_factory.mktemp("a"), counts)
+    ends = np.cumsum(counts).tolist()
+    files = [list(range(end - n, end)) for end, n in zip(ends, counts, strict=True)]
+
+    dataset = TFRecordDataset(names).interleave(cycle, block)
+
+    assert numbers(dataset) == turns(files, cycle, block)
+    if block == 1:
+        assert numbers(TFRecordDataset(names, num_parallel_reads=cycle)) == numbers(dataset)
+
+
+def test_files_in_random_order_are_whole(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [3, 4, 2, 5, 1])
+    files = [range(3), range(3, 7), range(7, 9), range(9, 14), range(14, 15)]
+    dataset = TFRecordDataset(names).shuffle_files(seed=1)
+
+    orders = [numbers(dataset) for _ in range(8)]
+
+    assert numbers(dataset.set_epoch(0)) == orders[0]
+    assert len({tuple(order) for order in orders}) > 4
+    for order in orders:
+        runs = sorted(files, key=lambda run: order.index(run[0]))
+        assert order == [n for run in runs for n in run]
+    fixed = TFRecordDataset(names).shuffle_files(seed=1, reshuffle_each_iteration=False)
+    assert numbers(fixed) == numbers(fixed)
+
+
+def test_many_rounds_at_once_are_the_same_turns(tmp_path: Path) -> None:
+    counts = [3_000, 20, 4_500, 1, 0, 2_999]
+    files, first = [], 0
+    for i, count in enumerate(counts):
+        files.append(list(range(first, first + count)))
+        write(tmp_path / str(i), [b"%d" % n for n in files[-1]])
+        first += count
+
+    for cycle, block in ((2, 1), (4, 7), (6, 5_000)):
+        dataset = TFRecordDataset([tmp_path / str(i) for i in range(6)]).interleave(cycle, block)
+        assert list(map(int, dataset)) == turns(files, cycle, block)
+
+
+@given(st.integers(0, 30), st.data())
+def test_stages_do_what_lists_do(
+    tmp_path_factory: pytest.TempPathFactory, n: int, data: st.DataObject
+) -> None:
+    names = write_files(tmp_path_factory.mktemp("a"), [n])
+    dataset: Any = TFRecordDataset(names)
+    expected: list[Any] = list(range(n))
+    for _ in range(data.draw(st.integers(0, 5))):
+        k = data.draw(st.integers(1, 6))
+        name = data.draw(st.sampled_from(["take", "skip", "shard", "repeat", "cache", "prefetch"]))
+        if name == "take":
+            dataset, expected = dataset.take(3 * k), expected[: 3 * k]
+        elif name == "skip":
+            dataset, expected = dataset.skip(k), expected[k:]
+        elif name == "shard":
+            dataset, expected = dataset.shard(k, k // 2), expected[k // 2 :: k]
+        elif name == "repeat":
+            dataset, expected = dataset.repeat(k % 3), expected * (k % 3)
+        else:
+            dataset = dataset.cache() if name == "cache" else dataset.prefetch(k)
+
+    k = data.draw(st.integers(1, 7))
+    batches = [expected[i : i + k] for i in range(0, len(expected), k)]
+    for _ in range(2):
+        assert numbers(dataset) == expected
+        assert [numbers([batch]) for batch in dataset.batch(k)] == batches
+        full = [batch for batch in batches if len(batch) == k]
+        assert [numbers([b]) for b in dataset.batch(k, drop_remainder=True)] == full
+    mapped = dataset.map(number_of).filter(lambda number: number % 3).enumerate(5)
+    assert list(mapped) == list(enumerate([i for i in expected if i % 3], 5))
+
+
+@pytest.mark.parametrize("cycle", [1, 2])
+def test_a_shard_counts_through_all_files(tmp_path: Path, cycle: int) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [4, 1, 5, 2])).interleave(cycle)
+    expected = numbers(dataset)
+
+    for n in (2, 3, 5):
+        for i in range(n):
+            assert numbers(dataset.shard(n, i)) == expected[i::n]
+            assert numbers(dataset.shard(2, 1).shard(n, i)) == expected[1::2][i::n]
+
+
+def test_negative_counts_are_all(names: list[str]) -> None:
+    dataset = TFRecordDataset(names)
+
+    assert numbers(dataset.take(-1)) == list(range(12))
+    assert numbers(dataset.skip(-1)) == []
+    assert numbers(dataset.repeat(-1).take(30)) == [*range(12), *range(12), *range(6)]
+    assert numbers(dataset.take(0).repeat()) == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: d.batch(0),
+        lambda d: d.shuffle(0),
+        lambda d: d.shuffle(-1),
+        lambda d: d.shard(0, 0),
+        lambda d: d.shard(2, 2),
+        lambda d: d.shard(2, -1),
+        lambda d: d.prefetch(-2),
+        lambda d: d.interleave(0),
+        lambda d: d.interleave(2, 0),
+        lambda d: d.in_processes(-1),
+        lambda d: d.map(len, 0 - 2),
+        lambda d: d.set_epoch(-1),
+        lambda d: d.shuffle(3).shard(2, 0),
+        lambda d: d.shuffle_all().shard(2, 0),
+        lambda d: d.shuffle_files().shard(2, 0),
+        lambda d: d.shuffle_all().interleave(2),
+        lambda d: d.batch(2).parse_example(FEATURES, label_key="absent"),
+    ],
+)
+def test_arguments_that_cannot_be(names: list[str], make: Callable[[Any], object]) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        make(TFRecordDataset(names))
+
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+def test_numbers_are_whole(names: list[str]) -> None:
+    makes: list[Callable[[Any], object]] = [
+        lambda d: d.batch(2.0),
+        lambda d: d.shuffle("3"),
+        lambda d: d.shard(True, 0),
+    ]
+    for make in makes:
+        with pytest.raises(TypeError):
+            make(TFRecordDataset(names))
+    assert numbers(TFRecordDataset(names).batch(np.int64(5)).take(1)) == [0, 1, 2, 3, 4]  # type: ignore[arg-type]
+
+
+def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
+    dataset = TFRecordDataset(names)
+
+    batches = list(dataset.batch(5).parse_example(FEATURES))
+    singles = list(dataset.parse_example(FEATURES))
+    pairs = list(dataset.batch(8).parse_example(FEATURES, strings="column", label_key="n"))
+
+    assert [batch["n"].tolist() for batch in batches] == [
+        [0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11],
+    ]  # fmt: skip
+    assert batches[2]["s"].tolist() == [b"1010", b"111111"]
+    assert [single["n"].tolist() for single in singles] == list(range(12))
+    assert [label.tolist() for _, label in pairs] == [list(range(8)), list(range(8, 12))]
+    assert [features["s"].to_list()[-1] for features, _ in pairs] == [b"777", b"111111"]
+    assert all(features.keys() == {"s"} for features, _ in pairs)
+
+
+def test_every_batch_owns_its_memory(names: list[str]) -> None:
+    batches = list(TFRecordDataset(names).batch(3).parse_example(FEATURES))
+
+    arrays = [batch["n"] for batch in batches]
+    assert not any(np.shares_memory(*pair) for pair in itertools.combinations(arrays, 2))
+    batches[1]["n"][:] = -1
+    assert numbers(batches) == [0, 1, 2, -1, -1, -1, *range(6, 12)]
+
+
+def test_sequences_are_parsed(tmp_path: Path) -> None:
+    context = {"id": FixedLenFeature([], "int64")}
+    lists = {"t": FixedLenSequenceFeature([], "int64")}
+    made = [
+        encode_sequence_example({"context": {"id": i}, "feature_lists": {"t": list(range(i))}})
+        for i in (2, 0, 3)
+    ]
+    records = TFRecordDataset(write(tmp_path / "a", made))
+
+    batches = list(records.batch(2).parse_sequence_example(context, lists))
+    single: Any = list(records.take(1).parse_sequence_example(context, lists))
+
+    assert [plain(batch) for batch in batches] == [
+        ({"id": [2, 0]}, {"t": [[0, 1], [0, 0]]}, {"t": [2, 0]}),
+        ({"id": [3]}, {"t": [[0, 1, 2]]}, {"t": [3]}),
+    ]
+    assert plain(single[0]) == ({"id": 2}, {"t": [0, 1]}, {"t": 2})
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(
+            TFRecordDataset(write(tmp_path / "b", [*made, b"bogus"]))
+            .batch(2)
+            .parse_sequence_example(context, lists)
+        )
+    assert (caught.value.reason, caught.value.index) == (Reason.MALFORMED, 3)
+    assert caught.value.source == str(tmp_path / "b")
+
+
+def test_columns_that_cannot_be_cut_are_parsed_batch_by_batch(names: list[str]) -> None:
+    features = {
+        "v": VarLenFeature("int64"),
+        "n": RaggedFeature("int64"),
+        "s": FixedLenSequenceFeature([], "string", allow_missing=True),
+    }
+
+    first, second = TFRecordDataset(names).batch(7).parse_example(features)
+
+    assert first["v"].dense_shape.tolist() == [7, 0]
+    assert isinstance(second["n"], RaggedTensor)
+    assert second["n"].to_list() == [[7], [8], [9], [10], [11]]
+    assert second["s"].shape == (5, 1)
+
+
+def test_parts_of_tuples_are_arguments(names: list[str]) -> None:
+    dataset = TFRecordDataset(names).map(lambda record: (number_of(record), {"twice": 2}))
+
+    assert list(dataset.map(lambda n, rest: n * rest["twice"]))[-1] == 22
+    assert list(dataset.filter(lambda n, rest: n == rest["twice"])) == [(2, {"twice": 2})]
+
+
+def test_objects_are_stacked(names: list[str]) -> None:
+    def make(record: bytes) -> Any:
+        n = number_of(record)
+        return {"n": n, "pair": (np.full((2,), n), [b"x", "y"])}, float(n)
+
+    (one, two) = TFRecordDataset(names).map(make).batch(8)
+
+    assert one[0]["n"].tolist() == list(range(8))
+    assert two[0]["pair"][0].tolist() == [[n, n] for n in range(8, 12)]
+    assert two[0]["pair"][1][0].tolist() == [b"x"] * 4
+    assert two[1].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.zeros,
+        lambda n: {"a" * n: 1},
+        lambda n: {"a": 1} if n else 1,
+        lambda n: [1] * n,
+    ],
+)
+def test_what_is_not_alike_is_not_stacked(names: list[str], make: Callable[[int], object]) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(TFRecordDataset(names).map(lambda record: make(number_of(record) % 2)).batch(3))
+
+    assert caught.value.reason is Reason.WRONG_COUNT
+
+
+def test_what_has_no_shape_is_not_stacked(names: list[str]) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(TFRecordDataset(names).parse_example({"n": VarLenFeature("int64")}).batch(2))
+
+    assert caught.value.reason is Reason.UNSUPPORTED
+
+
+def test_filtered_records_are_still_records(names: list[str], tmp_path: Path) -> None:
+    """So they are parsed as fast, and errors know where they came from."""
+    odd = TFRecordDataset(names).filter(lambda record: number_of(record) % 2)
+    bad = TFRecordDataset(write(tmp_path / "bad", [example(0), b"", b"bogus"])).filter(bool)
+
+    assert [type(chunk) for chunk, _ in odd._plan.run(Context(), None)] == [RecordChunk] * 6
+    batches = list(odd.shuffle(4, 1).batch(4).parse_example(FEATURES))
+    assert sorted(numbers(batches)) == [1, 3, 5, 7, 9, 11]
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(bad.batch(2).parse_example(FEATURES))
+    assert (caught.value.source, caught.value.index) == (str(tmp_path / "bad"), 2)
+
+
+NOTHING: dict[str, Callable[[Any], Dataset]] = {
+    "empty files": lambda d: d.skip(0).filter(lambda _: False),
+    "nothing taken": lambda d: d.take(0),
+    "all skipped": lambda d: d.skip(12),
+    "filtered": lambda d: d.filter(lambda _: False).batch(2),
+    "more shards than records": lambda d: d.shard(50, 49),
+    "no whole batch": lambda d: d.batch(13, drop_remainder=True),
+}
+
+
+@pytest.mark.parametrize("nothing", NOTHING)
+def test_nothing_for_ever_ends(names: list[str], tmp_path: Path, nothing: str) -> None:
+    made = NOTHING[nothing](TFRecordDataset(names))
+    empty = NOTHING[nothing](TFRecordDataset(write_files(tmp_path, [0, 0])))
+
+    for dataset in (made, empty):
+        for run in (
+            dataset.repeat(),
+            dataset.shuffle(3, 1).repeat().batch(2).prefetch(1),
+            dataset.cache().repeat(),
+            dataset.repeat().enumerate().map(len, num_parallel_calls=2),
+            dataset.repeat().in_processes(2),
+        ):
+            assert list(run) == []
+
+
+def test_a_data_set_is_true_whatever_is_in_it(names: list[str]) -> None:
+    assert TFRecordDataset(names)
+    assert TFRecordDataset(names).shuffle_all(1).take(0)
+
+
+def test_an_error_of_a_function_says_of_which_record(names: list[str]) -> None:
+    def work(_: object) -> None:
+        raise ZeroDivisionError
+
+    records = TFRecordDataset(names).skip(6)
+    for dataset in (
+        records.map(work),
+        records.map(work, num_parallel_calls=2),
+        records.filter(work),
+        records.batch(3).map(work),
+        records.filter(bool).map(work).in_processes(1),
+    ):
+        with pytest.raises(ZeroDivisionError) as caught:
+            list(dataset)
+        assert f"record 1, byte {len(example(5)) + 16} of {names[2]}" in "".join(
+            caught.value.__notes__
+        )
+
+
+def test_map_in_threads_keeps_the_order(names: list[str]) -> None:
+    threads = set()
+
+    def work(record: bytes) -> int:
+        threads.add(threading.get_ident())
+        time.sleep(0.001 * (number_of(record) % 3))
+        return number_of(record)
+
+    assert list(TFRecordDataset(names).map(work, num_parallel_calls=4)) == list(range(12))
+    assert threading.get_ident() not in threads
+    assert not [t for t in threading.enumerate() if t.name.startswith("tfrecord")]
+
+
+def test_compression_is_found_out_or_said(tmp_path: Path) -> None:
+    for name in ("GZIP", ""):
+        with TFRecordWriter(tmp_path / f"f{name}", name) as writer:
+            for i in range(3):
+                writer.write(example(i))
+
+    assert numbers(TFRecordDataset(tmp_path / "f*")) == [0, 1, 2] * 2
+    assert numbers(TFRecordDataset(str(tmp_path / "fGZIP"), "GZIP")) == [0, 1, 2]
+    with pytest.raises(DataLossError):
+        list(TFRecordDataset(tmp_path / "fGZIP", ""))
+    with pytest.raises(FailedPreconditionError):
+        list(TFRecordDataset(tmp_path / "fGZIP").shuffle_all())
+
+
+def test_len_is_known_where_it_can_be(names: list[str]) -> None:
+    known: Any = TFRecordDataset(names).shuffle_all(1)
+
+    makes: list[Callable[[Any], Any]] = [
+        lambda d: d,
+        lambda d: d.shard(5, 3),
+        lambda d: d.take(5).skip(2).repeat(3).batch(4).shard(2, 1),
+        lambda d: d.batch(5, drop_remainder=True).enumerate().map(lambda *e: e).cache(),
+        lambda d: d.shuffle(3, 1).batch(7).parse_example(FEATURES).prefetch(1),
+        lambda d: d.repeat(0),
+    ]
+    for make in makes:
+        assert len(make(known)) == len(list(make(known)))
+    for make in (lambda d: d.repeat(), lambda d: d.filter(len)):
+        with pytest.raises(TypeError):
+            len(make(known))
+    with pytest.raises(TypeError):
+        len(TFRecordDataset(names))
+
+
+def test_it_shows_its_stages(names: list[str]) -> None:
+    assert repr(TFRecordDataset(names).batch(2)).endswith("> Batch(n=2, drop_remainder=False)>")
+
+
+# Errors
+
+
+def damaged(tmp_path: Path, at: int) -> str:
+    """Write eight Examples, the data of one of them damaged."""
+    records = [example(i) for i in range(8)]
+    name = write(tmp_path / "damaged", records)
+    data = bytearray((tmp_path / "damaged").read_bytes())
+    data[sum(len(r) + 16 for r in records[:at]) + 14] ^= 1
+    (tmp_path / "damaged").write_bytes(data)
+    return name
+
+
+def before_error(dataset: Dataset) -> tuple[list[int], Any]:
+    """Return the numbers that came before an error, and the error; it must come again."""
+    run = iter(dataset)
+    found: list[Any] = []
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - whichever it is
+        found.extend(run)
+    with pytest.raises(type(caught.value)):
+        next(run)
+    return numbers(found), caught.value
+
+
+@pytest.mark.parametrize("at", [0, 3, 7])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: d,
+        lambda d: d.interleave(2, 3),
+        lambda d: d.prefetch(2),
+        lambda d: d.batch(2),
+        lambda d: d.batch(2).parse_example(FEATURES).prefetch(1),
+        lambda d: d.map(bytes),
+        lambda d: d.map(bytes, num_parallel_calls=3),
+        lambda d: d.map(bytes).batch(3),
+        lambda d: d.shard(1, 0).in_processes(1),
+    ],
+)
+def test_what_is_before_damage_comes_first(
+    tmp_path: Path, at: int, make: Callable[[Any], Dataset]
+) -> None:
+    name = damaged(tmp_path, at)
+
+    found, error = before_error(make(TFRecordDataset(name)))
+
+    assert found == list(range(at))
+    assert isinstance(error, DataLossError)
+    assert (error.reason, error.source, error.index) == (Reason.DATA_CRC, name, at)
+
+
+def test_unverified_files_are_read_in_full(tmp_path: Path) -> None:
+    name = damaged(tmp_path, 3)
+
+    for dataset in (
+        TFRecordDataset(name, verify=False),
+        TFRecordDataset(name, verify=False).shuffle_all(1),
+        TFRecordDataset(name, verify=False).interleave(2),
+    ):
+        assert len(list(dataset)) == 8
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_part_checks_its_own_records(tmp_path: Path, number: int) -> None:
+    name = damaged(tmp_path, 3)
+    part = TFRecordDataset(name).shard(2, number)
+
+    if number == 0:
+        assert numbers(part) == [0, 2, 4, 6]
+        return
+    found, error = before_error(part)
+    assert found == [1]
+    assert (error.reason, error.index, error.source) == (Reason.DATA_CRC, 3, name)
+
+
+def test_a_resumed_run_checks_what_it_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stream(RecordStream):
+        def next_block(self, n_records: int | None = None) -> Block | None:
+            return super().next_block(n_records or 2)
+
+    monkeypatch.setattr(records, "RecordStream", Stream)
+    dataset = TFRecordDataset(damaged(tmp_path, 5))
+    run = iter(dataset)
+    head = [next(run) for _ in range(3)]
+    assert '"taken": 2' in json.dumps(run.state_dict())  # a part of the file was read
+    again = iter(dataset)
+    again.load_state_dict(run.state_dict())
+
+    rest: list[bytes] = []
+    with pytest.raises(DataLossError) as caught:
+        rest.extend(again)
+
+    assert numbers(head) + numbers(rest) == [0, 1, 2, 3, 4]
+    assert caught.value.index == 5
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_message_that_does_not_fit_is_named(tmp_path: Path, shuffle: bool) -> None:
+    bad = 6
+    write(tmp_path / "0", [example(i) for i in range(4)])
+    name = write(tmp_path / "1", [b"bogus" if i == bad else example(i) for i in range(4, 20)])
+    dataset: Dataset = TFRecordDataset([tmp_path / "0", name])
+    dataset = dataset.shuffle(9, 1) if shuffle else dataset
+
+    found, error = before_error(dataset.batch(2).parse_example(FEATURES))
+
+    assert isinstance(error, InvalidArgumentError)
+    assert (error.reason, error.source, error.index) == (Reason.MALFORMED, name, bad - 4)
+    assert error.offset == sum(len(example(i)) + 16 for i in range(4, bad))
+    assert len(found) % 2 == 0
+    assert shuffle or found == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: d.parse_example(FEATURES),
+        lambda d: d.batch(3).parse_example(FEATURES),
+        lambda d: d.interleave(2).shuffle(4, 1).batch(9).parse_example(FEATURES).prefetch(2),
+        lambda d: d.shuffle_all(1).repeat(2).batch(2).parse_example(FEATURES).cache(),
+        lambda d: d.batch(3).parse_example(FEATURES).in_processes(2).prefetch(1),
+        lambda d: d.filter(bool).shuffle(5, 1).batch(4).parse_example(FEATURES),
+    ],
+)
+def test_an_error_of_parsing_has_file_record_offset_and_key(
+    tmp_path: Path, make: Callable[[Any], Dataset]
+) -> None:
+    bad = Example()
+    bad.features.feature["n"].int64_list.value.append(1)
+    records = [example(i) for i in range(7)]
+    write(tmp_path / "0", records)
+    name = write(tmp_path / "1", [*records[:5], bad.SerializeToString(), *records[5:]])
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(make(TFRecordDataset([tmp_path / "0", name])))
+
+    error = caught.value
+    assert (error.reason, error.key, error.source) == (Reason.MISSING, "s", name)
+    assert (error.index, error.offset) == (5, sum(len(record) + 16 for record in records[:5]))
+
+
+def test_a_file_that_is_not_there_is_found_out_on_iteration_rule_r9(names: list[str]) -> None:
+    found, error = before_error(TFRecordDataset([names[0], "absent", names[2]]))
+
+    assert found == [0, 1, 2, 3, 4]
+    assert isinstance(error, FileNotFoundError)
+
+
+def test_what_is_no_file_is_a_type_error(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        for wrong in (3, [3], file):
+            with pytest.raises(TypeError):
+                TFRecordDataset(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n_threads", [None, 3])
+def test_an_error_of_a_function_comes_in_its_place(names: list[str], n_threads: int | None) -> None:
+    def work(record: bytes) -> int:
+        if number_of(record) == 4:
+            raise ZeroDivisionError
+        return number_of(record)
+
+    for dataset in (
+        TFRecordDataset(names).map(work, n_threads),
+        TFRecordDataset(names).map(work, n_threads).prefetch(2),
+        TFRecordDataset(names).map(work, n_threads).in_processes(1),
+    ):
+        run = iter(dataset)
+        found: list[int] = []
+        with pytest.raises(ZeroDivisionError):
+            found.extend(run)
+        assert found == [0, 1, 2, 3]
+
+
+# Caches
+
+
+def test_a_cache_reads_once(names: list[str]) -> None:
+    made: list[int] = []
+
+    def note(record: bytes) -> int:
+        made.append(number_of(record))
+        return made[-1]
+
+    dataset = TFRecordDataset(names).map(note).cache()
+    next(iter(dataset))  # not a whole epoch: nothing is kept
+    assert [list(dataset) for _ in range(3)] == [list(range(12))] * 3
+
+    assert made == [0, *range(12)]
+    assert list(pickle.loads(pickle.dumps(TFRecordDataset(names).cache()))) == list(
+        TFRecordDataset(names)
+    )
+
+
+def test_a_shuffle_behind_a_cache_goes_on_and_one_before_it_stays(names: list[str]) -> None:
+    behind = TFRecordDataset(names).cache().shuffle(12, 1)
+    before = TFRecordDataset(names).shuffle(12, 1).cache()
+
+    assert numbers(behind) != numbers(behind)
+    assert numbers(before) == numbers(before)
+
+
+def test_what_is_done_to_elements_does_not_change_a_cache(names: list[str]) -> None:
+    ragged = {"n": VarLenFeature("int64"), "s": FEATURES["s"]}
+    dense = {"n": FEATURES["n"]}
+    batches = TFRecordDataset(names).batch(5)
+    for dataset in (
+        batches.parse_example(ragged).cache(),
+        batches.parse_example(dense).cache(),
+        batches.parse_example(dense).map(lambda batch: [(batch["n"],), batch]).cache(),
+        batches.parse_example(dense).map(lambda batch: batch["n"]).cache(),
+    ):
+        expected = list(map(plain, dataset.set_epoch(0)))
+        for _ in range(2):
+            for element in dataset:
+                spoil(element)
+            assert list(map(plain, dataset)) == expected
+
+
+def spoil(element: Any) -> None:
+    """Change all of an element that can be changed."""
+    if isinstance(element, np.ndarray):
+        element[:] = 77
+    for part in element.values() if isinstance(element, dict) else ():
+        spoil(part)
+    for part in element if isinstance(element, (list, tuple)) else ():
+        spoil(part)
+    if isinstance(element, (dict, list)):
+        element.clear()
+
+
+def test_an_error_or_an_early_end_keeps_nothing(names: list[str]) -> None:
+    fails = iter([False] * 7 + [True])
+
+    def work(record: bytes) -> int:
+        if next(fails, False):
+            raise ZeroDivisionError
+        return number_of(record)
+
+    dataset = TFRecordDataset(names).map(work).cache()
+    found: list[int] = []
+    with pytest.raises(ZeroDivisionError):
+        found.extend(dataset)
+
+    assert found == list(range(7))
+    assert [list(dataset) for _ in range(2)] == [list(range(12))] * 2
+
+
+def test_two_runs_fill_one_cache(names: list[str]) -> None:
+    dataset = TFRecordDataset(names).shuffle(5, 1).cache()
+
+    first, second = iter(dataset), iter(dataset)
+    pairs = [numbers(pair) for pair in zip(first, second, strict=True)]
+
+    assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(12))
+    assert numbers(dataset) in (list(run) for run in zip(*pairs, strict=True))
+
+
+# make_batched_features_dataset and read_batches
+
+
+def test_batches_of_features_with_tensorflows_arguments(names: list[str]) -> None:
+    columns: Any = make_batched_features_dataset(
+        names[::-1], 4, FEATURES, label_key="s", shuffle=False, num_epochs=2
+    )
+    found = list(columns)
+
+    assert numbers([features for features, _ in found]) == [*range(12), *range(12)]
+    assert [len(label) for _, label in found] == [4] * 6
+    ordered = make_batched_features_dataset(names, 5, FEATURES, num_epochs=1, shuffle_seed=1)
+    assert sorted(numbers(ordered)) == list(range(12))
+
+
+def test_read_batches(names: list[str]) -> None:
+    assert [numbers([b]) for b in read_batches(names, FEATURES, 5)] == [
+        [0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11],
+    ]  # fmt: skip
+    for settings in (
+        {"shuffle": 4},
+        {"shuffle": "all", "prefetch": 2},
+        {"interleave": 2, "num_workers": 2, "strings": "column"},
+    ):
+        arguments: Any = settings
+        found = list(read_batches(names, FEATURES, 5, seed=1, epochs=2, **arguments))
+        assert sorted(numbers(found)) == sorted([*range(12)] * 2)
+    ranks = [read_batches(names, FEATURES, 2, shuffle=3, seed=1, shard=(2, i)) for i in (0, 1)]
+    assert sorted(n for rank in ranks for n in numbers(rank)) == list(range(12))
+    assert [len(b["n"]) for b in read_batches(names, FEATURES, 5, drop_remainder=True)] == [5, 5]
+
+
+def test_nothing_is_read_before_iteration(tmp_path: Path) -> None:
+    dataset = TFRecordDataset(tmp_path / "a").shuffle_all(1).batch(2).parse_example(FEATURES)
+    write(tmp_path / "a", [example(1)])
+
+    assert numbers(dataset) == [1]
+
+
+def test_elements_are_made_as_they_are_wanted(names: list[str]) -> None:
+    made: list[int] = []
+
+    def note(record: bytes) -> int:
+        made.append(1)
+        return number_of(record)
+
+    def endless() -> Iterator[int]:
+        yield from TFRecordDataset(names).repeat().map(note)
+
+    run = endless()
+    assert [next(run) for _ in range(14)] == [*range(12), 0, 1]
+    assert len(made) == 14
+
+
+def test_what_is_rare_is_not_waited_for(names: list[str]) -> None:
+    """Batches are parsed many at a time, but not when elements come one by one."""
+    seen: list[bytes] = []
+
+    def is_rare(record: bytes) -> bool:
+        seen.append(record)
+        return number_of(record) == 11
+
+    run = iter(TFRecordDataset(names).repeat().filter(is_rare).batch(2).parse_example(FEATURES))
+
+    assert numbers([next(run) for _ in range(3)]) == [11] * 6
+    assert len(seen) == 6 * 12
+
+
+def test_defaults_and_shapes_are_as_the_parser_has_them(names: list[str]) -> None:
+    features = {"n": FixedLenFeature([1], "int64"), "x": FixedLenFeature([2], "float32", [0.5, 1])}
+
+    batches = list(TFRecordDataset(names).batch(5).parse_example(features))
+
+    assert plain(batches[2]) == {"n": [[10], [11]], "x": [[0.5, 1.0], [0.5, 1.0]]}

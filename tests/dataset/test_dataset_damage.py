@@ -1,0 +1,399 @@
+"""Data sets over damaged files: every sound record once, and nothing lost in silence."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import pickle
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support import reference
+from tfrecord_lite import (
+    DataLossError,
+    DataLossWarning,
+    Dataset,
+    InvalidArgumentError,
+    TFRecordDataset,
+    TFRecordReader,
+)
+from tfrecord_lite.dataset import worker_damage as losses
+from tfrecord_lite.records import damage
+from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tfrecord_lite.records.damage import DamagedSpan
+
+N_FILES, N_RECORDS = 3, 40
+DAMAGED = {0: [3, 4, 39], 1: [], 2: [0, 17]}
+"""Numbers of damaged records of each file; those of file 2 in their heads."""
+
+
+def skip(span: object) -> None:
+    """Pass over; a function that can be sent to processes."""
+
+
+def second(_: object, item: Any) -> Any:
+    return item
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    found = []
+    for file, numbers in DAMAGED.items():
+        frames = [reference.encode_record(record(file, i)) for i in range(N_RECORDS)]
+        for i in numbers:
+            broken = bytearray(frames[i])
+            broken[8 if file == 2 else 14] ^= 1
+            frames[i] = bytes(broken)
+        path = tmp_path / f"{file}.tfrecord"
+        path.write_bytes(b"".join(frames))
+        found.append(str(path))
+    return found
+
+
+def record(file: int, i: int) -> bytes:
+    return b"record %d of %d" % (i, file)
+
+
+SOUND = [record(f, i) for f in DAMAGED for i in range(N_RECORDS) if i not in DAMAGED[f]]
+N_PLACES = sum(map(len, DAMAGED.values()))
+
+
+@pytest.mark.parametrize("cycle", [1, 2, 3])
+@pytest.mark.parametrize("n_parts", [1, 2, 5])
+def test_every_sound_record_comes_once_over_all_parts(
+    paths: list[str], cycle: int, n_parts: int
+) -> None:
+    dataset = TFRecordDataset(paths, on_error=skip).interleave(cycle)
+    whole = list(dataset)
+    parts = [list(dataset.shard(n_parts, i)) for i in range(n_parts)]
+
+    assert sorted(whole) == sorted(SOUND)
+    assert whole == SOUND or cycle > 1
+    assert [item for i in range(len(whole)) for item in parts[i % n_parts][i // n_parts :][:1]] == (
+        whole
+    )
+
+
+@pytest.mark.parametrize("cycle", [1, 3])
+def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cycle: int) -> None:
+    dataset = TFRecordDataset(paths, on_error="skip").interleave(cycle).batch(7)
+    assert dataset.report is None
+
+    with pytest.warns(DataLossWarning, match="5 damaged places") as caught:
+        records = [item for batch in dataset for item in batch]
+
+    warned = [w for w in caught if w.category is DataLossWarning]
+    assert len(warned) == 1
+    assert sorted(records) == sorted(SOUND)
+    report = dataset.report
+    assert report is not None
+    assert (report.records, report.n_damaged) == (len(SOUND), N_PLACES)
+    assert [file.n_damaged for file in report.files] == [len(i) for i in DAMAGED.values()]
+
+
+def test_the_report_is_that_of_a_reader(paths: list[str]) -> None:
+    spans: list[DamagedSpan] = []
+    dataset = TFRecordDataset(paths, on_error=spans.append)
+    reader = TFRecordReader(paths, on_error=skip)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(dataset) == list(reader)
+
+    assert dataset.report == reader.report
+    assert [(span.source, span.offset) for span in spans] == [
+        (span.source, span.offset)
+        for span in reader.report.spans  # type: ignore[union-attr]
+    ]
+
+
+def test_damage_beyond_the_limit_is_raised_behind_what_is_before_it(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths, on_error=skip, max_errors=3)
+    found: list[bytes] = []
+    with pytest.raises(DataLossError, match="as many as max_errors allows") as caught:
+        found.extend(dataset)
+
+    assert found == SOUND[: 2 * N_RECORDS - 3]
+    assert caught.value.source == paths[2]
+
+
+def test_nothing_is_passed_over_unless_asked(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths)
+    with pytest.raises(DataLossError):
+        list(dataset)
+    assert dataset.report is None
+
+
+@pytest.mark.parametrize("cycle", [1, 2])
+def test_a_run_goes_on_from_anywhere(paths: list[str], cycle: int) -> None:
+    def made() -> Any:
+        files = TFRecordDataset(paths, on_error=skip).interleave(cycle)
+        return files.shuffle(5, seed=1).batch(9)
+
+    def rest(iterator: Iterator[Any]) -> list[Any]:
+        return [batch.tolist() for batch in iterator]
+
+    whole = rest(iter(made()))
+    for n in range(len(whole) + 1):
+        first = iter(made())
+        for _ in range(n):
+            next(first)
+        state = pickle.loads(pickle.dumps(first.state_dict()))
+        second = iter(made())
+        second.load_state_dict(state)
+        assert rest(second) == whole[n:]
+
+
+def test_random_order_of_all_records_needs_sound_files(paths: list[str]) -> None:
+    with pytest.raises(InvalidArgumentError, match="recover them"):
+        TFRecordDataset(paths, on_error="skip").shuffle_all(1)
+
+
+def test_who_has_enough_is_told_of_what_was_passed_over_so_far(paths: list[str]) -> None:
+    with pytest.warns(DataLossWarning):
+        assert len(list(TFRecordDataset(paths, on_error="skip").take(50))) == 50
+
+
+def test_processes_pass_over_damage_too(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths, on_error=skip).in_processes(2)
+
+    assert sorted(dataset) == sorted(SOUND)
+
+
+IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
+    "files": lambda d: d,
+    "parts": lambda d: d.repeat(1),
+    "rounds": lambda d: d.repeat(2).take(2 * len(SOUND)),
+    "rounds of parts": lambda d: d.repeat(2),
+    "interleaved": lambda d: d.interleave(3),
+    "shuffled": lambda d: d.shuffle_files(1).shuffle(4, 1),
+    "batches": lambda d: d.batch(9).prefetch(1),
+    "counted": lambda d: d.skip(0).enumerate().map(second),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("stage", IN_PROCESSES)
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_processes_report_what_one_would_and_warn_once_where_the_run_is(
+    paths: list[str], stage: str, n_workers: int
+) -> None:
+    dataset = IN_PROCESSES[stage](TFRecordDataset(paths, on_error="skip"))
+    dataset = dataset.in_processes(n_workers, "fork")
+    assert dataset.report is None
+
+    with pytest.warns(DataLossWarning, match="5 damaged places .* in 2 of 3 files") as caught:
+        list(dataset)
+
+    warned = [w for w in caught if w.category is DataLossWarning]
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+    reader = TFRecordReader(paths, on_error=skip)
+    list(reader)
+    assert dataset.report == reader.report
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_file_named_twice_is_two_files_to_processes(paths: list[str]) -> None:
+    dataset = TFRecordDataset([paths[0]] * 3, on_error=skip)
+    alone = list(dataset)
+    report = dataset.report
+
+    assert sorted(dataset.in_processes(2, "fork")) == sorted(alone)
+    assert dataset.report == report
+
+
+def test_started_processes_report_too_and_warn_of_nothing(
+    paths: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    dataset = TFRecordDataset(paths, on_error="skip").in_processes(2, "spawn")
+    with pytest.warns(DataLossWarning, match="5 damaged places") as caught:
+        assert sorted(dataset) == sorted(SOUND)
+
+    warned = [w for w in caught if w.category is DataLossWarning]
+    assert len(warned) == 1
+    assert capfd.readouterr().err == ""
+    assert dataset.report is not None
+    assert dataset.report.n_damaged == N_PLACES
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_who_has_enough_of_processes_is_told_of_the_damage_before(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths, on_error="skip").batch(1).in_processes(1, "fork")
+    run = iter(dataset)
+    taken = [next(run) for _ in range(4)]
+
+    report = dataset.report
+    assert [batch.tolist()[0] for batch in taken] == SOUND[:4]
+    assert report is not None
+    assert [file.source for file in report.files][:1] == paths[:1]
+    assert report.n_damaged >= 2  # those in front of the fourth sound record
+    with pytest.warns(DataLossWarning, match="damaged places") as caught:
+        run.close()
+    warned = [w for w in caught if w.category is DataLossWarning]
+    assert len(warned) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_function_is_called_in_the_process_that_met_the_damage(
+    paths: list[str], tmp_path: Path
+) -> None:
+    def note(span: DamagedSpan) -> None:
+        (tmp_path / f"{os.getpid()} {span.index} {Path(span.source).name}").touch()
+
+    dataset = TFRecordDataset(paths, on_error=note).in_processes(3, "fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sorted(dataset) == sorted(SOUND)
+
+    names = [found.name.split() for found in tmp_path.glob("* *")]
+    assert len(names) == N_PLACES
+    assert str(os.getpid()) not in {process for process, *_ in names}
+    assert dataset.report is not None
+    assert dataset.report.n_damaged == N_PLACES
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 4])
+@pytest.mark.parametrize("most", [0, 2, 4])
+def test_the_limit_on_damage_is_that_of_all_processes_together(
+    paths: list[str], n_workers: int, most: int
+) -> None:
+    files = TFRecordDataset(paths, on_error="skip", max_errors=most).in_processes(n_workers, "fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the error says it
+        with pytest.raises(DataLossError, match="as many as max_errors allows") as caught:
+            list(files)
+    assert (caught.value.source, caught.value.index) in [
+        (paths[file], i) for file in DAMAGED for i in DAMAGED[file]
+    ]
+
+    assert files.report is not None
+    assert files.report.n_damaged <= most  # not the one that was raised
+    assert files.report.lost_bytes == sum(span.length for span in files.report.spans)
+
+    enough = TFRecordDataset(paths, on_error=skip, max_errors=N_PLACES)
+    assert sorted(enough.in_processes(n_workers, "fork")) == sorted(SOUND)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_the_limit_on_damage_holds_for_more_places_than_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in damage, losses:
+        monkeypatch.setattr(module, "MOST_SPANS", 10)
+    names = [str(tmp_path / name) for name in "ab"]
+    for name in names:
+        Path(name).write_bytes(
+            (reference.encode_record(b"sound") + reference.encode_record(b"data")[:-1] + b"?") * 300
+        )
+
+    for most in 400, 599:
+        files = TFRecordDataset(names, on_error="skip", max_errors=most).in_processes(2, "fork")
+        with pytest.raises(DataLossError, match=f"{most} damaged places were passed") as caught:
+            list(files)
+        assert caught.value.source in names
+        assert files.report is not None
+        assert files.report.n_damaged <= most
+    enough = TFRecordDataset(names, on_error=skip, max_errors=600).in_processes(2, "fork")
+    assert len(list(enough)) == 600
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_was_lost_before_an_error_of_a_process_is_told(
+    paths: list[str], tmp_path: Path
+) -> None:
+    names = [*paths, str(tmp_path / "missing")]
+    dataset = TFRecordDataset(names, on_error="skip").in_processes(1, "fork")
+    with (
+        pytest.warns(DataLossWarning, match="5 damaged places"),
+        pytest.raises(FileNotFoundError),
+    ):
+        list(dataset)
+
+
+def test_what_is_told_of_damage_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_records, n_made = 1000, 0
+    broken = b"".join(
+        frame([b"sound"]) + reference.encode_record(b"data")[:-1] + b"?" for _ in range(n_records)
+    )
+
+    def counted(*arguments: Any, **changes: Any) -> Any:
+        nonlocal n_made
+        n_made += 1
+        return dataclasses.replace(*arguments, **changes)
+
+    log = DamageLog(skip, None)
+    stream = RecordStream(io.BytesIO(broken), "")
+    records, news = log.going_on(stream, 7), []
+    monkeypatch.setattr(damage, "replace", counted)
+    while records.next_block() is not None:
+        news += log.news()
+    news += log.news()
+    assert log.news() == []
+    stream.close()
+    news += log.news()
+
+    assert [item.report.records for item in news][-1] == n_records
+    assert [span.index for item in news for span in item.report.spans] == [
+        *range(1, 2 * n_records, 2)
+    ]
+    assert {item.number for item in news} == {7}
+    assert [item.is_last for item in news] == [False] * (len(news) - 1) + [True]
+    assert len(news) > n_records // 4  # so that a whole report each time would be far more
+    assert n_made <= 4 * n_records
+
+
+AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
+    "all": lambda d: d,
+    "part": lambda d: d.shard(2, 0),
+    "other part": lambda d: d.shard(2, 1),
+    "interleaved": lambda d: d.interleave(2, 3),
+    "interleaved part": lambda d: d.interleave(2, 3).shard(2, 1),
+    "random": lambda d: d.shuffle_all(1),
+    "shuffled": lambda d: d.shuffle(4, seed=1),
+    "batches": lambda d: d.shard(3, 1).batch(7).prefetch(1),
+    "processes": lambda d: d.in_processes(2),
+    "more processes than files": lambda d: d.in_processes(3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("stage", AFTER_AN_ERROR)
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_run_that_goes_on_behind_an_error_meets_it_again(
+    tmp_path: Path, stage: str, verify: bool
+) -> None:
+    broken = {40: 14, 41: 14} if verify else {40: 8, 41: 8}  # in data, or in heads
+    paths = []
+    for file in range(2):
+        frames = [reference.encode_record(record(file, i)) for i in range(100)]
+        for i, byte in broken.items() if file == 0 else ():
+            frames[i] = frames[i][:byte] + b"\xff" + frames[i][byte + 1 :]
+        (tmp_path / str(file)).write_bytes(b"".join(frames))
+        paths.append(str(tmp_path / str(file)))
+
+    def make() -> Dataset:
+        return AFTER_AN_ERROR[stage](TFRecordDataset(paths, verify=verify))
+
+    run = iter(make())
+    found: list[Any] = []
+    with pytest.raises(DataLossError) as caught:
+        found.extend(run)
+    assert found or stage == "random"
+    again = iter(make())
+    again.load_state_dict(pickle.loads(pickle.dumps(run.state_dict())))
+
+    with pytest.raises(DataLossError) as met:
+        next(again)
+    assert (met.value.source, met.value.index) == (caught.value.source, caught.value.index)

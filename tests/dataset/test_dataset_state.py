@@ -1,0 +1,429 @@
+"""A run that is resumed gives exactly the rest, wherever it was stopped."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import operator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.pipelines import FEATURES, numbers, plain, write_files
+from tfrecord_lite import (
+    Dataset,
+    FailedPreconditionError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    TFRecordDataset,
+    TFRecordWriter,
+    VarLenFeature,
+)
+from tfrecord_lite.dataset import batching, interleave, records, shuffle
+from tfrecord_lite.records.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tfrecord_lite import Block
+
+# From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+def double(element: Any) -> Any:
+    return element, element
+
+
+STEPS: dict[str, Callable[[Dataset, int], Dataset]] = {
+    "shuffle": lambda d, n: d.shuffle(n, seed=n),
+    "take": lambda d, n: d.take(3 * n),
+    "skip": lambda d, n: d.skip(n),
+    "shard": lambda d, n: d.shard(n, n // 2),
+    "repeat": lambda d, n: d.repeat((n + 1) % 3 + 1),
+    "enumerate": lambda d, n: d.enumerate(n),
+    "map": lambda d, n: d.map(lambda *element: (*element, n)),
+    "threads": lambda d, n: d.map(lambda *element: (*element, n), num_parallel_calls=n),
+    "filter": lambda d, n: d.filter(lambda *element: len(repr(plain(element))) % 3 != n % 3),
+    "cache": lambda d, _: d.cache(),
+    "prefetch": lambda d, n: d.prefetch(n),
+}
+SOURCES: dict[str, Callable[[list[str], int], Dataset]] = {
+    "in order": lambda names, _: TFRecordDataset(names),
+    "interleaved": lambda names, n: TFRecordDataset(names).interleave(n, 1 + n % 2),
+    "long turns": lambda names, n: TFRecordDataset(names).interleave(n, 1024),
+    "files": lambda names, n: TFRecordDataset(names).shuffle_files(n),
+    "some files": lambda names, n: TFRecordDataset(names).interleave(n).shuffle_files(1),
+    "all": lambda names, n: TFRecordDataset(names).shuffle_all(n),
+}
+ENDS: dict[str, Callable[[Dataset, int], Dataset]] = {
+    "records": lambda d, _: d,
+    "batches": lambda d, n: d.batch(n),
+    "columns": lambda d, n: d.batch(n, drop_remainder=n % 2 == 0).parse_example(FEATURES),
+    "prefetched columns": lambda d, n: (
+        d.batch(n).parse_example(FEATURES, label_key="n").prefetch(2)
+    ),
+}
+RECORD_STEPS = ("shuffle", "take", "skip", "shard", "repeat", "cache", "prefetch")
+small = st.integers(1, 5)
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> Callable[[list[str]], Dataset]:
+    """Return what makes a data set of files: some source, some stages, some end."""
+    source, n_source = draw(st.sampled_from(list(SOURCES))), draw(small)
+    first = draw(st.lists(st.tuples(st.sampled_from(RECORD_STEPS), small), max_size=3))
+    end, n_end = draw(st.sampled_from(list(ENDS))), draw(small)
+    last = draw(st.lists(st.tuples(st.sampled_from(list(STEPS)), small), max_size=2))
+
+    def make(names: list[str]) -> Dataset:
+        dataset = SOURCES[source](names, n_source)
+        for name, n in first:
+            dataset = STEPS[name](dataset, n)
+        dataset = ENDS[end](dataset, n_end)
+        for name, n in last:
+            dataset = STEPS[name](dataset, n)
+        return dataset
+
+    make.__qualname__ = f"{source} {n_source} {first} {end} {n_end} {last}"
+    return make
+
+
+def rest_after(make: Callable[[], Dataset], n_given: int, epoch: int) -> list[Any]:
+    """Stop a run behind so many elements, and go on from its state in another."""
+    run = iter(make().set_epoch(epoch))
+    for _ in range(n_given):
+        next(run)
+    state = json.loads(json.dumps(run.state_dict()))
+    run.close()
+    again = iter(make())
+    again.load_state_dict(state)
+    return list(map(plain, again))
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read a few records at a time, now more and now less, so that states are made often."""
+    sizes = itertools.cycle((1, 3, 2, 4, 1, 1, 5))
+
+    class Stream(RecordStream):
+        def next_block(self, n_records: int | None = None) -> Block | None:
+            return super().next_block(n_records or next(sizes))
+
+    monkeypatch.setattr(records, "RecordStream", Stream)
+    monkeypatch.setattr(records, "_MOST_RECORDS", 3)
+    monkeypatch.setattr(interleave, "_MOST_RECORDS", 6)
+    monkeypatch.setattr(shuffle, "_MOST_STEPS", 4)
+    monkeypatch.setattr(shuffle, "_FEW", 2)
+    monkeypatch.setattr(batching, "_MOST_RECORDS", 8)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    pipelines(),
+    st.lists(st.integers(0, 7), min_size=1, max_size=4),
+    st.integers(0, 2),
+    st.sampled_from([1, 4096]),
+)
+def test_a_run_resumed_at_any_step_gives_the_rest(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[list[str]], Dataset],
+    counts: list[int],
+    epoch: int,
+    large: int,
+) -> None:
+    monkeypatch.setattr(shuffle, "_LARGE_RECORD_BYTES", large)
+    names = write_files(tmp_path_factory.mktemp("a"), counts)
+    whole = list(map(plain, make(names).set_epoch(epoch)))
+
+    for n_given in range(len(whole) + 1):
+        assert rest_after(lambda: make(names), n_given, epoch) == whole[n_given:], n_given
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("step", STEPS)
+def test_each_stage_is_resumed_between_any_two_elements(
+    tmp_path: Path, step: str, end: str
+) -> None:
+    names = write_files(tmp_path, [5, 0, 11, 4])
+    for number, source in enumerate(SOURCES):
+        n = 2 + number % 2
+
+        def before(source: str = source, n: int = n) -> Dataset:
+            return ENDS[end](STEPS[step](SOURCES[source](names, n), n), n)
+
+        def behind(source: str = source, n: int = n) -> Dataset:
+            return STEPS[step](ENDS[end](SOURCES[source](names, n), n), n)
+
+        for make in (before, behind) if step in RECORD_STEPS else (behind,):
+            whole = list(map(plain, make().set_epoch(1)))
+            assert whole
+            for n_given in range(len(whole) + 1):
+                assert rest_after(make, n_given, 1) == whole[n_given:], (source, n_given)
+
+
+def test_resuming_twice_is_resuming(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [5, 3, 8])
+
+    def make() -> Dataset:
+        return TFRecordDataset(names).shuffle(6, 1).repeat(2).batch(3).parse_example(FEATURES)
+
+    whole = list(map(plain, make()))
+    found, state = [], None
+    for _ in whole:  # one element in each run
+        run = iter(make())
+        if state is not None:
+            run.load_state_dict(state)
+        found.append(plain(next(run)))
+        state = json.loads(json.dumps(run.state_dict()))
+
+    assert found == whole
+
+
+@pytest.mark.parametrize("n_given", [0, 1, 2999, 3000, 7001, 19_000])
+def test_large_files_and_buffers_are_resumed(tmp_path: Path, n_given: int) -> None:
+    """Chunks end elsewhere in the second run, so cuts are not where they were."""
+    items = [b"%d" % i * 50 for i in range(10_000)]
+    for i in range(2):
+        with TFRecordWriter(tmp_path / str(i)) as writer:
+            for record in items[i::2]:
+                writer.write(record)
+
+    def make() -> Dataset:
+        files = TFRecordDataset([tmp_path / "0", tmp_path / "1"])
+        return files.interleave(2, 3).shuffle(700, 3).repeat(2)
+
+    whole = list(make())
+    run = iter(make())
+    for _ in range(n_given):
+        next(run)
+    again = iter(make())
+    again.load_state_dict(run.state_dict())
+
+    assert sorted(whole) == sorted(items * 2)
+    assert list(again) == whole[n_given:]
+
+
+def test_a_state_is_small(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [400] * 8)
+    run = iter(TFRecordDataset(names).interleave(8).shuffle(1_000, 1).repeat().batch(4))
+    for _ in range(500):
+        next(run)
+
+    assert len(json.dumps(run.state_dict())) < 2_000
+
+
+def test_a_state_of_other_stages_is_refused(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4])
+    state = iter(TFRecordDataset(names).shuffle(2, 1)).state_dict()
+
+    for other in (
+        TFRecordDataset(names),
+        TFRecordDataset(names).shuffle(3, 1),
+        TFRecordDataset(names).shuffle(2, 2),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            iter(other).load_state_dict(state)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    with pytest.raises(InvalidArgumentError):
+        iter(TFRecordDataset(names).shuffle(2, 1)).load_state_dict({})
+
+
+def test_other_files_are_noticed(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4, 9])
+    makes: list[Callable[[list[str]], Dataset]] = [
+        lambda names: TFRecordDataset(names).batch(1),
+        lambda names: TFRecordDataset(names).interleave(2).shuffle(2, 1),
+        lambda names: TFRecordDataset(names).shuffle_all(1),
+        lambda names: TFRecordDataset(names).batch(2).parse_example(FEATURES).prefetch(1),
+    ]
+    states = []
+    for make in makes:
+        run = iter(make(names))
+        assert len(numbers([next(run) for _ in range(6)])) >= 6
+        states.append(run.state_dict())
+
+    for make, state in zip(makes[:2], states[:2], strict=True):
+        with pytest.raises(InvalidArgumentError):
+            iter(make(names[:1])).load_state_dict(state)
+    write_files(tmp_path, [2, 1])
+    for make, state in zip(makes, states, strict=True):
+        again = iter(make(names))
+        again.load_state_dict(state)
+        with pytest.raises(FailedPreconditionError) as caught:
+            list(again)
+        assert caught.value.reason is Reason.STALE_INDEX
+
+
+def test_a_state_knows_its_epoch(tmp_path: Path) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [30])).shuffle(30, 1)
+    epochs = [numbers(dataset) for _ in range(3)]
+    run = iter(dataset.set_epoch(2))
+    head = [next(run) for _ in range(4)]
+
+    again = iter(dataset.set_epoch(0))
+    again.load_state_dict(run.state_dict())
+
+    assert numbers(head) + numbers(again) == epochs[2]
+
+
+def test_worker_processes_are_resumed(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [7, 4, 9])
+
+    def make() -> Dataset:
+        dataset = TFRecordDataset(names).shuffle(5, 1).batch(2).parse_example(FEATURES)
+        return dataset.in_processes(2)
+
+    whole = list(map(plain, make()))
+
+    assert sorted(numbers(whole)) == list(range(20))
+    for n_given in (0, 1, 4, len(whole) - 1, len(whole)):
+        assert rest_after(make, n_given, 0) == whole[n_given:]
+
+
+def test_the_state_is_that_behind_the_last_element_given(tmp_path: Path) -> None:
+    run = iter(TFRecordDataset(write_files(tmp_path, [6])))
+    states = [run.state_dict(), *(run.state_dict() for _ in run)]
+
+    assert len({json.dumps(state, sort_keys=True) for state in states}) == 7
+    assert operator.eq(*[run.state_dict() for _ in range(2)])
+
+
+CACHED: dict[str, Callable[[Any], Dataset]] = {
+    "shuffle": lambda d: d.shuffle(9, seed=1).cache(),
+    "repeat before": lambda d: d.shuffle_all(2).repeat(3).cache(),
+    "repeat behind": lambda d: d.shuffle_all(2).cache().repeat(2),
+    "batches": lambda d: d.shuffle(9, seed=1).cache().batch(4).map(double).prefetch(1),
+    "two": lambda d: d.shuffle(9, seed=1).cache().shuffle(9, seed=2).cache().shuffle(3, seed=1),
+}
+
+
+@pytest.mark.parametrize("cached", CACHED)
+@pytest.mark.parametrize("kept", [0, 2])
+def test_a_later_epoch_of_what_was_kept_is_resumed(tmp_path: Path, cached: str, kept: int) -> None:
+    """A cache that is empty makes the epoch that was kept, and no other."""
+    names = write_files(tmp_path, [30])
+    dataset = CACHED[cached](TFRecordDataset(names)).set_epoch(kept)
+    list(dataset)
+    whole = list(map(plain, dataset.set_epoch(5)))
+
+    for n_given in range(len(whole) + 1):
+        run = iter(dataset.set_epoch(5))
+        for _ in range(n_given):
+            next(run)
+        again = iter(CACHED[cached](TFRecordDataset(names)))
+        again.load_state_dict(json.loads(json.dumps(run.state_dict())))
+        assert list(map(plain, again)) == whole[n_given:], n_given
+
+
+def test_a_cache_that_an_inner_one_filled_is_resumed(tmp_path: Path) -> None:
+    """The inner one had kept another epoch than the outer one."""
+    names = write_files(tmp_path, [30])
+
+    def make() -> tuple[Dataset, Dataset]:
+        inner = TFRecordDataset(names).shuffle(30, seed=1).cache()
+        return inner, inner.shuffle(30, seed=2).cache()
+
+    inner, outer = make()
+    list(inner)
+    list(outer.set_epoch(3))
+    run = iter(outer)
+    head = [next(run) for _ in range(4)]
+    again = iter(make()[1])
+    again.load_state_dict(run.state_dict())
+
+    assert [*head, *again] == list(outer)
+
+
+@pytest.mark.parametrize("n_given", [0, 7])
+def test_the_epoch_behind_one_that_is_resumed_is_the_next(tmp_path: Path, n_given: int) -> None:
+    names = write_files(tmp_path, [30])
+
+    def make() -> Dataset:
+        return TFRecordDataset(names).shuffle(30, 1)
+
+    epochs = [numbers(make().set_epoch(i)) for i in range(4)]
+    run = iter(make().set_epoch(1))
+    for _ in range(n_given):
+        next(run)
+    dataset = make()
+    again = iter(dataset)
+    again.load_state_dict(run.state_dict())
+
+    assert numbers(again) == epochs[1][n_given:]
+    assert numbers(dataset) == epochs[2]
+    assert numbers(dataset) == epochs[3]
+
+
+def test_a_state_of_another_pipeline_is_refused(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [4, 4, 4, 4])
+    int_n, wide_n = FixedLenFeature([], "int64"), FixedLenFeature([1], "int64")
+    text = FixedLenFeature([], "string")
+
+    def parsed(features: Any, **settings: Any) -> Dataset:
+        return TFRecordDataset(names).batch(2).parse_example(features, **settings)
+
+    def sequences(*features: Any) -> Dataset:
+        return TFRecordDataset(names).batch(2).parse_sequence_example(*features)
+
+    pairs: list[tuple[Dataset, list[Dataset]]] = [
+        (
+            TFRecordDataset(names).shuffle_all(1),
+            [TFRecordDataset(names[:1]).shuffle_all(1), TFRecordDataset(names).shuffle_all(2)],
+        ),
+        (
+            parsed({"n": int_n, "s": text}),
+            [
+                parsed({"n": int_n}),
+                parsed({"n": wide_n, "s": text}),
+                parsed({"n": int_n, "s": text}, label_key="n"),
+                parsed({"n": int_n, "s": text}, strings="column"),
+            ],
+        ),
+        (
+            parsed({"n": int_n, "s": text}, label_key="n"),
+            [parsed({"n": int_n, "s": text}, label_key="s")],
+        ),
+        (
+            sequences({"n": int_n}),
+            [sequences({"n": wide_n}), sequences({}, {"n": VarLenFeature("int64")})],
+        ),
+        (
+            TFRecordDataset(names).shard(2, 0).shuffle(3, 1),
+            [
+                TFRecordDataset(names).shard(2, 1).shuffle(3, 1),
+                TFRecordDataset(names).shuffle(3, 1),
+            ],
+        ),
+    ]
+    for dataset, others in pairs:
+        state = json.loads(json.dumps(iter(dataset).state_dict()))
+        iter(dataset).load_state_dict(state)
+        for other in others:
+            with pytest.raises(InvalidArgumentError) as caught:
+                iter(other).load_state_dict(state)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+    iter(parsed({"s": text, "n": int_n})).load_state_dict(iter(pairs[1][0]).state_dict())
+
+
+@pytest.mark.parametrize("key", ["version", "stages", "epoch", "at"])
+@pytest.mark.parametrize("value", [None, "gone", 7, [None], {"at": None}])
+def test_what_is_no_state_is_refused(tmp_path: Path, key: str, value: Any) -> None:
+    run = iter(TFRecordDataset(write_files(tmp_path, [4])))
+    state = {**run.state_dict(), key: value}
+    if value == "gone":
+        del state[key]
+
+    others: list[Any] = [state, {"version": 1}, {}, [], None]
+    for each in others:
+        with pytest.raises(InvalidArgumentError, match="state") as caught:
+            run.load_state_dict(each)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert len(list(run)) == 4

@@ -1,0 +1,605 @@
+"""Threads and processes of data sets: none is left, whatever happens; errors and Ctrl-C arrive."""
+
+from __future__ import annotations
+
+import dis
+import gc
+import itertools
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.support.pipelines import FEATURES, number_of, numbers, plain, write_files
+from tfrecord_lite import (
+    Dataset,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordDataset,
+    TFRecordFile,
+)
+from tfrecord_lite.dataset import workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> list[str]:
+    """Three files of 5, 0 and 7 Examples."""
+    return write_files(tmp_path, [5, 0, 7])
+
+
+def own_threads() -> list[threading.Thread]:
+    return [t for t in threading.enumerate() if t.name.startswith("tfrecord")]
+
+
+@pytest.mark.parametrize("n_taken", [0, 1, 5, 12])
+@pytest.mark.parametrize("end", ["close", "forget"])
+def test_no_thread_is_left(names: list[str], n_taken: int, end: str) -> None:
+    run: Any = iter(TFRecordDataset(names).repeat().prefetch(3).map(bytes).prefetch(2))
+    for _ in range(n_taken):
+        next(run)
+    assert len(own_threads()) == (2 if n_taken else 0)
+
+    if end == "close":
+        run.close()
+        assert list(run) == []
+    del run
+    gc.collect()
+
+    assert own_threads() == []
+
+
+def test_prefetching_works_ahead_and_no_further(names: list[str]) -> None:
+    made: list[int] = []
+    reached = threading.Event()
+
+    def note(record: bytes) -> int:
+        made.append(number_of(record))
+        if len(made) == 4:
+            reached.set()
+        return made[-1]
+
+    run = iter(TFRecordDataset(names).map(note).prefetch(3))
+    assert next(run) == 0
+
+    assert reached.wait(30)  # one was taken, three are ready, and one more may be in the making
+    for _ in range(50):
+        time.sleep(0.001)
+        assert len(made) <= 5
+    run.close()
+
+
+def test_ctrl_c_arrives_while_waiting_for_the_thread(names: list[str]) -> None:
+    stop = threading.Event()
+    waiting = threading.Event()
+
+    def slow(record: bytes) -> bytes:
+        waiting.set()
+        stop.wait(60)
+        return record
+
+    def press() -> None:
+        waiting.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+        stop.set()
+
+    presser = threading.Thread(target=press)
+    run = iter(TFRecordDataset(names).map(slow).prefetch(2))
+    presser.start()
+    with pytest.raises(KeyboardInterrupt):
+        presser.join(next(run) and 60)  # if the signal comes late, here
+    presser.join()
+    run.close()
+
+    assert own_threads() == []
+
+
+def test_a_run_that_was_interrupted_does_not_look_like_one_that_ended(names: list[str]) -> None:
+    presses = iter([False, False, True, False])
+
+    def work(record: bytes) -> int:
+        if next(presses, False):
+            raise KeyboardInterrupt
+        return number_of(record)
+
+    dataset = TFRecordDataset(names).map(work)
+    run = iter(dataset)
+    assert [next(run), next(run)] == [0, 1]
+    with pytest.raises(KeyboardInterrupt):
+        next(run)
+
+    with pytest.raises(FailedPreconditionError) as caught:
+        next(run)
+    again = iter(dataset)
+    again.load_state_dict(run.state_dict())
+
+    assert caught.value.reason is Reason.CLOSED
+    assert list(again) == list(range(2, 12))
+
+
+class Interrupter:
+    """Raises once in the code of data sets, as Ctrl-C: where a function begins, or behind a call.
+
+    There the interpreter looks for signals; and where a loop goes round, which is not tried.
+    """
+
+    def __init__(self, countdown: int) -> None:
+        self.countdown = countdown
+        self._calls: dict[Any, bool] = {}
+
+    def __enter__(self) -> None:
+        sys.settrace(self._trace)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: Any, event: str, _: object) -> Any:
+        if f"{os.sep}dataset{os.sep}" not in frame.f_code.co_filename:
+            return None
+        if event == "call":
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            self._press()
+        elif event == "opcode":
+            was_call = self._calls.get(frame, False)
+            name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            self._calls[frame] = name.startswith("CALL")
+            if was_call:
+                self._press()
+        elif event == "return":
+            self._calls.pop(frame, None)
+        return self._trace
+
+    def _press(self) -> None:
+        self.countdown -= 1
+        if not self.countdown:
+            raise KeyboardInterrupt
+
+
+INTERRUPTED: dict[str, Callable[[TFRecordDataset], Dataset]] = {
+    "records": lambda d: d,
+    "part": lambda d: d.shard(2, 1),
+    "stages": lambda d: d.shuffle(3, 1).take(11).skip(1).enumerate(),
+    "columns": lambda d: d.interleave(2).repeat(2).batch(2).parse_example(FEATURES),
+    "one by one": lambda d: d.take(4).filter(bool).map(bytes).cache(),
+}
+
+
+# A file just opened goes with the frame that was interrupted.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("stage", INTERRUPTED)
+def test_wherever_a_run_is_interrupted_nothing_is_lost(names: list[str], stage: str) -> None:
+    """It goes on with the next element, or says that it cannot, and its state can."""
+    dataset = INTERRUPTED[stage](TFRecordDataset(names))
+    whole = list(map(plain, dataset))
+    n_resumed = n_failed = n_closed = 0
+
+    for countdown in itertools.count(1):
+        run = iter(INTERRUPTED[stage](TFRecordDataset(names)))
+        found: list[Any] = []
+        interrupter = Interrupter(countdown)
+        try:
+            with interrupter:
+                for element in run:
+                    found.append(element)  # noqa: PERF402 - to keep those before the interruption
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        state = run.state_dict()
+        try:
+            found.extend(run)
+            n_resumed += 1
+        except FailedPreconditionError as error:
+            n_failed += 1
+            n_closed += error.reason is Reason.CLOSED
+            run = iter(INTERRUPTED[stage](TFRecordDataset(names)))
+            run.load_state_dict(state)
+            found.extend(run)
+        assert list(map(plain, found)) == whole, countdown
+
+    assert n_resumed > len(whole)
+    assert n_closed == n_failed > 0
+
+
+def test_processes_may_be_spawned(names: list[str]) -> None:
+    dataset = TFRecordDataset(names).shuffle(3, 1).batch(2).parse_example(FEATURES)
+
+    found = list(map(plain, dataset.in_processes(2, start_method="spawn").set_epoch(0)))
+
+    assert found == list(map(plain, dataset.in_processes(2).set_epoch(0)))
+    assert sorted(numbers(found)) == list(range(12))
+
+
+def test_no_process_is_left(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [5, 7])
+    dataset = TFRecordDataset(names).repeat().batch(2).parse_example(FEATURES).in_processes(2)
+    run = iter(dataset)
+    next(run)
+    assert len(multiprocessing.active_children()) == 2
+
+    run.close()
+
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(5)", "import os; os.kill(os.getpid(), 9)"])
+def test_a_program_that_ends_early_leaves_nothing(tmp_path: Path, end: str) -> None:
+    """No process, no shared memory, and no word about either."""
+    names = write_files(tmp_path, [50, 70])
+    program = f"""
+import multiprocessing, sys
+from tests.support.pipelines import FEATURES
+from tfrecord_lite import TFRecordDataset
+made = TFRecordDataset({names!r}).repeat().batch(2).parse_example(FEATURES)
+sys.run = run = iter(made.in_processes(2).prefetch(2))
+next(run)
+print(*[process.pid for process in multiprocessing.active_children()], flush=True)
+{end}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert done.stderr == ""
+    pids = [int(word) for word in done.stdout.split()]
+    assert len(pids) == 2
+    deadline = time.monotonic() + 60
+    while any(map(is_running, pids)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize(
+    ("method", "size"),
+    [("fork", 10), ("fork", 6_000_000), ("forkserver", 10), ("spawn", 6_000_000)],
+)
+def test_workers_end_with_a_killed_program_whatever_was_forked_meanwhile(
+    tmp_path: Path, method: str, size: int
+) -> None:
+    """They wait for a free slot, or write what fits none; forks have the pipes' other ends."""
+    names = write_files(tmp_path, [50, 70])
+    program = f"""
+import functools, multiprocessing, os, time
+import numpy as np
+from tfrecord_lite import TFRecordDataset
+if __name__ == "__main__":
+    made = TFRecordDataset({names!r}).map(functools.partial(np.resize, new_shape={size}))
+    runs = [iter(made.repeat().in_processes(1, {method!r})) for _ in range(2)]
+    for run in runs:
+        next(run)
+    pids = [process.pid for process in multiprocessing.active_children()]
+    stranger = os.fork()
+    if not stranger:
+        time.sleep(300)
+        os._exit(0)
+    print(stranger, *pids, flush=True)
+    time.sleep(0.5)
+    os.kill(os.getpid(), 9)
+"""
+    (tmp_path / "program.py").write_text(program)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with open(tmp_path / "pids", "w") as out:  # noqa: PTH123 - a pipe would not end with the program
+        command = [sys.executable, str(tmp_path / "program.py")]
+        subprocess.run(command, stdout=out, stderr=out, timeout=120, check=False, env=environment)
+
+    stranger, *pids = [int(word) for word in (tmp_path / "pids").read_text().split()]
+    try:
+        assert len(pids) == 2
+        deadline = time.monotonic() + 30
+        while any(map(is_running, pids)):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        for pid in (stranger, *pids):
+            if is_running(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123 - as the system has it
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_worker_may_wait_long_for_its_turn(
+    names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 0.001)
+    found = []
+
+    for number in TFRecordDataset(names).map(number_of).in_processes(1, "fork"):
+        found.append(number)
+        time.sleep(0.02)
+
+    assert found == list(range(12))
+
+
+def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
+    def die(record: bytes) -> bytes:
+        if number_of(record) == 3:
+            os._exit(7)
+        return record
+
+    with pytest.raises(RuntimeError, match="exit code 7"):
+        list(TFRecordDataset(names).map(die).in_processes(1))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of descriptors here")
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@pytest.mark.parametrize("end", ["forget", "close", "finish", "fail"])
+def test_no_descriptor_is_left_without_a_collection(
+    names: list[str], method: str, end: str
+) -> None:
+    dataset = TFRecordDataset(names).map(fails if end == "fail" else number_of)
+    dataset = dataset.in_processes(2, method)
+
+    def go() -> Any:
+        run = iter(dataset)
+        next(run)
+        if end == "close":
+            run.close()
+            return run
+        if end == "finish":
+            list(run)
+            return run
+        if end == "fail":
+            with pytest.raises(ZeroDivisionError):
+                list(run)
+            run.close()
+        return None
+
+    go()  # what multiprocessing keeps for ever
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+        kept = [go() for _ in range(5)]
+        after = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    finally:
+        gc.enable()
+
+    assert after == before, len(kept)
+
+
+def fails(record: bytes) -> int:
+    return 1 // (number_of(record) < 2)
+
+
+def test_large_arrays_come_back_from_a_worker(names: list[str]) -> None:
+    def large(record: bytes) -> Any:
+        n = number_of(record)
+        return {"n": n, "a": np.full(n * 200_000, n), "e": np.empty(0)}
+
+    found: list[Any] = list(TFRecordDataset(names).map(large).in_processes(2))
+
+    assert sorted(each["n"] for each in found) == list(range(12))
+    for each in found:
+        assert each["a"].shape == (each["n"] * 200_000,)
+        assert (each["a"] == each["n"]).all()
+        assert each["a"].flags.writeable
+
+
+@pytest.mark.parametrize("n_given", [0, 3])
+def test_a_worker_that_is_killed_is_noticed(names: list[str], n_given: int) -> None:
+    run = iter(TFRecordDataset(names).repeat().map(number_of).in_processes(2))
+    for _ in range(n_given + 1):
+        next(run)
+    for process in multiprocessing.active_children():
+        process.kill()
+
+    with pytest.raises(RuntimeError, match="SIGKILL"):
+        list(run)
+    assert multiprocessing.active_children() == []
+
+
+def test_a_worker_killed_while_it_writes_is_noticed(names: list[str]) -> None:
+    """What it wrote of a message is no message."""
+
+    def large(_: bytes) -> list[str]:
+        return ["x" * 10_000_000]  # no array, so through the pipe, which is soon full
+
+    run = iter(TFRecordDataset(names).map(large).in_processes(1))
+    next(run)
+    (process,) = multiprocessing.active_children()
+    process.kill()
+
+    with pytest.raises(RuntimeError, match="SIGKILL"):
+        list(run)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, ZeroDivisionError])
+def test_errors_of_a_worker_say_where_they_were_raised(
+    names: list[str], kind: type[BaseException]
+) -> None:
+    def work(record: bytes) -> int:
+        if number_of(record) == 2:
+            raise kind
+        return number_of(record)
+
+    found: list[int] = []
+    with pytest.raises(kind) as caught:
+        found.extend(TFRecordDataset(names).map(work).in_processes(1))
+
+    assert found == [0, 1]
+    assert "in work" in "".join(caught.value.__notes__)
+
+
+def test_a_handler_of_the_parent_does_not_keep_workers(names: list[str]) -> None:
+    def endless(record: bytes) -> bytes:
+        while number_of(record) == 3:
+            time.sleep(0.01)
+        return record
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        run = iter(TFRecordDataset(names).map(endless).in_processes(2))
+        next(run)
+        run.close()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert multiprocessing.active_children() == []
+
+
+def test_workers_start_no_workers(names: list[str]) -> None:
+    with pytest.raises(FailedPreconditionError) as caught:
+        list(TFRecordDataset(names).in_processes(2).in_processes(2))
+
+    assert caught.value.reason is Reason.UNSUPPORTED
+
+
+def test_a_start_method_that_is_none(names: list[str]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        TFRecordDataset(names).in_processes(2, start_method="bogus")
+
+
+def test_what_cannot_be_pickled_cannot_be_spawned(names: list[str]) -> None:
+    with pytest.raises((AttributeError, TypeError), match="pickle"):
+        list(TFRecordDataset(names).map(lambda x: x).in_processes(2, start_method="spawn"))
+
+    assert multiprocessing.active_children() == []
+
+
+FORKED: dict[str, Callable[[Dataset], Dataset]] = {
+    "files": lambda d: d.batch(1),
+    "prefetched": lambda d: d.map(number_of).prefetch(1),
+    "in threads": lambda d: d.map(number_of, num_parallel_calls=2),
+    "in processes": lambda d: d.map(number_of).in_processes(2),
+}
+
+
+@pytest.mark.parametrize("stage", FORKED)
+def test_a_run_is_not_shared_with_a_fork(tmp_path: Path, stage: str) -> None:
+    """Both would read from one file, each missing what the other took; threads are not there."""
+    names = write_files(tmp_path, [3] * 50)
+    dataset = FORKED[stage](TFRecordDataset(names))
+    run: Any = iter(dataset)
+    next(run)
+    state = run.state_dict()
+    rest = list(map(plain, dataset.set_epoch(0)))[1:]
+
+    pid = os.fork()
+    if not pid:
+        code = 9
+        try:
+            try:
+                list(run)
+            except FailedPreconditionError:
+                again = iter(dataset)
+                again.load_state_dict(state)
+                code = 0 if list(map(plain, again)) == rest else 8
+            run.close()
+            del run, again
+            gc.collect()
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert list(map(plain, run)) == rest
+
+
+def test_closing_a_file_in_a_fork_leaves_it_open_here(names: list[str]) -> None:
+    file = TFRecordFile(names)
+    first = file[0]
+    with file._pool._lock:  # as if another thread were reading
+        pid = os.fork()
+        if not pid:
+            file.close()
+            os._exit(0)
+    _, status = os.waitpid(pid, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert file[0] == first
+
+
+def test_ctrl_c_arrives_while_waiting_for_a_worker(names: list[str], tmp_path: Path) -> None:
+    def slow(record: bytes) -> bytes:
+        if number_of(record) > 0:
+            (tmp_path / "began").touch()
+            time.sleep(60)
+        return record
+
+    def press() -> None:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "began").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    run = iter(TFRecordDataset(names).map(slow).in_processes(1))
+    next(run)
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the signal may come as it starts
+        presser.start()
+        presser.join(next(run) and 60)  # if the signal comes late, here
+    presser.join()
+    run.close()
+
+    assert multiprocessing.active_children() == []
+
+
+OPEN: dict[str, Callable[[Any], Dataset]] = {
+    "in order": lambda d: d,
+    "interleaved": lambda d: d.interleave(3).shuffle(2, 1),
+    "all": lambda d: d.shuffle_all(1).prefetch(1),
+    "threads": lambda d: d.repeat().map(bytes, num_parallel_calls=2).prefetch(2),
+    "processes": lambda d: d.repeat().map(bytes).in_processes(2),
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="says which files are open")
+@pytest.mark.parametrize("stage", OPEN)
+@pytest.mark.parametrize("end", ["close", "forget", "error"])
+def test_no_file_stays_open(tmp_path: Path, stage: str, end: str) -> None:
+    dataset = OPEN[stage](TFRecordDataset(write_files(tmp_path, [5_000] * 3)))
+
+    def take_some() -> None:
+        run = iter(dataset)
+        next(run)
+        if end == "close":
+            run.close()
+        elif end == "error":
+            with pytest.raises(ZeroDivisionError):
+                next(iter(dataset.map(lambda _: 1 // 0)))
+
+    take_some()
+    gc.collect()
+    before = sorted(open_files())
+    for _ in range(3):
+        take_some()
+    gc.collect()
+
+    # The index of shuffle_all stays, with its files.
+    assert sorted(open_files()) == before
+
+
+def open_files() -> list[str]:
+    found = []
+    for number in os.listdir("/proc/self/fd"):  # noqa: PTH208 - as the system has it
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{number}").partition(":")[0])  # noqa: PTH115
+        except FileNotFoundError:  # of the listing itself
+            continue
+    return found

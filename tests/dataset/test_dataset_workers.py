@@ -1,0 +1,267 @@
+"""Exactly once: over workers, ranks, files, epochs and shuffles; with torch itself: ``frameworks``."""
+
+from __future__ import annotations
+
+import abc
+import multiprocessing
+import os
+import pickle
+import sys
+import types
+from collections import Counter
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.pipelines import FEATURES, numbers, plain, write_files
+from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
+from tfrecord_lite.dataset.epochs import Epochs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+# From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+N_RECORDS = 41
+
+
+class FakeTorch(types.ModuleType):
+    """As much of ``torch.utils.data`` as a data set looks at."""
+
+    class IterableDataset(abc.ABC):  # noqa: B024 - only registered with
+        pass
+
+    def __init__(self) -> None:
+        super().__init__("torch.utils.data")
+        self.worker: Any = None
+
+    def get_worker_info(self) -> Any:
+        return self.worker
+
+
+@pytest.fixture
+def torch_data(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
+    """Return a stand-in for torch, which says which worker this is."""
+    fake = FakeTorch()
+    monkeypatch.setitem(sys.modules, "torch.utils.data", fake)
+    return fake
+
+
+def in_workers(
+    fake: FakeTorch, dataset: Dataset, n_workers: int, base_seed: int = 99
+) -> list[list[int]]:
+    """Go through an epoch in so many workers, each with a copy; none runs it here."""
+    if not n_workers:
+        return [numbers(dataset)]
+    found = []
+    for i in range(n_workers):
+        fake.worker = types.SimpleNamespace(id=i, num_workers=n_workers, seed=base_seed + i)
+        found.append(numbers(pickle.loads(pickle.dumps(dataset))))
+        fake.worker = None
+    return found
+
+
+SHUFFLES: dict[str, Callable[[Any, int, int], Dataset]] = {
+    "none": lambda d, n, i: d.shard(n, i),
+    "buffer": lambda d, n, i: d.shard(n, i).shuffle(7, seed=3),
+    "no seed": lambda d, n, i: d.shard(n, i).shuffle(7),
+    "before the shard": lambda d, n, i: d.shuffle(7, seed=3).shard(n, i),
+    "twice": lambda d, n, i: d.shuffle(5, seed=3).shard(n, i).shuffle(6, seed=3),
+    "all": lambda d, n, i: d.shuffle_all(seed=3).shard(n, i),
+    "files": lambda d, n, i: d.shuffle_files(seed=5).shard(n, i).shuffle(4),
+    "some files": lambda d, n, i: d.interleave(2).shuffle_files(5).shuffle(3, 1).shard(n, i),
+    "interleaved": lambda d, n, i: d.interleave(3, 2).shard(n, i).shuffle(4, seed=1),
+    "of batches": lambda d, n, i: d.shard(n, i).batch(3).shuffle(4, seed=2).parse_example(FEATURES),
+    "cached": lambda d, n, i: d.shard(n, i).cache().shuffle(4, seed=2),
+}
+
+
+@pytest.mark.parametrize("shuffle", SHUFFLES)
+@pytest.mark.parametrize("counts", [[N_RECORDS], [10, 0, 31], [5, 9, 2, 1, 14, 3, 7]])
+def test_each_record_comes_once_an_epoch(
+    tmp_path: Path, torch_data: FakeTorch, shuffle: str, counts: list[int]
+) -> None:
+    names = write_files(tmp_path, counts)
+
+    for n_workers, n_ranks in product((0, 1, 2, 3, 5), (1, 2, 3)):
+        # No ranks need have the same number of workers, or the same torch seed.
+        ranks = [SHUFFLES[shuffle](TFRecordDataset(names), n_ranks, i) for i in range(n_ranks)]
+        for epoch in range(3):
+            found: Counter[int] = Counter()
+            for rank, dataset in enumerate(ranks):
+                workers = n_workers + (rank if n_workers else 0)
+                seed = 1_000 * epoch + 7 * rank
+                # As torch does: a copy for each epoch, of a data set that was never run.
+                for part in in_workers(torch_data, dataset, workers, seed):
+                    found.update(part)
+            assert found == Counter(range(N_RECORDS)), (n_workers, n_ranks, epoch)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 4])
+def test_stages_that_count_see_all_elements(
+    tmp_path: Path, torch_data: FakeTorch, n_workers: int
+) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [9, 12, 20]))
+
+    for made, expected in (
+        (dataset.take(10), range(10)),
+        (dataset.skip(30), range(30, 41)),
+        (dataset.skip(3).shard(4, 1).take(5), range(4, 24, 4)),
+        (dataset.batch(2).skip(1).take(3).parse_example(FEATURES), range(2, 8)),
+        (dataset.shuffle(20, 1).take(41), range(41)),
+        (dataset.repeat(2).take(50), [*range(41), *range(9)]),
+    ):
+        parts = in_workers(torch_data, made, n_workers)
+        assert sorted(n for part in parts for n in part) == sorted(expected)
+    numbered = dataset.enumerate(5).map(lambda i, _: {"n": i - 5})
+    parts = in_workers_unpickled(torch_data, numbered, n_workers)
+    assert sorted(n for part in parts for n in part) == list(range(41))
+
+
+def in_workers_unpickled(fake: FakeTorch, dataset: Dataset, n_workers: int) -> list[list[int]]:
+    """Do the same with functions that cannot be pickled, as forked workers do."""
+    found = []
+    for i in range(n_workers):
+        fake.worker = types.SimpleNamespace(id=i, num_workers=n_workers, seed=99 + i)
+        found.append(numbers(dataset.set_epoch(0)))
+        fake.worker = None
+    return found
+
+
+def test_copies_of_a_data_set_reshuffle_by_torchs_seed(
+    tmp_path: Path, torch_data: FakeTorch
+) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
+
+    epochs = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6, 5)]
+
+    assert epochs[0] == epochs[2] != epochs[1]
+    dataset.set_epoch(4)
+    fixed = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6)]
+    assert fixed[0] == fixed[1]
+
+
+def test_a_length_is_that_in_any_number_of_workers(
+    tmp_path: Path, torch_data: FakeTorch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle_all(1)
+    batches = records.batch(8)
+    for dataset in (
+        records,
+        records.repeat(2),
+        batches.take(4),
+        batches.shard(2, 1),
+        records.take(9),
+    ):
+        for n_workers in range(1, 4):
+            n_found = 0
+            for i in range(n_workers):
+                torch_data.worker = types.SimpleNamespace(id=i, num_workers=n_workers, seed=i)
+                n_found += sum(1 for _ in dataset)
+            assert n_found == len(dataset)
+
+    for dataset in (batches, batches.repeat(2), records.take(9).batch(2).prefetch(1)):
+        with pytest.raises(TypeError, match="workers"):
+            len(dataset)
+    monkeypatch.delitem(sys.modules, "torch.utils.data")
+    assert len(batches) == 6
+
+
+def test_a_data_set_is_what_torch_iterates_over(torch_data: FakeTorch, tmp_path: Path) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [3])).batch(2)
+
+    assert isinstance(dataset, torch_data.IterableDataset)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 5])
+def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> None:
+    for counts in ([N_RECORDS], [5, 9, 2, 1, 14, 3, 7]):
+        folder = tmp_path / str(len(counts))
+        folder.mkdir()
+        files = TFRecordDataset(write_files(folder, counts))
+        dataset = files.shuffle(9, 1).batch(4).parse_example(FEATURES).in_processes(n_workers)
+
+        epochs = [list(map(plain, dataset)) for _ in range(2)]
+
+        assert [sorted(numbers(epoch)) for epoch in epochs] == [list(range(N_RECORDS))] * 2
+        assert epochs[0] != epochs[1]
+        assert list(map(plain, dataset.set_epoch(0))) == epochs[0]
+
+
+def test_a_cache_that_would_keep_nothing_is_refused(tmp_path: Path) -> None:
+    records = TFRecordDataset(write_files(tmp_path, [4, 5]))
+    for idle in (records.cache(), records.repeat(2).cache().shuffle(3, 1)):
+        with pytest.raises(InvalidArgumentError, match="cache behind in_processes") as caught:
+            idle.in_processes(2)
+        assert caught.value.reason is Reason.UNSUPPORTED
+        assert idle.in_processes(0) is idle
+    log = tmp_path / "log"
+
+    def note(record: bytes) -> bytes:
+        with log.open("a") as file:
+            file.write("x")
+        return record
+
+    behind = records.map(note).in_processes(2).cache()
+    for _ in range(2):
+        assert sorted(numbers(behind)) == list(range(9))
+    between = records.map(note).cache().repeat(2).in_processes(2)
+    assert sorted(numbers(between)) == sorted([*range(9), *range(9)])
+    assert log.read_text() == "x" * 18  # 9 for each of the two
+
+
+def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> None:
+    names = write_files(tmp_path, [2, 30, 4])
+    run = iter(TFRecordDataset(names).repeat().in_processes(2))
+
+    found = Counter(numbers([next(run) for _ in range(36 * 3)]))
+
+    assert found == Counter(list(range(36)) * 3)
+    run.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.usefixtures("torch_data")
+def test_what_is_said_of_epochs_is_heard_by_the_workers_of_a_process_only() -> None:
+    """Ranks may be forks of one process, and one of them an epoch ahead."""
+    context = multiprocessing.get_context("fork")
+    epochs = Epochs()
+
+    def worker(commands: Any, answers: Any) -> None:
+        while commands.recv():
+            answers.send(epochs.begin(is_worker=True))
+
+    def start() -> tuple[Any, Any, Any]:
+        (there, commands), (answers, back) = context.Pipe(False), context.Pipe(False)
+        process = context.Process(target=worker, args=(there, back), daemon=True)
+        process.start()
+        return process, commands, answers
+
+    def rank(answer: Any) -> None:
+        process, commands, answers = start()
+        found = []
+        for said in (None, None, 7, None):
+            if said is not None:
+                epochs.say(said)
+            commands.send(True)
+            found.append(answers.recv())
+        commands.send(False)
+        process.join()
+        answer.send(found)
+
+    mine = start()
+    here, there = context.Pipe(False)
+    other = context.Process(target=rank, args=(there,))
+    mine[1].send(True)
+    assert mine[2].recv() == 0
+    epochs.say(3)
+    other.start()
+    assert here.recv() == [3, 4, 7, 8]
+    other.join()
+    mine[1].send(True)
+    assert mine[2].recv() == 3
+    mine[1].send(False)
+    mine[0].join()

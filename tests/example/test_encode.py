@@ -1,0 +1,419 @@
+"""Columns and dictionaries to messages: what comes out is what the protobuf runtime writes."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import (
+    BytesColumn,
+    Example,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedTensor,
+    Reason,
+    SequenceExample,
+    SparseTensor,
+    TFRecordReader,
+    TFRecordWriter,
+    decode_example,
+    decode_examples,
+    decode_sequence_example,
+    encode_example,
+    encode_examples,
+    encode_sequence_example,
+    encode_sequence_examples,
+    parse_example,
+    restore,
+    schema_of,
+    testing,
+)
+from tfrecord_lite.block import SPARE_BYTES
+from tfrecord_lite.example.encode.columns import encode_batches
+
+keys = testing.keys()
+int64s = testing.int64s()
+floats = testing.float32s(allow_nan=False)
+strings = testing.byte_strings()
+Table = tuple[dict[str, Any], list[Example]]
+
+
+def serialized(example: Example) -> bytes:
+    return example.SerializeToString(deterministic=True)
+
+
+def in_byte_order(example: Example) -> bool:
+    """Whether protobuf's runtimes agree on the order of keys: upb puts a prefix last."""
+    raw = [key.encode() for key in example.features.feature]
+    return not any(a != b and b.startswith(a) for a in raw for b in raw)
+
+
+@given(testing.tables(min_rows=0, allow_nan=False))
+def test_columns_become_the_messages_that_protobuf_makes(table: Table) -> None:
+    columns, examples = table
+
+    block = encode_examples(columns)
+
+    assert len(block) == len(examples)
+    for record, wanted in zip(block.to_list(), examples, strict=True):
+        assert Example.FromString(record) == wanted
+        assert len(record) == wanted.ByteSize()
+        if in_byte_order(wanted):
+            assert record == serialized(wanted)
+
+
+@given(testing.tables())
+def test_a_block_has_its_spare_bytes_and_the_same_bytes_every_time(table: Table) -> None:
+    columns, _ = table
+
+    block = encode_examples(columns)
+    backwards = encode_examples(dict(reversed(columns.items())))
+
+    assert block.data.size - SPARE_BYTES >= (block.offsets + block.lengths).max()
+    assert block.data.flags.owndata
+    assert backwards.to_list() == block.to_list()
+
+
+@given(testing.tables())
+def test_batches_are_the_whole_in_parts(table: Table) -> None:
+    columns, rows = table
+    many = {key: _repeated(column, 40) for key, column in columns.items()}
+
+    blocks = list(encode_batches(many, None))
+
+    records = [record for block in blocks for record in block.to_list()]
+    assert records == encode_examples(columns).to_list() * 40
+    assert len(blocks) == -(-len(rows) * 40 // len(blocks[0]))
+
+
+def _repeated(column: Any, times: int) -> Any:
+    match column:
+        case RaggedTensor():
+            lengths = np.tile(np.diff(column.row_splits), times)
+            values: Any = column.values
+            return RaggedTensor.from_row_lengths(np.tile(values, times), lengths)
+        case SparseTensor():
+            n = column.shape[0]
+            shifts = np.repeat(np.arange(times) * n, len(column.values))
+            indices = np.tile(column.indices, (times, 1))
+            indices[:, 0] += shifts
+            shape = [n * times, column.shape[1]]
+            values = column.values
+            return SparseTensor(indices, np.tile(values, times), shape)
+        case BytesColumn():
+            return BytesColumn.from_list(column.to_list() * times)
+        case list():
+            return column * times
+        case _:
+            module: Any = np.ma if np.ma.isMA(column) else np
+            return module.concatenate([column] * times)
+
+
+@pytest.mark.parametrize("size", [*range(100, 135), *range(16_370, 16_390), 2_097_140, 2_097_160])
+def test_lengths_around_those_that_take_a_byte_more(size: int) -> None:
+    # Each record of another class, so that one batch has all of them.
+    values = [bytes(size), b"", bytes(size // 2), bytes(1)]
+
+    records = encode_examples({"key": values, "n": [1, 2, 3, 4]}).to_list()
+
+    for number, (value, record) in enumerate(zip(values, records, strict=True), 1):
+        wanted = Example()
+        wanted.features.feature["key"].bytes_list.value.append(value)
+        wanted.features.feature["n"].int64_list.value.append(number)
+        assert record == serialized(wanted)
+
+
+values = st.one_of(
+    int64s,
+    floats,
+    strings,
+    st.booleans(),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    st.none(),
+    st.lists(int64s, max_size=50),
+    st.lists(floats, max_size=5),
+    st.lists(strings, max_size=5),
+    st.lists(int64s, max_size=70).map(lambda v: np.array(v, np.int64)),
+    st.lists(floats, max_size=70).map(lambda v: np.array(v, np.float32)),
+    st.binary(min_size=1020, max_size=1030),
+    floats.map(np.float32),
+    int64s.map(np.int64),
+)
+
+
+@given(st.dictionaries(keys, values, max_size=6))
+def test_one_dictionary_is_encoded_as_a_column_of_one_is(row: dict[str, Any]) -> None:
+    record = encode_example(row)
+
+    found = {key: value for key, value in row.items() if value is not None}
+    if found:
+        assert encode_examples({key: [value] for key, value in row.items()})[0] == record
+    assert set(Example.FromString(record).features.feature) == set(found)
+
+
+lists = st.one_of(
+    st.lists(int64s, min_size=1, max_size=40),
+    st.lists(floats, min_size=1, max_size=40),
+    st.lists(strings, min_size=1, max_size=40),
+)
+
+
+@given(st.dictionaries(keys, lists, max_size=6))
+def test_any_dictionary_of_lists_comes_back(row: dict[str, list[Any]]) -> None:
+    found = decode_example(encode_example(row))
+
+    assert {key: array.tolist() for key, array in found.items()} == row
+
+
+def test_the_dictionaries_of_tfrecords_for_humans() -> None:
+    row = {"my_ints": [5, 6], "my_float": [2.7], "my_bytes": [b"data"]}
+    steps = {"my_ints": [[5, 6], [7, 8, 9]]}
+
+    example = Example.FromString(encode_example(row))
+    sequence = SequenceExample.FromString(
+        encode_sequence_example({"context": row, "feature_lists": steps})
+    )
+
+    assert example.features == sequence.context
+    assert example.features.feature["my_ints"].int64_list.value == [5, 6]
+    assert example.features.feature["my_float"].float_list.value == [np.float32(2.7)]
+    assert example.features.feature["my_bytes"].bytes_list.value == [b"data"]
+    found = [
+        list(f.int64_list.value) for f in sequence.feature_lists.feature_list["my_ints"].feature
+    ]
+    assert found == steps["my_ints"]
+
+
+@st.composite
+def step_lists(draw: st.DrawFn) -> list[list[Any]]:
+    of = draw(st.sampled_from([int64s, floats, strings]))
+    steps: list[list[Any]] = draw(st.lists(st.lists(of, max_size=4), max_size=4))
+    return steps
+
+
+@given(st.dictionaries(keys, lists, max_size=3), st.dictionaries(keys, step_lists(), max_size=3))
+def test_any_sequence_of_lists_comes_back(
+    context: dict[str, list[Any]], steps: dict[str, list[list[Any]]]
+) -> None:
+    record = encode_sequence_example({"context": context, "feature_lists": steps})
+    found = decode_sequence_example(record)
+
+    parsed = SequenceExample.FromString(record)
+    assert len(parsed.SerializeToString()) == len(record)
+    assert {k: v.tolist() for k, v in found["context"].items()} == context
+    back = {k: [step.tolist() for step in v] for k, v in found["feature_lists"].items()}
+    assert back == steps
+
+
+def test_nan_bits_survive_a_sequence() -> None:
+    odd = np.array([0x7FA12345, 0xFFC00001], np.uint32).view(np.float32)
+    record = encode_sequence_example(
+        {"context": {"x": odd}, "feature_lists": {"y": [odd, odd[:1]]}}
+    )
+
+    found = decode_sequence_example(record)
+
+    assert found["context"]["x"].tobytes() == odd.tobytes()
+    assert [step.tobytes() for step in found["feature_lists"]["y"]] == [
+        odd.tobytes(),
+        odd[:1].tobytes(),
+    ]
+
+
+def test_what_was_left_out_of_a_sequence_is_not_in_the_message() -> None:
+    assert encode_sequence_example({}) == b""
+    assert encode_sequence_example({"context": {}}) == b"\x0a\x00"
+    assert encode_sequence_example({"feature_lists": {"a": []}}).endswith(b"\x12\x00")
+    assert decode_sequence_example(b"") == {"context": {}, "feature_lists": {}}
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (np.array([True, False]), [1, 0]),
+        (np.array([1, 255], np.uint8), [1, 255]),
+        (np.array([-1, 2], ">i4"), [-1, 2]),
+        (np.array([2**63 - 1, 0], np.uint64), [2**63 - 1, 0]),
+        (np.array([1.5, -2], np.float16), [1.5, -2]),
+        (np.array([1.5, -2], ">f8"), [1.5, -2]),
+        (np.array(["ab", "ü"]), [b"ab", "ü".encode()]),
+        (np.array(["a\U0001f600", ""], ">U2"), ["a\U0001f600".encode(), b""]),
+        (np.array([b"ab", b"c\0d"], "S3"), [b"ab", b"c\0d"]),
+        (np.array(["ab", "ü"], np.dtypes.StringDType()), [b"ab", "ü".encode()]),
+        (np.array(["1970-01-02", "1969-12-31"], "M8[D]"), [1, -1]),
+        (np.array([5, 6], "m8[s]"), [5, 6]),
+        (np.array([1, True], object), [1, 1]),
+        (["ab", b"c"], [b"ab", b"c"]),
+        ([bytearray(b"x"), memoryview(b"yz")], [b"x", b"yz"]),
+        ([np.float32(0.1), np.float32(2)], [float(np.float32(0.1)), 2]),
+        ([1, 2.5], [1, 2.5]),
+        ([0.1, 1e-46], [float(np.float32(0.1)), 0]),
+        (np.arange(4, dtype=np.int64)[::2], [0, 2]),
+        (np.arange(4, dtype=np.float32)[::-2], [3, 1]),
+    ],
+)
+def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
+    block = encode_examples({"x": column})
+
+    assert [decode_example(record)["x"].tolist() for record in block] == [[v] for v in wanted]
+
+
+def test_a_float32_keeps_its_bits() -> None:
+    bits = np.array([0x7FA12345, 0xFFC00001, 1, 0x80000000], np.uint32)
+
+    block = encode_examples({"x": bits.view(np.float32)})
+
+    assert [decode_example(r)["x"].view(np.uint32).item() for r in block] == bits.tolist()
+
+
+def test_several_levels_and_dimensions_are_flattened() -> None:
+    rows = RaggedTensor.from_nested_row_splits(np.arange(8).reshape(4, 2), [[0, 2, 2], [0, 3, 4]])
+
+    block = encode_examples({"x": rows, "y": np.arange(8).reshape(2, 2, 2)})
+
+    found = [decode_example(record) for record in block]
+    assert [row["x"].tolist() for row in found] == [list(range(8)), []]
+    assert [row["y"].tolist() for row in found] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_values_in_a_column_of_nothing_but_empty_lists_have_no_kind() -> None:
+    (record,) = encode_examples({"x": [[]]})
+
+    assert record == encode_example({"x": []})
+    feature = Example.FromString(record).features.feature["x"]
+    assert feature.WhichOneof("kind") is None
+
+
+def test_large_strings_and_what_is_missing_between_them() -> None:
+    large = [bytes([i]) * (5000 + i) for i in range(30)]
+    items = [None if i % 7 == 3 else item for i, item in enumerate(large)]
+
+    block = encode_examples({"x": items, "n": np.arange(30)})
+    pairs = encode_examples({"x": [[item, item] for item in large]})
+
+    for i, record in enumerate(block):
+        wanted = Example()
+        wanted.features.feature["n"].int64_list.value.append(i)
+        if (item := items[i]) is not None:
+            wanted.features.feature["x"].bytes_list.value.append(item)
+        assert record == serialized(wanted)
+    assert [decode_example(r)["x"].tolist() for r in pairs] == [[item, item] for item in large]
+
+
+def test_no_records_are_an_empty_block() -> None:
+    block = encode_examples({"x": np.zeros((0, 3), np.float32), "y": [], "z": None})
+
+    assert len(block) == 0
+    assert block.to_list() == []
+
+
+MASKED = np.ma.MaskedArray([1, 2, 3], [True, True, True])
+
+
+@pytest.mark.parametrize("value", [np.ma.masked, MASKED, np.ma.MaskedArray(5, True)])
+def test_what_is_masked_is_missing(value: Any) -> None:
+    assert decode_example(encode_example({"k": value, "n": 1})).keys() == {"n"}
+    rows = decode_examples(encode_examples({"k": [1, np.ma.masked, 3]}))
+    assert [row["k"].tolist() if "k" in row else None for row in rows] == [[1], None, [3]]
+    with BytesIO() as file:
+        writer = TFRecordWriter(file)
+        writer.write_examples([{"k": value, "n": 1}, {"k": 7, "n": 2}] * 3)
+        writer.flush()
+        file.seek(0)
+        found = [sorted(row) for row in TFRecordReader(file).examples()]
+        writer.close()
+    assert found == [["n"], ["k", "n"]] * 3
+
+
+def test_a_masked_array_with_nothing_masked_is_an_array() -> None:
+    value = np.ma.MaskedArray([1, 2], [False, False])
+    assert decode_example(encode_example({"k": value}))["k"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "value", [np.ma.MaskedArray([1, 2], [False, True]), [np.ma.masked, 1], [[np.ma.masked], [1]]]
+)
+def test_some_masked_values_of_a_record_are_refused(value: Any) -> None:
+    for call in (lambda: encode_example({"k": value}), lambda: encode_examples({"k": [value] * 2})):
+        with pytest.raises(InvalidArgumentError) as caught:
+            call()
+        assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "k")
+
+
+@pytest.mark.parametrize("n_values", [2, 20])
+@pytest.mark.parametrize("n_rows", [1, 4])
+def test_what_a_mask_hides_among_values_is_never_written(n_values: int, n_rows: int) -> None:
+    masked = np.ma.MaskedArray(5, True)
+    good = {"k": list(range(n_values))}
+    for bad in (masked, np.ma.masked, None):
+        row = {"k": [*range(n_values - 1), bad]}
+        writer = TFRecordWriter(BytesIO())
+        writer.write_examples([good] * n_rows)
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_example(row)
+        assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "k")
+        writer.close()
+
+
+@pytest.mark.parametrize("value", [np.ma.masked, MASKED, np.ma.MaskedArray(5, True), None])
+def test_what_is_masked_is_missing_with_a_schema_too(value: Any) -> None:
+    required = {"k": FixedLenFeature([], "int64")}
+    with pytest.raises(InvalidArgumentError) as caught:
+        encode_example({"k": value}, required)
+    assert caught.value.reason == Reason.MISSING
+    optional = {"k": FixedLenFeature([], "int64", 7)}
+    assert decode_example(encode_example({"k": value}, optional)) == {}
+
+
+def test_a_masked_value_is_missing_in_a_column_that_is_stored() -> None:
+    column = [1, np.ma.masked, np.ma.MaskedArray(3, False)]
+    schema = schema_of({"k": column})
+    (found,) = restore(
+        dict(parse_example(encode_examples({"k": column}, schema), schema)), schema
+    ).values()
+    assert found.tolist() == [1, None, 3]
+
+
+def test_masked_values_of_sequences() -> None:
+    part = np.ma.MaskedArray([[1, 2], [3, 4]], [[False, False], [False, True]])
+    whole = np.ma.MaskedArray([[1, 2], [3, 4]], [[False, False], [True, True]])
+    none = np.ma.MaskedArray([[1, 2], [3, 4]], False)
+    for steps, wanted in (
+        (whole, [[1, 2], []]),
+        (none, [[1, 2], [3, 4]]),
+        ([1, np.ma.masked, None, 3], [[1], [], [], [3]]),
+        ([[1, 2], np.ma.masked, MASKED], [[1, 2], [], []]),
+    ):
+        row: dict[str, dict[str, Any]] = {
+            "context": {"c": np.ma.masked, "n": 1},
+            "feature_lists": {"x": steps},
+        }
+        record = encode_sequence_example(row)
+        found = decode_sequence_example(record)
+        assert found["context"].keys() == {"n"}
+        assert [step.tolist() for step in found["feature_lists"]["x"]] == wanted
+        context = {"c": [np.ma.masked], "n": [1]}
+        assert encode_sequence_examples(context, {"x": [steps]}).to_list() == [record]
+    for bad in (part, [[1, np.ma.masked]], [np.ma.MaskedArray([1, 2], [True, False])]):
+        for call in (
+            lambda bad=bad: encode_sequence_example({"feature_lists": {"x": bad}}),
+            lambda bad=bad: encode_sequence_examples(None, {"x": [bad]}),
+            lambda bad=bad: encode_sequence_examples({}, {"x": [none, bad]}),
+            lambda bad=bad: encode_sequence_example({"context": {"x": bad}}),
+        ):
+            with pytest.raises(InvalidArgumentError) as caught:
+                call()
+            assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
+    with pytest.raises(TypeError):
+        encode_sequence_example({"feature_lists": {"x": np.ma.masked}})
+    assert len(encode_sequence_examples(None, {"x": [np.ma.masked, [1]]})) == 2
+
+
+def test_lists_of_mixed_depth_are_flattened() -> None:
+    found = decode_examples(encode_examples({"x": [[1, [2, [3]]], [[[4]]]]}))
+    assert [row["x"].tolist() for row in found] == [[1, 2, 3], [4]]

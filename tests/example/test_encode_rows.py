@@ -1,0 +1,311 @@
+"""Rows, one by one and many at a time: the same records, in order, and none is lost."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import (
+    FailedPreconditionError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    ShardedTFRecordWriter,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    encode_examples,
+    testing,
+)
+from tfrecord_lite.example.encode.buffer import RowBuffer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+scalars = st.sampled_from(
+    [
+        lambda r: r.randrange(-5, 2**40),
+        lambda r: r.random(),
+        lambda r: r.random() < 0.5,
+        lambda r: b"x" * r.randrange(20),
+        lambda r: "ü" * r.randrange(3),
+        lambda r: [r.randrange(9)],
+        lambda r: [r.random(), 0.5],
+        lambda r: [b"a", b"bc" * r.randrange(3)],
+        lambda _: ["ü", b"c"],
+        lambda _: (1, 2, 3),
+        lambda _: [],
+        lambda _: None,
+        lambda r: list(range(r.randrange(30))),
+        lambda r: [0.5] * r.randrange(30),
+        lambda r: np.float32(r.random()),
+        lambda r: np.int16(r.randrange(9)),
+        lambda _: np.float64(0.5),
+        lambda r: np.arange(r.randrange(4)),
+        lambda r: np.full((2, 2), r.random(), np.float32),
+        lambda r: np.array(r.randrange(5)),
+        lambda r: np.zeros(r.choice([1, 70, 5000]), r.choice(["f4", "i2", "f8"])),
+        lambda r: b"x" * r.choice([1, 5000, 20000]),
+        lambda _: [[1, 2], [3]],
+    ]
+)
+forms = st.lists(st.dictionaries(testing.keys(), scalars, max_size=4), min_size=1, max_size=4)
+
+
+def collected(buffer: RowBuffer) -> list[bytes]:
+    return [bytes(record) for record in buffer.take()]
+
+
+@given(forms, st.lists(st.integers(0, 40), max_size=60), st.integers(0, 2**16))
+def test_collected_rows_are_what_each_is_by_itself(
+    kinds: list[dict[str, Any]], order: list[int], seed: int
+) -> None:
+    chance = random.Random(seed)
+    buffer = RowBuffer()
+    wanted = []
+    for number in order:
+        if number == 40:
+            buffer.add_record(b"a record between")
+            wanted.append(b"a record between")
+            continue
+        row = {key: make(chance) for key, make in kinds[number % len(kinds)].items()}
+        pieces = buffer.add(row)
+        wanted.append(encode_example(row))
+        if pieces is not None:
+            assert len(buffer) == 0
+            buffer.add_record(b"".join(pieces))
+        for value in row.values():
+            if isinstance(value, np.ndarray):
+                value.fill(7)  # what was taken is a copy
+
+    assert len(buffer) == len(wanted)
+    assert collected(buffer) == wanted
+    assert len(buffer) == 0
+    assert collected(buffer) == []
+
+
+def test_rows_alike_but_for_what_their_arrays_and_lists_hold() -> None:
+    values: list[Any] = [
+        *[np.arange(3, dtype=dtype) for dtype in ("f4", "f4", "f4", "i2", "f8", ">f4", "u8", "f4")],
+        *[np.array(5), np.zeros((2, 2), np.float32), np.zeros(0, np.float32)],
+    ]
+    lists: list[Any] = [[1] * 20] * 3
+    lists += [[0.5] * 20, [True] * 20, [1] * 19 + [np.int64(2)], [1] * 3, [], [b"a"] * 20]
+    floats_first: list[Any] = [[0.5] * 20] * 3
+    floats_first += [[1] * 20, [0.5] * 19 + [1], [0.5] * 19 + [np.float32(1)], ["a"] * 20]
+
+    for some in (values, lists, floats_first):
+        buffer = RowBuffer()
+        wanted = []
+        for value in some:
+            buffer.add({"v": value})
+            wanted.append(encode_example({"v": value}))
+        assert collected(buffer) == wanted
+
+
+BAD = [
+    2**63, 1e39, "\ud800", object(), 1j, [1, b"a"], [0.5] * 20 + [1e39], [1] * 20 + [2**63],
+    np.array([0.1]), [1] * 20 + ["a"], (1, "\ud800"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad)[:20])
+@pytest.mark.parametrize("n_before", [0, 1, 5])
+def test_a_bad_row_is_refused_by_its_call_and_the_others_stay(bad: Any, n_before: int) -> None:
+    good = {"n": 1, "x": type(bad)(bad[:1]) if isinstance(bad, list) else 0.5}
+    buffer = RowBuffer()
+    for _ in range(n_before):
+        buffer.add(good)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        buffer.add({"n": 1, "x": bad})
+    buffer.add(good)
+
+    assert caught.value.key == "x"
+    assert collected(buffer) == [encode_example(good)] * (n_before + 1)
+
+
+rows = st.fixed_dictionaries(
+    {"n": testing.int64s(), "x": testing.float32s(allow_nan=False), "s": testing.byte_strings()}
+)
+
+
+@given(st.lists(st.one_of(rows, st.binary(max_size=5)), max_size=30))
+def test_a_file_has_rows_and_records_in_the_order_in_which_they_were_written(
+    tmp_path_factory: pytest.TempPathFactory, items: list[Any]
+) -> None:
+    path = tmp_path_factory.mktemp("rows") / "a.tfrecord"
+
+    with TFRecordWriter(path) as writer:
+        for item in items:
+            writer.write(item) if isinstance(item, bytes) else writer.write_example(item)
+
+    wanted = [item if isinstance(item, bytes) else encode_example(item) for item in items]
+    assert list(TFRecordReader(path)) == wanted
+
+
+def row_of(i: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"i": i, "x": i / 2, "s": b"%d" % i}
+    if i % 100 == 50:
+        row["large"] = bytes(20_000)
+    if i % 7 == 3:
+        row = {"other": [i] * (i % 12)}
+    return row
+
+
+@pytest.mark.parametrize("options", [None, "GZIP"])
+def test_many_rows_of_several_forms_with_flushes_between(
+    tmp_path: Path, options: str | None
+) -> None:
+    rows = [row_of(i) for i in range(5000)]
+    path = tmp_path / "a.tfrecord"
+
+    with TFRecordWriter(path, options) as writer:
+        for i, row in enumerate(rows):
+            writer.write_example(row)
+            if i in (0, 1, 777, 4321):
+                writer.flush()
+                if options is None:
+                    assert sum(1 for _ in TFRecordReader(path)) == i + 1 + i // 1000
+            if i % 1000 == 999:
+                writer.write(b"between")
+
+    found = list(TFRecordReader(path))
+    assert [record for record in found if record == b"between"] == [b"between"] * 5
+    assert found.index(b"between") == 1000
+    assert [r for r in found if r != b"between"] == [encode_example(row) for row in rows]
+
+
+@pytest.mark.parametrize("n_records", [0, 1, 63, 5000])
+def test_columns_are_written_in_batches(tmp_path: Path, n_records: int) -> None:
+    columns = {"i": np.arange(n_records), "s": [b"%d" % i for i in range(n_records)]}
+    path = tmp_path / "a.tfrecord"
+
+    with TFRecordWriter(path) as writer:
+        writer.write_example({"first": 1})
+        writer.write_examples(columns)
+        writer.write(b"last")
+
+    wanted = [encode_example({"first": 1}), *encode_examples(columns), b"last"]
+    assert list(TFRecordReader(path)) == wanted
+
+
+def test_a_bad_column_writes_nothing_and_a_bad_row_what_came_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    good, bad = {"x": 1}, {"x": 2**63}
+
+    with TFRecordWriter(path) as writer:
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_examples({"x": [1] * 5000 + [2**63]})
+        assert caught.value.index == 5000
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_examples(iter([good, good, bad, good]))
+        assert (caught.value.key, caught.value.index) == ("x", 2)
+
+    assert list(TFRecordReader(path)) == [encode_example(good)] * 2
+
+
+def test_rows_can_be_held_to_a_schema(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    schema = {"x": FixedLenFeature([2], "float32"), "n": FixedLenFeature([], "int64", 0)}
+    rows: list[dict[str, Any]] = [{"x": [i, 0.5]} for i in range(1000)]
+
+    with TFRecordWriter(path) as writer:
+        writer.write_examples(rows, schema)
+        writer.write_example({"x": [1, 2], "n": 3}, schema)
+        with pytest.raises(InvalidArgumentError) as caught:
+            writer.write_examples([*rows[:700], {"x": [1]}, *rows], schema)
+        assert (caught.value.reason, caught.value.index) == (Reason.WRONG_COUNT, 700)
+
+    as_floats = [{"x": [float(v) for v in row["x"]]} for row in rows]
+    wanted: list[dict[str, Any]] = [*as_floats, {"x": [1.0, 2.0], "n": 3}, *as_floats[:700]]
+    assert list(TFRecordReader(path)) == [encode_example(row) for row in wanted]
+
+
+@pytest.mark.parametrize("how", [{"num_shards": 3}, {"bytes_per_shard": 5000}])
+def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, int]) -> None:
+    rows = [row_of(i) for i in range(1500)]
+
+    with ShardedTFRecordWriter(tmp_path / "a{shard}", **how) as writer:
+        writer.write(b"first")
+        for row in rows[:700]:
+            writer.write_example(row)
+        writer.write(b"between")
+        writer.write_examples(rows[700:])
+        writer.write_examples({"x": [1, 2, 3]})
+    with ShardedTFRecordWriter(tmp_path / "b{shard}", **how) as other:
+        other.write(b"first")
+        for row in rows[:700]:
+            other.write(encode_example(row))
+        other.write(b"between")
+        for row in rows[700:]:
+            other.write(encode_example(row))
+        for i in (1, 2, 3):
+            other.write(encode_example({"x": i}))
+
+    assert len(writer.paths) == len(other.paths) > 2
+    for one, two in zip(writer.paths, other.paths, strict=True):
+        assert list(TFRecordReader(one)) == list(TFRecordReader(two))
+
+
+def test_rows_after_close_and_rows_of_a_writer_that_was_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    writer = TFRecordWriter(path)
+    writer.write_example({"x": 1})
+    with pytest.warns(ResourceWarning):
+        writer.__del__()
+    assert list(TFRecordReader(path)) == [encode_example({"x": 1})]
+
+    closed = TFRecordWriter(path)
+    closed.write_example({"x": 2})
+    closed.close()
+    for write in (closed.write_example, closed.write_examples):
+        with pytest.raises(FailedPreconditionError):
+            write({"x": [1]})
+    assert list(TFRecordReader(path)) == [encode_example({"x": 2})]
+
+
+class FullDisk:
+    """A file that takes so many bytes, and more when there is room again."""
+
+    def __init__(self) -> None:
+        self.room = 0
+        self.data = b""
+
+    def write(self, data: Any) -> int:
+        if len(data) > self.room:
+            raise OSError(28, "No space left on device")
+        self.data += bytes(data)
+        return len(data)
+
+
+@pytest.mark.parametrize("as_columns", [False, True])
+def test_rows_that_were_taken_survive_a_full_disk(tmp_path: Path, *, as_columns: bool) -> None:
+    file = FullDisk()
+    rows = [{"x": i, "s": b"s" * 400} for i in range(1024)]
+    large = {"x": 5, "s": bytes(50_000)}
+    columns = {"x": np.arange(1024), "s": [b"s" * 400] * 1024}
+    writer = TFRecordWriter(file)  # type: ignore[arg-type]
+
+    def write_all() -> None:
+        writer.write_examples(columns if as_columns else rows)
+        writer.flush()
+
+    with pytest.raises(OSError, match="No space"):
+        write_all()
+    with pytest.raises(OSError, match="No space"):
+        writer.write_example(large)
+    with pytest.raises(OSError, match="No space"):
+        writer.write_examples(columns)
+    file.room = 1 << 30
+    writer.close()
+
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(file.data)
+    one = [encode_example(row) for row in rows]
+    assert list(TFRecordReader(path)) == [*one, encode_example(large), *one]

@@ -1,0 +1,641 @@
+"""The engine equals the protobuf runtime, and a slow reference, on any bytes.
+
+Three ways lead to the features of a message: the runtime's; the reference's, which
+is a page of plain Python; and the engine's, in two forms: layouts, for messages
+that look alike, and the general way. All must agree on which bytes are an Example
+and on what it holds. The reference stands between the other two, since releases
+of the runtime do not agree on everything with one another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import numpy as np
+import pytest
+from google.protobuf.internal import api_implementation
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import long_run
+from tests.support import reference_example as reference
+from tests.support.example_messages import (
+    KEYS,
+    RUNTIME,
+    Features,
+    buffer_of,
+    features_of,
+    len_field,
+    plain,
+    plain_entry,
+    plain_feature,
+    read,
+    runtime,
+    varint,
+    with_a_kind,
+)
+from tests.support.example_strategies import (
+    encodings,
+    examples,
+    large_encodings,
+    look_alikes,
+    messages,
+    mixed_batches,
+)
+from tests.support.fresh import run_fresh
+from tests.support.marks import in_c
+from tests.support.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
+from tfrecord_lite.example.decode import batch as engine_batch
+from tfrecord_lite.example.decode import learn as learning
+from tfrecord_lite.example.decode.batch import Batch, Memory
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.keys import KeyTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tfrecord_lite.example.decode.oneof import Lists
+
+
+fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a\x05", b"\x0a\xf5" + b"\xff" * 8 + b"\1"])
+
+FIVE = Feature(INT64, (5,))
+SIX = Feature(INT64, (6,))
+
+
+def keys_in(batch: Iterable[bytes]) -> set[bytes]:
+    """Return all keys of those messages that are sound as far as their keys."""
+    keys = set()
+    for message in batch:
+        try:
+            keys |= {entry.key for entry in reference.entries(message)}
+        except RefusedError:
+            continue
+    return keys
+
+
+def refused(message: bytes, asked: set[bytes] | None = None) -> bool:
+    try:
+        reference.parse(message, asked)
+    except RefusedError:
+        return True
+    return False
+
+
+def assert_engine_agrees(
+    batch: Sequence[bytes],
+    asked: Iterable[bytes] | None = None,
+    memory: Memory | None = None,
+    *,
+    general: bool = False,
+    between: bytes = b"",
+    fill: bytes = b"\0",
+) -> int:
+    """Read a batch as the reference does; return how many messages a layout read."""
+    keys = sorted(keys_in(batch)) if asked is None else list(asked)
+
+    def engine() -> tuple[list[Features], int]:
+        reading = read(batch, keys, memory, general=general, between=between, fill=fill)
+        return features_of(reading), reading.n_by_layout
+
+    try:
+        expected = [with_a_kind(reference.parse(m, set(keys)), keys) for m in batch]
+    except RefusedError:
+        with pytest.raises(WireError) as caught:
+            engine()
+        assert refused(batch[caught.value.message], set(keys))
+        return 0
+    found, n_by_layout = engine()
+    assert found == expected
+    return n_by_layout
+
+
+# --- any bytes
+
+
+@given(messages)
+def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(message: bytes) -> None:
+    if api_implementation.Type() == "python":
+        return
+    try:
+        expected = runtime(message)
+    except RefusedError:
+        with pytest.raises(RefusedError):
+            reference.parse(message, dialect=RUNTIME)
+    else:
+        assert reference.parse(message, dialect=RUNTIME) == expected
+
+
+@given(messages)
+def test_the_engine_reads_or_refuses_any_bytes(message: bytes) -> None:
+    assert_engine_agrees([message])
+
+
+@given(messages, st.integers(2, 60), st.booleans())
+def test_the_engine_reads_many_alike(message: bytes, n: int, general: bool) -> None:
+    assert_engine_agrees([message] * n, general=general)
+
+
+@given(st.lists(messages, max_size=5), fills, fills)
+def test_the_engine_reads_few_of_any_sort_between_any_bytes(
+    batch: list[bytes], between: bytes, fill: bytes
+) -> None:
+    assert_engine_agrees(batch, between=between, fill=fill)
+
+
+@given(messages, st.binary(max_size=30))
+def test_the_engine_reads_or_refuses_every_prefix(message: bytes, behind: bytes) -> None:
+    keys = sorted(keys_in([message]))
+    data = buffer_of([message + behind]).data
+    table = KeyTable(keys)
+    for stop in {*range(min(len(message), 60)), len(message)}:
+        cut = message[:stop]
+        try:
+            expected = with_a_kind(reference.parse(cut, set(keys)), keys)
+        except RefusedError:
+            with pytest.raises(WireError):
+                every_list(Batch(data, np.array([0]), np.array([stop]), table, Memory()), len(keys))
+        else:
+            batch = Batch(data, np.array([0]), np.array([stop]), table, Memory())
+            every_list(batch, len(keys))
+            kinds = {k: int(np.broadcast_to(batch.kinds(i), 1)[0]) for i, k in enumerate(keys)}
+            assert kinds == {k: expected.get(k, ABSENT).kind for k in keys}
+
+
+def every_list(batch: Batch, n_features: int) -> None:
+    for feature, kind in itertools.product(range(n_features), Kind):
+        batch.lists(feature, kind)
+
+
+@given(messages, st.sets(st.sampled_from(KEYS)))
+def test_features_not_asked_for_are_not_looked_into(message: bytes, asked: set[bytes]) -> None:
+    assert_engine_agrees([message], asked)
+    assert_engine_agrees([message] * 40, asked)
+
+
+# --- every legal encoding of the same
+
+
+@given(st.data(), examples)
+def test_every_encoding_means_the_same(draw: st.DataObject, content: Features) -> None:
+    message = draw.draw(encodings(content))
+
+    assert with_a_kind(reference.parse(message), content) == with_a_kind(content)
+    assert features_of(read([message], content)) == [with_a_kind(content)]
+
+
+@in_c
+@given(st.data(), examples)
+def test_every_encoding_means_the_same_to_the_runtime(
+    draw: st.DataObject, content: Features
+) -> None:
+    found = runtime(draw.draw(encodings(content)))
+
+    # Features may have come in that are unknown; none may be lost or changed.
+    assert with_a_kind(found, content) == with_a_kind(content)
+
+
+@given(large_encodings(), st.integers(1, 40))
+def test_many_features_are_read(message: bytes, n: int) -> None:
+    assert_engine_agrees([message, b""] * n)
+
+
+@given(st.data(), examples, st.integers(1, 40))
+def test_encodings_may_differ_within_a_batch(
+    draw: st.DataObject, content: Features, n: int
+) -> None:
+    batch = [draw.draw(encodings(content)) for _ in range(3)] + [plain(content)] * n
+
+    assert features_of(read(batch, content)) == [with_a_kind(content)] * len(batch)
+
+
+# --- layouts
+
+
+@given(mixed_batches(), fills, fills)
+def test_look_alikes_with_odd_ones_among_them(
+    batch: list[bytes], between: bytes, fill: bytes
+) -> None:
+    assert_engine_agrees(batch, between=between, fill=fill)
+
+
+@given(mixed_batches(), st.sets(st.sampled_from(KEYS)))
+def test_some_features_of_look_alikes(batch: list[bytes], asked: set[bytes]) -> None:
+    assert_engine_agrees(batch, asked)
+
+
+@given(mixed_batches())
+def test_the_general_way_gives_the_same_as_layouts(batch: list[bytes]) -> None:
+    keys = sorted(keys_in(batch))
+    try:
+        general = features_of(read(batch, keys, general=True))
+    except WireError:
+        with pytest.raises(WireError):
+            features_of(read(batch, keys))
+    else:
+        assert features_of(read(batch, keys)) == general
+
+
+@given(st.lists(mixed_batches(), min_size=2, max_size=4))
+def test_layouts_of_one_batch_serve_the_next(batches: list[list[bytes]]) -> None:
+    asked = sorted(keys_in(itertools.chain(*batches)))
+    memory = Memory()
+    for batch in batches:
+        assert_engine_agrees(batch, asked, memory)
+
+
+@given(look_alikes(), st.integers(0, 2**12), st.data())
+def test_every_byte_of_a_look_alike_is_checked(
+    batch: list[bytes], bit: int, draw: st.DataObject
+) -> None:
+    place = draw.draw(st.integers(0, len(batch) - 1))
+    changed = bytearray(batch[place])
+    if changed:
+        changed[bit // 8 % len(changed)] ^= 1 << bit % 8
+    batch[place] = bytes(changed)
+
+    assert_engine_agrees(batch, keys_in(batch) | set(KEYS))
+
+
+@pytest.mark.parametrize("n_bytes", range(180))
+def test_every_change_of_one_byte_in_a_batch_is_seen(n_bytes: int) -> None:
+    """Of one message of many: its bytes are set to values that mean something."""
+    message = plain(EVERY_FORM)
+    if n_bytes >= len(message):
+        return
+    memory = Memory()
+    keys = [*EVERY_FORM, b"imt", b"\0"]
+    for byte in (0, 1, 0x0A, 0x12, 0x1A, 0x7F, 0x80, 0xFF, message[n_bytes] + 1 & 0xFF):
+        changed = message[:n_bytes] + bytes([byte]) + message[n_bytes + 1 :]
+        batch = [message] * 20 + [changed] + [message] * 20
+        assert_engine_agrees(batch, keys, memory)
+
+
+EVERY_FORM: Features = {
+    b"int": FIVE,
+    b"ints": Feature(INT64, (1, -1, 300)),
+    b"no ints": Feature(INT64, ()),
+    b"float": Feature(FLOAT, (0x3F800000,)),
+    b"floats": Feature(FLOAT, (0, 0x7FA12345, 0xFF800000)),
+    b"string": Feature(BYTES, (b"abc",)),
+    b"strings": Feature(BYTES, (b"a", b"", b"bcd")),
+    b"": ABSENT,
+}
+
+
+@pytest.mark.parametrize("number", [0, 1, 20, 39])
+def test_layouts_are_used_and_odd_ones_left_out(number: int) -> None:
+    batch = [plain(EVERY_FORM)] * 40
+    assert assert_engine_agrees(batch) == 40
+    assert assert_engine_agrees(batch, general=True) == 0
+
+    odd = list(batch)
+    odd[number] = plain({b"int": SIX})
+    assert assert_engine_agrees(odd, EVERY_FORM) in ({0, 39} if number == 0 else {39})
+
+    odd.insert(number, plain(dict(reversed(EVERY_FORM.items()))))
+    assert_engine_agrees(odd, EVERY_FORM)
+
+
+def test_several_layouts_are_used_in_a_batch() -> None:
+    first, second = plain(EVERY_FORM), plain(dict(reversed(EVERY_FORM.items())))
+
+    assert assert_engine_agrees([first] * 50 + [second] * 50) == 100
+    assert assert_engine_agrees([first, second] * 50) == 100
+
+
+def test_more_layouts_than_there_may_be_leave_the_rest_to_the_general_way() -> None:
+    orders = itertools.islice(itertools.permutations(EVERY_FORM), 8)
+    often, *seldom = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders]
+
+    assert 200 <= assert_engine_agrees([often, *seldom, often, often] * 100) < 1000
+
+
+def test_learning_in_vain_is_not_tried_at_every_batch() -> None:
+    orders = itertools.islice(itertools.permutations(EVERY_FORM), 500)
+    batch = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders]
+    memory = Memory()
+    with mock.patch.object(engine_batch, "learn", wraps=learning.learn) as learn:
+        tried = []
+        for _ in range(12):
+            learn.reset_mock()
+            assert assert_engine_agrees(batch, EVERY_FORM, memory) == 0
+            tried.append(learn.called)
+    assert [i for i, was_tried in enumerate(tried) if was_tried] == [0, 2, 6]
+
+    alike = [plain(EVERY_FORM)] * 40
+    n_by_layout = [assert_engine_agrees(alike, EVERY_FORM, memory) for _ in range(10)]
+    assert n_by_layout[-1] == 40
+
+
+@pytest.mark.parametrize("content", [*EVERY_FORM.values(), *(
+    Feature(kind, values)  # type: ignore[arg-type]
+    for kind, value in ((BYTES, b""), (BYTES, b"a" * 300), (FLOAT, 1), (INT64, 1), (INT64, -1))
+    for values in ((), (value,), (value,) * 2, (value,) * 16, (value,) * 17, (value,) * 100)
+)])  # fmt: skip
+def test_every_form_of_a_value_has_a_layout(content: Feature) -> None:
+    alone = {b"key": content}
+    among = {b"before": FIVE, **alone, b"after": Feature(BYTES, (b"end",))}
+
+    assert assert_engine_agrees([plain(alone)] * 40) == 40
+    assert assert_engine_agrees([plain(among)] * 40) == 40
+    assert assert_engine_agrees([plain(among)] * 40, [b"before", b"after"]) == 40
+
+
+@pytest.mark.parametrize("border", [2**7, 2**14, 2**21])
+@pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])
+def test_lengths_around_where_a_length_takes_one_more_byte(border: int, kind: int) -> None:
+    """Each of the nested lengths crosses the border in some of the messages."""
+    lengths = range(border - 24, border + 4, 1 if border < 2**20 else 9)
+    if kind == BYTES:
+        contents = [Feature(kind, (b"x" * length,)) for length in lengths]
+    elif kind == FLOAT:
+        contents = [Feature(kind, (1,) * (length // 4)) for length in lengths]
+    else:
+        contents = [Feature(kind, (1,) * length) for length in lengths]
+    repeats = 2 if border < 2**20 else 1
+    batch = [plain({b"a": FIVE, b"key": f, b"z": SIX}) for f in contents * repeats]
+
+    assert_engine_agrees(batch)
+    assert_engine_agrees(batch[::-1])
+    assert_engine_agrees(batch, [b"a", b"z"])
+
+
+@pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])
+def test_a_batch_that_is_broken_alike_is_refused(kind: int) -> None:
+    content = {BYTES: b"\x0a\x05abc", FLOAT: b"\x0a\x05abcde", INT64: b"\x0a\x01\x80"}[kind]
+    entry = len_field(1, b"key") + len_field(2, len_field(kind, content))
+    message = len_field(1, plain_entry(b"a", FIVE)[:0] + len_field(1, entry))
+    for n in (1, 2, 40):
+        with pytest.raises(WireError):
+            features_of(read([message] * n, [b"key"]))
+        assert features_of(read([message] * n, [b"other"])) == [{}] * n
+
+
+def test_an_empty_batch_has_no_lists() -> None:
+    batch = read([], [b"a"]).batch
+
+    for kind in Kind:
+        lists = batch.lists(0, kind)
+        assert lists.kind.shape == lists.counts.shape == (0,)
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 100])
+def test_empty_messages_have_no_features(n: int) -> None:
+    assert assert_engine_agrees([b""] * n, [b"a", b""]) == 0
+
+
+# --- rules, one by one (P7)
+
+A = plain_entry(b"a", FIVE)
+LATER = plain_entry(b"a", SIX)
+NO_GROUP_END = b"\x23"
+
+
+def entry(*parts: bytes) -> bytes:
+    return len_field(1, len_field(1, b"".join(parts)))
+
+
+KEY = len_field(1, b"a")
+VALUE = len_field(2, plain_feature(FIVE))
+BAD_VALUE = len_field(2, b"\x1a\x03\x0a\x01\x80")
+
+RULES: dict[str, tuple[bytes, Features | None]] = {
+    "the last of two entries counts": (len_field(1, A + LATER), {b"a": SIX}),
+    "features merge": (len_field(1, A) + len_field(1, LATER), {b"a": SIX}),
+    "a last entry without kind counts": (len_field(1, A + plain_entry(b"a", ABSENT)), {b"a": ABSENT}),
+    "values of an entry merge": (entry(KEY, VALUE, VALUE), {b"a": Feature(INT64, (5, 5))}),
+    "the last key of an entry counts": (entry(KEY, VALUE, len_field(1, b"b")), {b"b": FIVE}),
+    "value before key": (entry(VALUE, KEY), {b"a": FIVE}),
+    "no key is the empty key": (entry(VALUE), {b"": FIVE}),
+    "no value is no kind": (entry(KEY), {b"a": ABSENT}),
+    "an empty entry": (entry(), {b"": ABSENT}),
+    "the last kind counts": (
+        entry(KEY, len_field(2, plain_feature(FIVE) + len_field(1, len_field(1, b"x")))),
+        {b"a": Feature(BYTES, (b"x",))},
+    ),
+    "a kind that comes back starts anew": (
+        entry(KEY, len_field(2, plain_feature(FIVE) + len_field(1, b"") + plain_feature(SIX))),
+        {b"a": SIX},
+    ),
+    "an entry with an unknown field is put aside": (len_field(1, A) + entry(KEY, b"\x18\1"), {b"a": FIVE}),
+    "an entry with a key of another type is put aside": (entry(KEY, VALUE, b"\x08\1"), {}),
+    "an entry with a group is put aside": (entry(KEY, b"\x1b\x1c", VALUE), {}),
+    "a value put aside must be sound": (entry(KEY, BAD_VALUE, b"\x18\1"), None),
+    "a value that does not count must be sound": (len_field(1, entry(KEY, BAD_VALUE)[2:] + A), None),
+    "a kind that does not count must be sound": (
+        entry(KEY, len_field(2, b"\x1a\x03\x0a\x01\x80\x0a\x00")), None,
+    ),
+    "a key that does not count must be UTF-8": (entry(len_field(1, b"\xff"), KEY, VALUE), None),
+    "a key must be UTF-8": (entry(len_field(1, b"a\xc3"), VALUE), None),
+    "a surrogate is not UTF-8": (entry(len_field(1, b"\xed\xa0\x80"), VALUE), None),
+    "bogus": (b"bogus", None),
+    "a group that does not end": (NO_GROUP_END, None),
+    "a group that did not start": (b"\x24", None),
+    "features as a varint are unknown": (b"\x08\x05", {}),
+    "features as a group are unknown": (b"\x0b" + A + b"\x0c", {}),
+    "the number 0": (b"\x02\x00", None),
+    "a number of 64 bits and more": (
+        entry(KEY, len_field(2, len_field(3, len_field(1, b"\xff" * 9 + b"\x7f")))),
+        {b"a": Feature(INT64, (-1,))},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 2, 40])
+@pytest.mark.parametrize("rule", RULES)
+def test_rule(rule: str, n: int) -> None:
+    message, expected = RULES[rule]
+
+    if expected is None:
+        assert refused(message)
+        with pytest.raises(WireError):
+            features_of(read([message] * n, [b"a"]))
+        with pytest.raises(WireError):
+            features_of(read([plain(EVERY_FORM)] * 40 + [message], [b"a"]))
+    else:
+        assert reference.parse(message) == expected
+        assert features_of(read([message] * n, [b"a", b"b", b""])) == [with_a_kind(expected)] * n
+
+
+@pytest.mark.parametrize("implementation", ["upb", "python"])
+def test_rules_hold_with_any_implementation_of_protobuf(implementation: str) -> None:
+    code = (
+        "from tests.example.test_example_engine import RULES\n"
+        "from tfrecord_lite import InvalidArgumentError, decode_example\n"
+        "for message, _ in RULES.values():\n"
+        "    try:\n"
+        "        found = decode_example(message)\n"
+        "    except InvalidArgumentError:\n"
+        "        found = None\n"
+        "    print(None if found is None else {key: found[key].tolist() for key in sorted(found)})"
+    )
+    wanted = run_fresh(code)
+
+    assert len(wanted.splitlines()) == len(RULES)
+    assert run_fresh(code, PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=implementation) == wanted
+
+
+@in_c
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_of_the_runtime(rule: str) -> None:
+    message, expected = RULES[rule]
+
+    if expected is None:
+        with pytest.raises(RefusedError):
+            runtime(message)
+    else:
+        assert runtime(message) == expected
+
+
+@pytest.mark.parametrize("size", [1, 5, 6, 10, 11])
+def test_lengths_have_up_to_ten_bytes(size: int) -> None:
+    message = b"\x0a" + varint(len(A), size) + A
+
+    assert refused(message) == (size > 10)
+    assert_engine_agrees([message])
+
+
+# --- much of everything
+
+A_MILLION = 1_000_000
+
+
+def as_array(lists: Lists) -> np.ndarray:
+    """Return the values of lists of numbers."""
+    assert isinstance(lists.flat, np.ndarray)
+    return lists.flat
+
+
+def test_a_list_of_a_million_numbers() -> None:
+    numbers = tuple(range(-10, A_MILLION - 10))
+    message = plain({b"a": Feature(INT64, numbers)})
+
+    lists = read([message, b"", message], [b"a"]).batch.lists(0, Kind.INT64)
+
+    assert lists.counts.tolist() == [A_MILLION, 0, A_MILLION]
+    assert np.array_equal(as_array(lists), np.tile(np.array(numbers), 2))
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_a_list_of_very_many_unpacked_values(n: int) -> None:
+    n_values = A_MILLION // n
+    ints, floats = b"\x08\x07" * n_values, b"\x0d\x00\x00\x80\x3f" * n_values
+    strings = b"\x0a\x00" * n_values
+    message = len_field(
+        1,
+        b"".join(
+            len_field(1, len_field(1, key) + len_field(2, len_field(kind, content)))
+            for key, kind, content in ((b"i", 3, ints), (b"f", 2, floats), (b"s", 1, strings))
+        ),
+    )
+
+    batch = read([message] * n, [b"i", b"f", b"s"]).batch
+
+    for feature, kind in enumerate((Kind.INT64, Kind.FLOAT, Kind.BYTES)):
+        lists = batch.lists(feature, kind)
+        assert lists.counts.tolist() == [n_values] * n
+        if kind is not Kind.BYTES and isinstance(lists.flat, np.ndarray):
+            assert (lists.flat == (7 if kind is Kind.INT64 else 1)).all()
+
+
+@pytest.mark.parametrize("n", [1, 40, 300])
+def test_five_thousand_features(n: int) -> None:
+    content = {b"feature %d" % i: Feature(INT64, (i,)) for i in range(5000)}
+    batch = read([plain(content)] * n, content).batch
+
+    for number in range(0, 5000, 1 if n < 100 else 50):
+        lists = batch.lists(number, Kind.INT64)
+        assert lists.counts.tolist() == [1] * n
+        assert (as_array(lists) == number).all()
+
+
+@pytest.mark.parametrize("n", [2, 40])
+def test_five_thousand_features_by_the_general_way(n: int) -> None:
+    content = {b"feature %d" % i: Feature(INT64, (i,)) for i in range(5000)}
+    batch = read([plain(content)] * n, content, general=True).batch
+
+    for number in range(5000):
+        assert (as_array(batch.lists(number, Kind.INT64)) == number).all()
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_keys_of_a_megabyte(n: int) -> None:
+    long = b"k" * 2**20
+    content = {long: FIVE, long[:-1] + b"l": SIX, b"k": Feature(BYTES, (b"x",))}
+
+    assert features_of(read([plain(content)] * n, content)) == [content] * n
+    assert features_of(read([plain(content)] * n, [b"k"])) == [with_a_kind(content, [b"k"])] * n
+
+
+def test_strings_of_a_hundred_kilobytes() -> None:
+    contents = [{b"a": Feature(BYTES, (bytes([i]) * (100_000 + i),))} for i in range(50)]
+
+    assert features_of(read([plain(c) for c in contents], [b"a"])) == contents
+
+
+def test_groups_that_do_not_end_take_no_time() -> None:
+    for message in (b"\x23" * A_MILLION, b"\x23\x24" * A_MILLION, b"\x0a\x00" * A_MILLION):
+        assert_engine_agrees([message], [])
+
+
+def peak_of(batch: list[bytes], keys: list[bytes], kind: Kind) -> int:
+    """Return the most memory the engine held at once, in bytes, its input not counted."""
+    buffer = buffer_of(batch)
+    table = KeyTable(keys)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        read_batch = Batch(*buffer, table, Memory())
+        for feature in range(len(keys)):
+            read_batch.lists(feature, kind)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("n", [1, 64])
+@pytest.mark.parametrize(
+    ("kind", "content", "most"),
+    [
+        (INT64, Feature(INT64, (1,) * 2**16), 60),
+        (FLOAT, Feature(FLOAT, (1,) * 2**16), 4),
+        (BYTES, Feature(BYTES, (b"x" * 2**18,)), 2),
+        (BYTES, Feature(BYTES, (b"x",) * 2**16), 300),
+    ],
+)
+def test_memory_is_a_multiple_of_the_input(n: int, kind: int, content: Feature, most: int) -> None:
+    batch = [plain({b"a": content})] * n
+    peak_of(batch, [b"a"], Kind(kind))  # what is made once, and kept
+    if n == 1:  # read by the runtime: up to protobuf 6 that makes an object a number
+        most = max(most, 12)
+
+    assert peak_of(batch, [b"a"], Kind(kind)) < most * sum(map(len, batch)) + 2**20
+
+
+@pytest.mark.parametrize("length", [2**20, 2**31 - 1, 2**40, 2**62])
+def test_a_length_alone_takes_no_memory(length: int) -> None:
+    for tag in (b"\x0a", b"\x0a\x05\x0a", b"\x0a\x14\x0a\x0a\x0a\x01a\x12"):
+        message = tag + varint(length) + bytes(40)
+        tracemalloc.start()
+        try:
+            with pytest.raises(WireError):
+                features_of(read([message], [b"a"]))
+            assert tracemalloc.get_traced_memory()[1] < 2**20
+        finally:
+            tracemalloc.stop()
+
+
+@in_c
+@pytest.mark.parametrize("seed", range(3))
+def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
+    """A million of them: ``python -m tests.long_run``."""
+    count = long_run.run(2000, seed)
+
+    assert count["messages"] == 2000
+    assert count["refused"] > 50
+    assert count["accepted"] > 1500

@@ -1,0 +1,418 @@
+"""Batches of Examples to results and dictionaries: what does not need TensorFlow to be told.
+
+That single messages mean what TensorFlow makes of them, ``tests/parity`` asks TensorFlow.
+Here a batch must give what its messages give one by one, and errors must name the first
+that is wrong. Single messages are read by another way than batches are.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import threading
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.parity.cases import make_case
+from tests.support.example_messages import plain
+from tests.support.example_strategies import damaged, encodings, examples, mixed_batches
+from tests.support.reference_example import BYTES, FLOAT, INT64, Feature
+from tfrecord_lite import (
+    Block,
+    BytesColumn,
+    ExampleParser,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    SparseFeature,
+    SparseTensor,
+    TFRecordReader,
+    TFRecordWriter,
+    VarLenFeature,
+    decode_example,
+    decode_examples,
+    parse_example,
+    parse_single_example,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+parse: Any = parse_example
+parse_one: Any = parse_single_example
+NO_MESSAGE = b"\x0a\xff"
+
+
+def number(value: int, key: bytes = b"n") -> bytes:
+    return plain({key: Feature(INT64, (value,))})
+
+
+# --- a batch and its messages
+
+
+def rows_of(result: Any) -> list[Any]:
+    """Divide a result by message; floats as their bits, so that NaN is itself."""
+    if isinstance(result, SparseTensor):
+        rows: list[list[Any]] = [[] for _ in range(int(result.dense_shape[0]))]
+        for index, value in zip(result.indices.tolist(), bits(result.values), strict=True):
+            rows[index[0]].append((index[1:], value))
+        return rows
+    if isinstance(result, RaggedTensor):
+        shape = [row.shape if isinstance(row, np.ndarray) else None for row in result]
+        flat: Any = result.flat_values
+        if flat.dtype == np.float32:
+            splits = result.nested_row_splits
+            result = RaggedTensor.from_nested_row_splits(flat.view(np.uint32), splits)
+        return list(zip(shape, result.to_list(), strict=True))
+    return [(result.shape[1:], bits(result[i : i + 1])) for i in range(len(result))]
+
+
+def bits(array: Any) -> list[Any]:
+    array = np.ascontiguousarray(array)
+    values: list[Any] = (
+        (array.view(np.uint32) if array.dtype == np.float32 else array).ravel().tolist()
+    )
+    return values
+
+
+def outcome(call: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return call(*arguments)
+    except InvalidArgumentError as error:
+        return error
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_batch_gives_what_its_messages_give_one_by_one(seed: int) -> None:
+    case = make_case(random.Random(seed))
+    features = {
+        name: spec
+        for name, spec in case.features.items()
+        if not isinstance(spec, FixedLenSequenceFeature)  # padded: see below
+    }
+    if not features or not case.records:
+        return
+    try:
+        parser = ExampleParser(features)
+    except (InvalidArgumentError, TypeError):
+        return
+    alone = [outcome(parser, [record]) for record in case.records]
+    batch = outcome(parser, case.records)
+
+    wrong = [i for i, result in enumerate(alone) if isinstance(result, InvalidArgumentError)]
+    if wrong:
+        assert isinstance(batch, InvalidArgumentError)
+        first = alone[wrong[0]]
+        if first.index is not None:
+            assert (batch.index, batch.reason, batch.key) == (wrong[0], first.reason, first.key)
+        return
+    assert not isinstance(batch, InvalidArgumentError), batch
+    for name in features:
+        each = [row for result in alone for row in rows_of(result[name])]
+        assert rows_of(batch[name]) == each
+
+
+@given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), max_size=40))
+def test_sequences_are_padded_to_the_longest(values: list[list[int]]) -> None:
+    records = [plain({b"s": Feature(INT64, tuple(row))}) for row in values]
+    spec = FixedLenSequenceFeature([], "int64", allow_missing=True, default_value=-5)
+
+    result = parse(records, {"s": spec})["s"]
+
+    longest = max(map(len, values), default=0)
+    assert result.shape == (len(values), longest)
+    assert result.tolist() == [row + [-5] * (longest - len(row)) for row in values]
+
+
+@given(mixed_batches() | st.lists(encodings() | damaged(), max_size=6))
+def test_dictionaries_of_a_batch_are_those_of_its_messages(batch: list[bytes]) -> None:
+    def plain_row(row: dict[str, Any]) -> dict[str, Any]:
+        return {name: (values.dtype, bits(values)) for name, values in row.items()}
+
+    alone = [outcome(decode_example, message) for message in batch]
+    rows = outcome(decode_examples, batch)
+
+    wrong = [i for i, row in enumerate(alone) if isinstance(row, InvalidArgumentError)]
+    if wrong:
+        assert isinstance(rows, InvalidArgumentError)
+        assert (rows.reason, rows.index) == (Reason.MALFORMED, wrong[0])
+    else:
+        assert [plain_row(row) for row in rows] == [plain_row(row) for row in alone]
+
+
+@given(examples)
+def test_a_dictionary_holds_every_feature_that_has_a_kind(content: dict[bytes, Feature]) -> None:
+    row = decode_example(plain(content))
+
+    assert {name.encode() for name in row} == {k for k, feature in content.items() if feature.kind}
+    for name, values in row.items():
+        feature = content[name.encode()]
+        dtype = {BYTES: object, FLOAT: np.float32, INT64: np.int64}[feature.kind]
+        assert values.dtype == dtype
+        assert bits(values) == list(feature.values)
+
+
+# --- errors
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 40, 1000])
+@pytest.mark.parametrize("place", [0, 1, 2, -1])
+def test_the_first_wrong_message_is_named(n: int, place: int) -> None:
+    place %= n
+    batch = [number(1)] * n
+    batch[place:] = [NO_MESSAGE] * (n - place)
+
+    for call in (decode_examples, lambda b: parse(b, {"n": FixedLenFeature([], int)})):
+        error = outcome(call, batch)
+        assert (error.reason, error.index) == (Reason.MALFORMED, place)
+
+
+def test_many_wrong_messages_are_no_deep_recursion_and_take_no_time() -> None:
+    """Each feature is wrong in another message, the last feature in the first one."""
+    n = 400
+    keys = [b"key %03d" % i for i in range(n)]
+    cut = plain({key: Feature(INT64, (3,)) for key in keys})
+    batch = [cut] * 5
+    for key in reversed(keys):
+        at = cut.index(key) + len(key) + 6
+        assert cut[at] == 3
+        batch.append(cut[:at] + b"\x83" + cut[at + 1 :])
+    features = {key.decode(): VarLenFeature("int64") for key in keys}
+
+    for call in (decode_examples, lambda b: parse(b, features)):
+        error = outcome(call, batch)
+        assert (error.reason, error.index) == (Reason.MALFORMED, 5)
+
+
+def test_of_several_misfits_the_first_message_counts() -> None:
+    features = {"a": FixedLenFeature([], int), "b": FixedLenFeature([], int)}
+    both = plain({b"a": Feature(INT64, (1,)), b"b": Feature(INT64, (1,))})
+    no_a, no_b = number(1, b"b"), number(1, b"a")
+
+    for batch, index, key in (
+        ([both, no_b, no_a], 1, "b"),
+        ([both, no_a, no_b], 1, "a"),
+        ([both] * 50 + [no_b] + [NO_MESSAGE] * 9 + [no_a], 50, "b"),
+    ):
+        error = outcome(parse, batch, features)
+        assert (error.reason, error.index, error.key) == (Reason.MISSING, index, key)
+
+
+@pytest.mark.parametrize("n", [3, 100])
+def test_an_error_names_file_offset_and_record(tmp_path: Path, n: int) -> None:
+    path = tmp_path / "some.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for i in range(n):
+            writer.write(number(i))
+        writer.write(NO_MESSAGE)
+        writer.write(number(7))
+    offset = n * (len(number(0)) + 16)
+
+    reader = TFRecordReader(path)
+    parser = ExampleParser({"n": FixedLenFeature([], int)})
+    calls: list[Callable[[], Any]] = [
+        lambda: list(reader.examples()),
+        lambda: [parser(block) for block in reader.blocks()],
+        lambda: [parser(block) for block in reader.blocks(2)],
+    ]
+    for call in calls:
+        error = outcome(call)
+        assert (error.reason, error.source) == (Reason.MALFORMED, str(path))
+        assert (error.index, error.offset) == (n, offset)
+
+
+def test_rows_before_a_wrong_message_are_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "some.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for i in range(50):
+            writer.write(number(i))
+        writer.write(NO_MESSAGE)
+    seen: list[int] = []
+    with pytest.raises(InvalidArgumentError):
+        seen.extend(row["n"][0] for row in TFRecordReader(path).examples())
+    assert seen == list(range(50))
+
+
+def test_an_example_name_is_in_the_error() -> None:
+    features = {"n": FixedLenFeature([], int)}
+    with pytest.raises(InvalidArgumentError, match="second"):
+        parse([number(1), b""], features, example_names=["first", "second"])
+
+
+# --- results
+
+
+EVERY_FEATURE = {
+    "n": FixedLenFeature([], int),
+    "v": RaggedFeature(int),
+    "again": RaggedFeature(int, "v"),
+    "third": RaggedFeature(int, "v", [RaggedFeature.RowLengths("lengths")]),
+    "list": VarLenFeature(int),
+    "sparse": SparseFeature("index", "value", "int64", 10, already_sorted=True),
+    "other": SparseFeature("index", "value", "int64", 12, already_sorted=True),
+    "text": FixedLenFeature([], bytes),
+    "texts": RaggedFeature(bytes),
+    "same": RaggedFeature(bytes, "texts"),
+}
+
+
+def every_message(i: int) -> bytes:
+    return plain(
+        {
+            b"n": Feature(INT64, (i,)),
+            b"v": Feature(INT64, (i, i + 1)),
+            b"lengths": Feature(INT64, (2,)),
+            b"list": Feature(INT64, (i,) * 3),
+            b"index": Feature(INT64, (3,)),
+            b"value": Feature(INT64, (-i,)),
+            b"text": Feature(BYTES, (b"text %d" % i,)),
+            b"texts": Feature(BYTES, (b"a", b"bc")),
+        }
+    )
+
+
+def arrays_of(result: Any) -> list[Any]:
+    match result:
+        case SparseTensor():
+            return [result.indices, result.values, result.dense_shape]
+        case RaggedTensor():
+            return [*arrays_of(result.flat_values), *result.nested_row_splits]
+        case BytesColumn():
+            return [result.offsets, result.data]
+        case _:
+            return [result]
+
+
+@pytest.mark.parametrize("strings", ["object", "column"])
+@pytest.mark.parametrize("n", [1, 40])
+def test_results_own_their_memory(n: int, strings: Any) -> None:
+    block = Block.from_records([every_message(i) for i in range(n)])
+    results = ExampleParser(EVERY_FEATURE, strings=strings)(block)
+    arrays = [(name, a) for name, result in results.items() for a in arrays_of(result)]
+
+    for name, array in arrays:
+        assert not np.shares_memory(array, block.data), name
+    for (one, first), (other, second) in combinations(arrays, 2):
+        assert one == other or not np.shares_memory(first, second), (one, other)
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_both_forms_of_strings_say_the_same(n: int) -> None:
+    batch = [every_message(i) for i in range(n)]
+    objects: Any = ExampleParser(EVERY_FEATURE)(batch)
+    columns: Any = ExampleParser(EVERY_FEATURE, strings="column")(batch)
+
+    assert isinstance(columns["text"], BytesColumn)
+    assert (
+        columns["text"].to_list() == objects["text"].tolist() == [b"text %d" % i for i in range(n)]
+    )
+    assert columns["texts"].to_list() == objects["texts"].to_list()
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 100])
+def test_features_not_asked_for_change_nothing(n: int) -> None:
+    batch = [every_message(i) for i in range(n)]
+    everything = parse(batch, EVERY_FEATURE)
+    for name, spec in EVERY_FEATURE.items():
+        assert rows_of(parse(batch, {name: spec})[name]) == rows_of(everything[name])
+
+
+def test_values_of_features_not_asked_for_are_not_looked_into() -> None:
+    broken = plain({b"n": Feature(INT64, (1,)), b"x": Feature(BYTES, (b"abc",))})
+    broken = broken.replace(b"\x0a\x03abc", b"\x0f\x03abc")
+
+    assert parse([broken] * 9, {"n": FixedLenFeature([], int)})["n"].tolist() == [1] * 9
+    with pytest.raises(InvalidArgumentError):
+        parse([broken] * 9, {"x": VarLenFeature(bytes)})
+
+
+def test_row_ids_alone_take_no_memory() -> None:
+    ids = RaggedFeature(int, "v", [RaggedFeature.ValueRowIds("i")])
+
+    def message(row: int) -> bytes:
+        return plain({b"v": Feature(INT64, (1,)), b"i": Feature(INT64, (row,))})
+
+    assert parse([message(1000)] * 2000, {"r": ids})["r"][1999].nrows() == 1001
+    assert parse([message(2**20)], {"r": ids})["r"].flat_values.tolist() == [1]
+    error = outcome(parse, [message(2**20)] * 200, {"r": ids})
+    assert (error.reason, error.index, error.key) == (Reason.BAD_PARTITION, 1, "i")
+    for row in (2**31 - 1, 2**62, 2**63 - 1):
+        wide = RaggedFeature(int, "v", ids.partitions, row_splits_dtype="int64")
+        error = outcome(parse, [message(row)] * 9, {"r": wide})
+        assert (error.reason, error.index) == (Reason.BAD_PARTITION, 0)
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        [RaggedFeature.UniformRowLength(2**62)],
+        [RaggedFeature.UniformRowLength(1)] * 70,
+    ],
+)
+def test_rows_that_no_array_can_have_are_an_error(partitions: Sequence[Any]) -> None:
+    features = {"r": RaggedFeature(int, "v", partitions)}
+    for batch in ([b""] * 3, [number(1, b"v")] * 3):
+        error = outcome(parse, batch, features)
+        if isinstance(error, InvalidArgumentError):
+            assert error.reason in {Reason.BAD_ARGUMENT, Reason.BAD_PARTITION}
+        else:
+            assert isinstance(error["r"], RaggedTensor)
+
+
+# --- parsers
+
+
+def test_a_parser_serves_several_threads() -> None:
+    parser = ExampleParser(EVERY_FEATURE)
+    batches = [[every_message(i * k) for i in range(1, 60)] for k in range(1, 9)]
+    expected = [parser(batch) for batch in batches]
+    failed: list[int] = []
+
+    def work(number: int) -> None:
+        for turn in range(20):
+            which = (number + turn) % len(batches)
+            found = parser(batches[which])
+            if any(rows_of(found[k]) != rows_of(expected[which][k]) for k in EVERY_FEATURE):
+                failed.append(which)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.mark.parametrize("strings", ["object", "column"])
+def test_a_parser_is_the_same_after_pickling(strings: Any) -> None:
+    parser = ExampleParser(EVERY_FEATURE, strings=strings)
+    batch = [every_message(i) for i in range(20)]
+    expected = parser(batch)
+
+    again = pickle.loads(pickle.dumps(parser))(batch)
+
+    assert {name: rows_of(again[name]) for name in again} == {
+        name: rows_of(expected[name]) for name in expected
+    }
+
+
+def test_a_batch_comes_in_any_form() -> None:
+    features = {"n": FixedLenFeature([], int)}
+    records = [number(i) for i in range(9)]
+    array = np.array([*records, None], object)[:-1]
+    forms: list[Any] = [records, tuple(records), array, Block.from_records(records)]
+    for form in forms:
+        assert parse(form, features)["n"].tolist() == list(range(9))
+        assert [row["n"][0] for row in decode_examples(form)] == list(range(9))
+    assert parse([], features)["n"].tolist() == []
+    assert parse_one(records[3], features)["n"] == 3
+    assert decode_examples([]) == []

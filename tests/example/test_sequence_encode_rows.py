@@ -1,0 +1,231 @@
+"""Many dictionaries to SequenceExamples: as if each were encoded by itself, errors too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfrecord_lite import (
+    Block,
+    InvalidArgumentError,
+    SequenceExample,
+    encode_sequence_example,
+    encode_sequence_examples,
+)
+from tfrecord_lite.example.encode import one as row
+from tfrecord_lite.example.sequence import rows as sequence_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INT64 = st.one_of(st.integers(0, 300), st.integers(-(2**63), 2**63 - 1))
+FLOAT = st.floats(width=32)
+TEXT = st.one_of(st.binary(max_size=5), st.binary(min_size=100, max_size=140))
+DTYPES = ["?", "i1", "i2", "<i4", "i8", "u1", "u4", "u8", "f2", "<f4", "f8", ">f4", ">i4", "object"]
+
+SCALARS: dict[str, st.SearchStrategy[Any]] = {
+    "int": INT64,
+    "float": FLOAT,
+    "bytes": TEXT,
+    "str": st.text(max_size=4),
+    "bool": st.booleans(),
+}
+
+
+def arrays(dtype: str) -> st.SearchStrategy[Any]:
+    """Return arrays of small numbers, or of strings."""
+    if dtype == "object":
+        values: st.SearchStrategy[Any] = st.one_of(st.lists(TEXT, max_size=3), st.lists(INT64))
+    else:
+        values = st.lists(st.integers(0, 1 if dtype == "?" else 100), max_size=4)
+    return values.map(lambda some: np.array(some, dtype))
+
+
+def forms_of(scalars: st.SearchStrategy[Any]) -> list[st.SearchStrategy[Any]]:
+    lists = st.lists(scalars, max_size=3)
+    return [scalars, st.lists(scalars, min_size=1, max_size=3), lists, lists.map(tuple)]
+
+
+def alternatives() -> list[st.SearchStrategy[Any]]:
+    """Return what the values of one key may be in a program: of one type, mostly."""
+    found = [form for scalars in SCALARS.values() for form in forms_of(scalars)]
+    found += [arrays(dtype) for dtype in DTYPES]
+    matrices = [st.just(np.zeros((1, 2), "f4")), st.just(np.array(7)), st.just(np.int64(5))]
+    wrong = [st.just(2**64), st.just(1e300), st.just("\ud800"), st.just(object())]
+    return [*found, *matrices, *wrong, st.none()]
+
+
+VALUES = alternatives()
+one_type = st.integers(0, len(VALUES) - 1)
+
+
+@st.composite
+def many_rows(draw: st.DrawFn) -> list[Any]:
+    """Return records that are mostly alike."""
+    usual = draw(st.integers(0, len(VALUES) - 1 - 7)), draw(st.integers(0, len(VALUES) - 1 - 7))
+    keys = draw(st.sampled_from([["a"], ["b", "a"], []]))
+    names = draw(st.sampled_from([["x"], ["y", "x"], []]))
+    rows = []
+    for _ in range(draw(st.integers(0, 8))):
+        is_odd = draw(st.integers(0, 9)) == 0
+        of_list, of_context = (draw(one_type), draw(one_type)) if is_odd else usual
+        made: dict[str, Any] = {}
+        if keys or not is_odd:
+            made["context"] = {key: draw(VALUES[of_context]) for key in keys}
+        if names or not is_odd:
+            made["feature_lists"] = {
+                name: draw(st.lists(VALUES[of_list], max_size=3)) for name in names
+            }
+        rows.append(made)
+    return rows
+
+
+def one_by_one(rows: list[Any]) -> Any:
+    """Return what a loop over the records makes, or the error and the record it is about."""
+    found = []
+    for index, one in enumerate(rows):
+        try:
+            found.append(encode_sequence_example(one))
+        except InvalidArgumentError as error:
+            return error.reason, index, error.key, error.detail
+        except TypeError as error:
+            return str(error)
+    return found
+
+
+def all_at_once(rows: Any) -> Any:
+    try:
+        return encode_sequence_examples(rows).to_list()
+    except InvalidArgumentError as error:
+        return error.reason, error.index, error.key, error.detail
+    except TypeError as error:
+        return str(error)
+
+
+@given(many_rows(), st.integers(1, 3), st.booleans())
+def test_many_records_are_what_each_is(rows: list[Any], times: int, is_iterator: bool) -> None:
+    rows = rows * times
+    assert all_at_once(iter(rows) if is_iterator else rows) == one_by_one(rows)
+
+
+@pytest.mark.parametrize("value", range(len(VALUES)))
+@settings(max_examples=20)
+@given(st.data())
+def test_records_of_one_type(value: int, data: st.DataObject) -> None:
+    steps = st.lists(VALUES[value], max_size=3)
+    rows = [
+        {"context": {"a": context}, "feature_lists": {"x": own}}
+        for context, own in data.draw(st.lists(st.tuples(VALUES[value], steps), max_size=4))
+    ]
+    assert all_at_once(rows) == one_by_one(rows)
+
+
+def row_of(number: int) -> dict[str, Any]:
+    return {
+        "context": {"id": number, "name": b"n%d" % number},
+        "feature_lists": {
+            "ints": [[number, step] for step in range(number % 3 + 1)],
+            "arrays": [np.full(2, number + step, np.float32) for step in range(number % 4 + 1)],
+            "texts": ["t" * step for step in range(number % 2 + 1)],
+        },
+    }
+
+
+def is_in_columns(rows: list[Any]) -> bool:
+    waiting = sequence_rows.SequenceRows()
+    return all(map(waiting.add, rows))
+
+
+def others() -> list[Any]:
+    """Return what has no form, or another than the records above, or is wrong."""
+    return [
+        {},
+        {"context": {}, "feature_lists": {}},
+        {"feature_lists": row_of(1)["feature_lists"]},
+        {"feature_lists": {}, "context": row_of(1)["context"]},
+        {"context": None},
+        {"context": {1: 2}},
+        {"context": {"id": 2**70}},
+        {"lists": {}},
+        {"feature_lists": {"ints": [[1], [2.5]]}},
+        {"feature_lists": {"ints": [[], [2.5], []]}},
+        {"feature_lists": {"ints": [], "texts": [[]]}},
+        {"feature_lists": {"ints": [np.empty(0, object)] * 2}},
+        {"feature_lists": {"ints": iter([1, 2])}},
+        {"feature_lists": {"ints": 5}},
+        {"feature_lists": {"ints": [1, 2**64]}},
+        {"feature_lists": {"arrays": np.ones((3, 2), np.float32)}},
+        {"feature_lists": {"arrays": np.ma.masked_array([[1, 2]], np.array([[False, True]]))}},
+        {"feature_lists": {"\ud800": [1]}},
+        None,
+        5,
+        sorted,
+    ]
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_one_record_is_another(place: int) -> None:
+    rows = [row_of(number) for number in range(6)]
+    assert is_in_columns(rows)
+    assert all_at_once(rows) == one_by_one(rows)
+    for number in range(len(others())):
+        some = [*rows[:place], others()[number], *rows[place:]]
+        again = [*rows[:place], others()[number], *rows[place:]]  # steps may come but once
+        assert all_at_once(again) == one_by_one(some)
+
+
+def test_a_record_may_change_behind_the_iterator() -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        step = np.zeros(2, np.float32)
+        same: dict[str, Any] = {
+            "context": {"id": [0]},
+            "feature_lists": {"x": [step, step], "y": [step]},
+        }
+        for number in range(5):
+            same["context"]["id"][0] = number
+            step[:] = number
+            yield same
+
+    expected = [encode_sequence_example(one) for one in rows()]
+    assert encode_sequence_examples(rows()).to_list() == expected
+    assert len(set(expected)) == 5
+
+
+def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequence_rows, "_MOST_ROWS", 7)
+    rows = [row_of(number) for number in range(30)]
+    rows[12] = {}
+    assert all_at_once(rows) == one_by_one(rows)
+    monkeypatch.setattr(sequence_rows, "_MOST_BYTES", 100)
+    monkeypatch.setattr(sequence_rows, "_LARGE_BYTES", 20)
+    assert all_at_once(rows) == one_by_one(rows)
+    monkeypatch.setattr(sequence_rows, "_MOST_FORMS", 1)
+    forms = [{"context": {str(number % 4): number}} for number in range(9)]
+    assert all_at_once(forms) == one_by_one(forms)
+
+
+@given(st.sampled_from(DTYPES).flatmap(arrays))
+def test_a_short_array_is_what_a_column_of_one_is(array: Any) -> None:
+    content = row._array(array)
+    try:
+        assert content in (None, row._general("a", array))
+    except InvalidArgumentError:
+        assert content is None
+
+
+@given(st.lists(st.integers(0, 50), max_size=20))
+def test_the_bytes_are_the_runtimes(numbers: list[int]) -> None:
+    rows = [row_of(number) for number in numbers]
+    block = encode_sequence_examples(rows)
+    assert isinstance(block, Block)
+    for data, number in zip(block, numbers, strict=True):
+        message = SequenceExample.FromString(data)
+        assert message.SerializeToString(deterministic=True) == data
+        found = message.feature_lists.feature_list["ints"].feature
+        assert [list(step.int64_list.value) for step in found] == [
+            [number, step] for step in range(number % 3 + 1)
+        ]

@@ -1,0 +1,235 @@
+"""Steps that are stored alike are read without a look at each; those that are not, as ever.
+
+Every shortcut is tried on a batch it is right for, and on that batch with one message, or one
+step, that is another: at every place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.example_messages import buffer_of, len_field, varint
+from tfrecord_lite import (
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    SequenceExampleParser,
+    decode_sequence_example,
+    decode_sequence_examples,
+)
+from tfrecord_lite.arrays.lanes import lanes, short_lanes
+from tfrecord_lite.block import SPARE_BYTES, Block
+from tfrecord_lite.example.sequence import batch as sequences
+from tfrecord_lite.example.sequence import plain_steps, steps
+from tfrecord_lite.wire import repeated
+from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.varint import read_short, read_varints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from collections.abc import Sequence as Many
+
+FLOATS = SequenceExampleParser({}, {"a": FixedLenSequenceFeature([2], "float32")})
+SOME_FLOATS = SequenceExampleParser(
+    {}, {"a": FixedLenSequenceFeature([2], "float32", allow_missing=True)}
+)
+RAGGED_FLOATS = SequenceExampleParser({}, {"a": RaggedFeature("float32")})
+INTS = SequenceExampleParser({}, {"a": FixedLenSequenceFeature([], "int64")})
+
+N_STEPS = [3, 0, 5, 1, 4, 4, 2]
+
+
+def float_step(values: Iterable[float]) -> bytes:
+    return len_field(1, len_field(2, len_field(1, np.array(values, "<f4").tobytes())))
+
+
+def unpacked_step(values: Iterable[float]) -> bytes:
+    """Return a step that is not packed; one of two values is as long as if it were."""
+    content = b"".join(b"\x0d" + np.array(value, "<f4").tobytes() for value in values)
+    return len_field(1, len_field(2, content))
+
+
+def int_step(value: int) -> bytes:
+    return len_field(1, len_field(3, len_field(1, varint(value % 2**64))))
+
+
+def message(content: bytes) -> bytes:
+    return len_field(2, len_field(1, len_field(1, b"a") + len_field(2, content)))
+
+
+def values_of(i: int, n_steps: int) -> list[list[float]]:
+    return [[i + step / 8, -step] for step in range(n_steps)]
+
+
+def padded(rows: Many[Many[Any]], shape: tuple[int, ...], dtype: str) -> Any:
+    """Return what a batch should come to, one step at a time."""
+    longest = max(map(len, rows), default=0)
+    out = np.zeros((len(rows), longest, *shape), dtype)
+    for i, row in enumerate(rows):
+        for step, value in enumerate(row):
+            out[i, step] = value
+    return out
+
+
+def takes_the_shortcut(batch: Many[bytes], n_values: int = 2) -> bool:
+    data, starts, stops = buffer_of(batch)
+    found = sequences.SequenceBatch(data, starts, stops, KeyTable([b"a"]))
+    return found.padded_floats(0, n_values) is not None
+
+
+def assert_padded(parser: Any, batch: Any, rows: Many[Many[Any]]) -> None:
+    _, lists, lengths = parser(batch)
+    shape, dtype = ((2,), "float32") if parser is not INTS else ((), "int64")
+    expected = padded(rows, shape, dtype)
+    assert lists["a"].dtype == expected.dtype
+    assert lists["a"].shape == expected.shape
+    assert lists["a"].tobytes() == expected.tobytes()
+    assert lengths["a"].tolist() == [len(row) for row in rows]
+
+
+@pytest.fixture(params=["", "plain_steps._COPIED_BYTES", "steps._AT_ONCE", "all"])
+def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let batches be read in one piece, or in many."""
+    if request.param in ("plain_steps._COPIED_BYTES", "all"):
+        monkeypatch.setattr(plain_steps, "_COPIED_BYTES", 100)
+    if request.param in ("steps._AT_ONCE", "all"):
+        monkeypatch.setattr(steps, "_AT_ONCE", 4)
+        monkeypatch.setattr(repeated, "_GROUP_VALUES", 3)
+    if request.param == "all":
+        monkeypatch.setattr(sequences, "_GROUP_BYTES", 150)
+
+
+@pytest.mark.usefixtures("_pieces")
+def test_even_floats_are_padded() -> None:
+    rows = [values_of(i, n) for i, n in enumerate(N_STEPS)]
+    batch = [message(b"".join(map(float_step, row))) for row in rows]
+    assert takes_the_shortcut(batch)
+    assert not takes_the_shortcut(batch, 3)
+    assert_padded(FLOATS, batch, rows)
+    assert_padded(FLOATS, batch[1:2] * 4, [[]] * 4)
+    lists: Any = RAGGED_FLOATS(batch)[1]
+    assert lists["a"].to_list() == rows
+
+
+@pytest.mark.parametrize("order", [[6, 5, 4, 3, 2, 1, 0], [2, 2, 0], [6] * 4, [0, 6, 1, 5]])
+@pytest.mark.parametrize("spare", [SPARE_BYTES, SPARE_BYTES + 4096])
+@pytest.mark.parametrize("longest", [5, 60, 600])
+@pytest.mark.usefixtures("_pieces")
+def test_even_floats_lie_anywhere_in_their_buffer(
+    order: list[int], spare: int, longest: int
+) -> None:
+    # Longer lists than what is behind the last messages; or than all of the buffer, without one.
+    rows = [values_of(i, longest if n == 5 else n) for i, n in enumerate(N_STEPS)]
+    batch = [message(b"".join(map(float_step, row))) for row in rows]
+    data = np.full(sum(map(len, batch)) + spare, 0xFF, np.uint8)
+    data[:-spare] = np.frombuffer(b"".join(batch), np.uint8)
+    lengths = np.array([len(each) for each in batch])
+    offsets = np.cumsum(lengths) - lengths
+    block = Block(data, offsets[order], lengths[order])
+    assert_padded(FLOATS, block, [rows[i] for i in order])
+
+
+@pytest.mark.parametrize("place", range(len(N_STEPS)))
+@pytest.mark.usefixtures("_pieces")
+def test_one_message_or_step_of_floats_is_another(place: int) -> None:
+    rows = [values_of(i, n) for i, n in enumerate(N_STEPS)]
+    batch = [message(b"".join(map(float_step, row))) for row in rows]
+
+    def instead(other: bytes) -> list[bytes]:
+        return [*batch[:place], other, *batch[place + 1 :]]
+
+    for missing in (b"", len_field(2, b""), len_field(2, len_field(1, len_field(1, b"b")))):
+        assert not takes_the_shortcut(instead(missing))
+        assert_padded(SOME_FLOATS, instead(missing), [*rows[:place], [], *rows[place + 1 :]])
+        with pytest.raises(InvalidArgumentError, match="is not there"):
+            FLOATS(instead(missing))
+    for step in range(len(rows[place])):
+        parts = list(map(float_step, rows[place]))
+        parts[step] = unpacked_step(rows[place][step])
+        assert len(parts[step]) == len(float_step([0, 0]))
+        other = instead(message(b"".join(parts)))
+        assert not takes_the_shortcut(other)
+        assert_padded(FLOATS, other, rows)
+        for wrong, words in (
+            (parts[step][:2] + b"\x1a" + parts[step][3:], "int64"),
+            (float_step([1]), "found 1 values"),
+            (float_step([1, 2, 3]), "found 3 values"),
+        ):
+            parts[step] = wrong
+            with pytest.raises(InvalidArgumentError, match=words) as caught:
+                FLOATS(instead(message(b"".join(parts))))
+            assert caught.value.index == place
+            assert f"in step {step} of" in str(caught.value)
+
+
+@pytest.mark.parametrize("place", range(len(N_STEPS)))
+@pytest.mark.parametrize("of_step", [int_step, lambda value: int_step(value + 2**35)])
+@pytest.mark.usefixtures("_pieces")
+def test_one_step_of_numbers_is_another(place: int, of_step: Callable[[int], bytes]) -> None:
+    numbers = [[(i + step) ** 7 % 1_000_003 for step in range(n)] for i, n in enumerate(N_STEPS)]
+    added = 2**35 if of_step is not int_step else 0
+    rows = [[number + added for number in row] for row in numbers]
+    contents = [list(map(of_step, row)) for row in numbers]
+    assert_padded(INTS, [message(b"".join(parts)) for parts in contents], rows)
+    for step in range(len(rows[place])):
+        for value in (-1, 2**28 - 1, 2**28, 2**56):
+            parts, row = contents[place][:], rows[place][:]
+            parts[step], row[step] = int_step(value), value
+            batch = [message(b"".join(own)) for own in contents]
+            batch[place] = message(b"".join(parts))
+            assert_padded(INTS, batch, [*rows[:place], row, *rows[place + 1 :]])
+        for wrong, words in (
+            (len_field(1, len_field(3, len_field(1, b"\5\6"))), "found 2 values"),
+            (len_field(1, len_field(3, len_field(1, b"\x85"))), "malformed|does not end"),
+            (float_step([1]), "float"),
+        ):
+            parts = contents[place][:]
+            parts[step] = wrong
+            batch[place] = message(b"".join(parts))
+            with pytest.raises(InvalidArgumentError, match=words) as caught:
+                INTS(batch)
+            assert caught.value.index == place
+
+
+@given(st.lists(st.integers(0, 2**28 - 1), min_size=1), st.data())
+def test_short_varints_of_known_size(numbers: list[int], data: st.DataObject) -> None:
+    runs = [bytearray(varint(number)) for number in numbers]
+    if data.draw(st.booleans()):
+        run = data.draw(st.sampled_from(runs))
+        run[data.draw(st.integers(0, len(run) - 1))] ^= 0x80
+    joined = np.frombuffer(b"".join(runs) + b"\xff" * 16, np.uint8)
+    sizes = np.array([len(run) for run in runs])
+    starts = np.cumsum(sizes) - sizes
+    found = read_short(short_lanes(joined)[starts], sizes.astype(np.uint32))
+    values, true_sizes = read_varints(lanes(joined), starts)
+    if (true_sizes == sizes).all():
+        assert found is not None
+        assert found.tolist() == values.tolist()
+    else:
+        assert found is None
+
+
+@pytest.mark.parametrize("n", [15, 16, 17, 33, 50])
+@pytest.mark.parametrize("odd", range(-1, 50, 7))
+def test_dictionaries_are_made_a_few_at_a_time(n: int, odd: int) -> None:
+    contents = [
+        b"".join(float_step([i, step]) for step in range(i % 4)) + int_step(i) * (i == odd)
+        for i in range(n)
+    ]
+    if odd >= 0:
+        contents[odd % n] += len_field(1, b"")  # a step of no kind
+    batch = [message(content) for content in contents]
+    batch[n // 2] = len_field(2, len_field(1, len_field(1, b"b") + len_field(2, int_step(7))))
+    for found, record in zip(decode_sequence_examples(batch), batch, strict=True):
+        expected = decode_sequence_example(record)
+        assert list(found) == list(expected)
+        assert list(found["feature_lists"]) == list(expected["feature_lists"])
+        for name, own in expected["feature_lists"].items():
+            other = found["feature_lists"][name]
+            assert isinstance(other, list)
+            assert [(a.dtype, a.tolist()) for a in other] == [(a.dtype, a.tolist()) for a in own]

@@ -1,0 +1,379 @@
+"""SequenceExamples as users meet them: parsers, dictionaries, files, errors."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.example_messages import len_field
+from tests.support.reference_example import BYTES, FLOAT, INT64, NO_KIND, Feature, Sequence
+from tests.support.sequence_messages import plain_sequence, some_sequence
+from tfrecord_lite import (
+    Block,
+    BytesColumn,
+    ExampleListParser,
+    ExampleParser,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    Reason,
+    Schema,
+    SequenceExampleParser,
+    TFRecordReader,
+    TFRecordWriter,
+    VarLenFeature,
+    decode_example_lists,
+    decode_examples,
+    decode_sequence_example,
+    decode_sequence_examples,
+    encode_examples,
+    encode_sequence_examples,
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
+from tfrecord_lite.example.decode import discover
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DTYPES = {BYTES: np.dtype(object), FLOAT: np.dtype(np.float32), INT64: np.dtype(np.int64)}
+KINDS = {"O": "bytes", "f": "float", "i": "int64"}
+
+
+def message(number: int, n_steps: int) -> bytes:
+    """Return a message with an id, and so many tokens and vectors."""
+    tokens = [Feature(INT64, (number + i,)) for i in range(n_steps)]
+    vectors = [Feature(FLOAT, (0x3F800000, 0x40000000)) for _ in range(n_steps)]
+    names = [Feature(BYTES, (b"x" * i,)) for i in range(n_steps)]
+    lists = {b"tokens": tokens, b"vectors": vectors, b"names": names}
+    return plain_sequence(Sequence({b"id": Feature(INT64, (number,))}, lists))
+
+
+CONTEXT: dict[str, Any] = {"id": FixedLenFeature([], "int64")}
+LISTS: dict[str, Any] = {
+    "tokens": FixedLenSequenceFeature([], "int64"),
+    "vectors": FixedLenSequenceFeature([2], "float32"),
+    "names": RaggedFeature("string"),
+}
+BATCH = [message(i, i % 7) for i in range(50)]
+
+
+def plain(results: Any) -> Any:
+    """Return results as lists."""
+    return [
+        {name: value.to_list() if hasattr(value, "to_list") else value.tolist()
+         for name, value in part.items()}
+        for part in results
+    ]  # fmt: skip
+
+
+# --- parsing
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5, 50])
+def test_blocks_lists_and_arrays_are_parsed_alike(n: int) -> None:
+    batch = BATCH[:n]
+    results = [
+        plain(parse_sequence_example(given, CONTEXT, LISTS))
+        for given in (batch, tuple(batch), np.array(batch, object), Block.from_records(batch))
+    ]
+
+    context, lists, lengths = results[0]
+    assert all(result == results[0] for result in results)
+    assert context == {"id": list(range(n))}
+    assert lengths == {key: [i % 7 for i in range(n)] for key in ("tokens", "vectors")}
+    longest = max(lengths["tokens"])
+    assert lists["tokens"] == [
+        [i + k for k in range(i % 7)] + [0] * (longest - i % 7) for i in range(n)
+    ]
+
+
+def test_one_message_is_parsed_without_the_dimension_of_the_batch() -> None:
+    context: Any
+    lists: Any
+    context, lists = parse_single_sequence_example(BATCH[2], CONTEXT, LISTS)
+
+    assert context["id"].shape == ()
+    assert lists["tokens"].tolist() == [2, 3]
+    assert lists["vectors"].tolist() == [[1.0, 2.0]] * 2
+    assert lists["names"].to_list() == [[b""], [b"x"]]
+    for result in parse_sequence_example(BATCH[2], CONTEXT, LISTS)[2].values():
+        assert result.shape == ()
+
+
+@given(st.integers(1, 40), st.integers(0, 12))
+def test_a_batch_is_what_its_messages_are(n: int, longest: int) -> None:
+    batch = [message(i, (i * 5) % (longest + 1)) for i in range(n)]
+    parser = SequenceExampleParser(CONTEXT, LISTS)
+    context: Any
+    context, lists, lengths = parser(batch)
+    results: Any = lists
+    for i, record in enumerate(batch):
+        one: Any
+        one_context, one, _ = parser.parse_single(record)
+        assert one_context["id"] == context["id"][i]
+        n_steps = lengths["tokens"][i]
+        assert (results["tokens"][i, :n_steps] == one["tokens"]).all()
+        assert not results["tokens"][i, n_steps:].any()
+        assert (results["vectors"][i, :n_steps] == one["vectors"]).all()
+        assert results["names"][i].to_list() == one["names"].to_list()
+
+
+def test_strings_come_as_columns() -> None:
+    parser = SequenceExampleParser(CONTEXT, LISTS, strings="column")
+    names: Any = parser(BATCH)[1]["names"]
+    objects: Any = SequenceExampleParser(CONTEXT, LISTS)(BATCH)[1]["names"]
+
+    assert isinstance(names.flat_values, BytesColumn)
+    assert names.to_list() == objects.to_list()
+    with pytest.raises(InvalidArgumentError):
+        SequenceExampleParser(CONTEXT, strings="arrow")  # type: ignore[arg-type]
+
+
+def test_a_parser_is_pickled_and_shared_by_threads() -> None:
+    parser = SequenceExampleParser(CONTEXT, LISTS)
+    expected = plain(parser(BATCH))
+
+    assert plain(pickle.loads(pickle.dumps(parser))(BATCH)) == expected
+    with ThreadPoolExecutor(4) as pool:
+        assert all(plain(r) == expected for r in pool.map(parser, [BATCH] * 16))
+
+
+def test_a_schema_is_a_mapping_of_features_too() -> None:
+    context, lists, _ = SequenceExampleParser(Schema(CONTEXT), Schema(LISTS))(BATCH)
+    assert (context.keys(), lists.keys()) == (CONTEXT.keys(), LISTS.keys())
+    with pytest.raises(InvalidArgumentError):
+        SequenceExampleParser(Schema({}), Schema({}))
+
+
+@pytest.mark.parametrize("features", [[1], "x", 5])
+def test_features_are_mappings(features: Any) -> None:
+    with pytest.raises(TypeError):
+        SequenceExampleParser(features)
+    with pytest.raises(TypeError):
+        SequenceExampleParser(None, features)
+    with pytest.raises(TypeError):
+        SequenceExampleParser({b"a": VarLenFeature("int64")})  # type: ignore[dict-item]
+
+
+# --- errors
+
+
+def bad_messages() -> dict[str, tuple[bytes, Reason, str | None]]:
+    lists = {b"tokens": [Feature(INT64, (1,))], b"vectors": [], b"names": []}
+    context = {b"id": Feature(INT64, (1,))}
+    two = {**lists, b"tokens": [Feature(INT64, (1,)), Feature(INT64, (1, 2))]}
+    other = {**lists, b"tokens": [Feature(FLOAT, (1,))]}
+    return {
+        "malformed": (message(1, 2)[:-3], Reason.MALFORMED, None),
+        "context": (plain_sequence(Sequence({}, lists)), Reason.MISSING, "id"),
+        "list": (plain_sequence(Sequence(context, {})), Reason.MISSING, "tokens"),
+        "count": (plain_sequence(Sequence(context, two)), Reason.WRONG_COUNT, "tokens"),
+        "kind": (plain_sequence(Sequence(context, other)), Reason.WRONG_KIND, "tokens"),
+    }
+
+
+@pytest.mark.parametrize("name", bad_messages())
+@pytest.mark.parametrize("place", [0, 1, 3, 30])
+def test_an_error_says_which_record_of_which_file(tmp_path: Path, name: str, place: int) -> None:
+    bad, reason, key = bad_messages()[name]
+    later = bad_messages()["malformed"][0]
+    path = tmp_path / "file"
+    records = [*BATCH[:place], bad, *BATCH[place:40], later]
+    with TFRecordWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+    (block,) = TFRecordReader(path).blocks()
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        SequenceExampleParser(CONTEXT, LISTS)(block)
+
+    error = caught.value
+    assert (error.reason, error.key, error.index) == (reason, key, place)
+    assert error.source == str(path)
+    assert error.offset == sum(len(record) + 16 for record in records[:place])
+
+
+def test_errors_name_the_example_and_the_step() -> None:
+    bad = bad_messages()["count"][0]
+    with pytest.raises(InvalidArgumentError) as caught:
+        parse_sequence_example([BATCH[0], bad], CONTEXT, LISTS, ["first", "second"])
+    assert "second" in str(caught.value)
+    assert "step 1" in str(caught.value)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
+    for batch in ([data], [data] * 9):
+        try:
+            parse_sequence_example(batch, CONTEXT, LISTS)
+        except InvalidArgumentError:
+            continue
+
+
+# --- dictionaries
+
+
+def assert_row_is(row: Any, expected: Sequence) -> None:
+    """Compare a decoded row with what it should mean."""
+    context = {k.decode(): f for k, f in expected.context.items() if f.kind != NO_KIND}
+    assert row.keys() == {"context", "feature_lists"}
+    assert row["context"].keys() == context.keys()
+    for name, feature in context.items():
+        assert_array_is(row["context"][name], feature, feature.kind)
+    assert row["feature_lists"].keys() == {key.decode() for key in expected.lists}
+    for key, steps in expected.lists.items():
+        found = row["feature_lists"][key.decode()]
+        assert type(found) is list
+        assert len(found) == len(steps)
+        first = next((step.kind for step in steps if step.kind), FLOAT)
+        for array, step in zip(found, steps, strict=True):
+            assert_array_is(array, step, step.kind or first)
+
+
+def assert_array_is(array: Any, feature: Feature, kind: int) -> None:
+    assert array.dtype == DTYPES[kind]
+    assert array.ndim == 1
+    values = array.view(np.uint32) if kind == FLOAT else array
+    assert tuple(values.tolist()) == feature.values
+
+
+@given(st.lists(st.randoms(use_true_random=False), min_size=1, max_size=12), st.integers(1, 9))
+def test_dictionaries_hold_what_messages_do(randoms: Any, times: int) -> None:
+    sequences = [some_sequence(rng.randrange) for rng in randoms] * times
+    batch = [plain_sequence(sequence) for sequence in sequences]
+    for row, expected in zip(decode_sequence_examples(batch), sequences, strict=True):
+        assert_row_is(row, expected)
+    assert_row_is(decode_sequence_example(batch[0]), sequences[0])
+
+
+def test_a_record_of_seeds_document_d() -> None:
+    sequence = Sequence(
+        {b"my_ints": Feature(INT64, (5, 6)), b"my_bytes": Feature(BYTES, (b"data",))},
+        {b"my_ints": [Feature(INT64, (5, 6)), Feature(INT64, (7, 8, 9))]},
+    )
+    for row in decode_sequence_examples([plain_sequence(sequence)] * 9):
+        assert_row_is(row, sequence)
+
+
+def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discover, "_MOST_KEYS", 3)
+    five = Feature(INT64, (5,))
+    sequences = [
+        Sequence({b"c%d" % i: five}, {b"k%d" % (i + k): [five] * i for k in range(i % 5)})
+        for i in range(20)
+    ]
+    rows = decode_sequence_examples([plain_sequence(s) for s in sequences])
+    for row, expected in zip(rows, sequences, strict=True):
+        assert_row_is(row, expected)
+    # A message alone may have any number; with a NaN it is not left to the runtime.
+    nan = Feature(FLOAT, (0x7FA12345,))
+    many = {b"k%d" % i: nan for i in range(9)}
+    alone = Sequence(many, {key: [nan] for key in many})
+    assert_row_is(decode_sequence_example(plain_sequence(alone)), alone)
+
+
+def test_what_is_no_sequence_example_is_refused_by_number() -> None:
+    broken = len_field(2, len_field(1, b"\xff"))
+    for batch in ([broken], [BATCH[0], broken], [*BATCH, broken, *BATCH]):
+        with pytest.raises(InvalidArgumentError) as caught:
+            decode_sequence_examples(batch)
+        assert caught.value.reason is Reason.MALFORMED
+        assert caught.value.index == batch.index(broken)
+    with pytest.raises(InvalidArgumentError):
+        decode_sequence_example(broken)
+    with pytest.raises(TypeError):
+        decode_sequence_example(5)  # type: ignore[arg-type]
+
+
+def test_a_file_as_dictionaries(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with TFRecordWriter(path) as writer:
+        for record in [*BATCH, b"\xff", BATCH[0]]:
+            writer.write(record)
+    reader = iter(TFRecordReader(path).sequence_examples())
+    rows = [next(reader) for _ in BATCH]
+    with pytest.raises(InvalidArgumentError) as caught:
+        next(reader)
+    assert caught.value.index == len(BATCH)
+    assert [row["context"]["id"].tolist() for row in rows] == [[i] for i in range(len(BATCH))]
+    assert [len(row["feature_lists"]["tokens"]) for row in rows] == [i % 7 for i in range(50)]
+
+
+@pytest.mark.parametrize("file", corpus_files("sequence_example"))
+@pytest.mark.parametrize("times", [1, 20])
+def test_keys_kinds_and_counts_are_tensorflows(file: CorpusFile, times: int) -> None:
+    block = Block.concat(list(TFRecordReader(file.path).blocks()))
+    found: dict[str, dict[str, list[int]]] = {}
+    lengths: dict[str, list[int]] = {}
+    for row in decode_sequence_examples(Block.concat([block] * times))[-len(block) :]:
+        features = [(f"context:{name}", [values]) for name, values in row["context"].items()]
+        for name, steps in row["feature_lists"].items():
+            features.append((f"sequence:{name}", steps))
+            count = lengths.setdefault(f"sequence:{name}", [0, len(steps), len(steps)])
+            count[:] = [count[0] + 1, min(count[1], len(steps)), max(count[2], len(steps))]
+        for name, arrays in features:
+            for values in arrays:
+                kinds = found.setdefault(name, {})
+                label = KINDS[values.dtype.kind]
+                n, least, most = kinds.setdefault(label, [0, values.size, values.size])
+                kinds[label] = [n + 1, min(least, values.size), max(most, values.size)]
+
+    assert found == file.truth["keys"]
+    assert lengths == file.truth["steps"]
+
+
+@pytest.mark.parametrize(
+    "one", [b"", BATCH[1], "", "text", bytearray(BATCH[1]), memoryview(b""), None, 5, {b"": 1}]
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        ExampleParser({"id": CONTEXT["id"]}),
+        SequenceExampleParser(CONTEXT, LISTS),
+        ExampleListParser({}, {"id": CONTEXT["id"]}),
+        decode_examples,
+        decode_sequence_examples,
+        decode_example_lists,
+    ],
+)
+def test_one_message_where_many_are_asked_for_is_a_type_error(read: Any, one: Any) -> None:
+    with pytest.raises(TypeError, match="a sequence of messages"):
+        read(one)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "string"])
+def test_padding_that_does_not_fit_in_memory_names_the_longest(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = b"x" if dtype == "string" else 1
+    sizes = [1, 5000, *[3] * 60]  # so that nothing else is as large as what is padded
+    rows = [{"feature_lists": {"a": [value] * n}} for n in sizes]
+    features = {"a": FixedLenSequenceFeature([], dtype, allow_missing=True)}
+    as_examples = (
+        ExampleParser(features),
+        encode_examples({"a": [[value] * n for n in sizes]}),
+    )
+    as_sequences = SequenceExampleParser(None, features), encode_sequence_examples(rows)
+    for name in ("zeros", "full", "empty"):
+        make = getattr(np, name)
+
+        def less(shape: Any, *rest: Any, make: Any = make, **named: Any) -> Any:
+            if np.prod(shape) >= len(sizes) * 5000:
+                raise MemoryError
+            return make(shape, *rest, **named)
+
+        monkeypatch.setattr(np, name, less)
+    for parser, block in (as_examples, as_sequences):
+        with pytest.raises(InvalidArgumentError) as caught:
+            parser(block)
+        assert (caught.value.reason, caught.value.key) == (Reason.TENSOR_TOO_LARGE, "a")
+        assert caught.value.index == 1

@@ -1,0 +1,649 @@
+"""Compressed streams: what comes out of sound, cut and damaged ones, and with which reason."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import random
+import sys
+import tracemalloc
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support import reference
+from tests.support.fakes import Bare, Pipe
+from tests.support.outcome import Outcome, outcome_of
+from tfrecord_lite import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordReader,
+    testing,
+)
+from tfrecord_lite.files.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
+from tfrecord_lite.files.inflate import Inflated
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.stream import RecordStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tfrecord_lite.records.damage import OnError
+
+NAMES = ["GZIP", "ZLIB", "ZSTD", "BZ2"]
+every_codec = pytest.mark.parametrize("name", NAMES)
+
+ITEMS = [b"one", b"", b"three" * 50, bytes(300), b"last"]
+STREAM = reference.encode(ITEMS)
+RANDOM = random.Random(7)
+LARGE_ITEMS = [RANDOM.randbytes(RANDOM.randrange(60_000)) for _ in range(40)]
+LARGE_STREAM = bytes(frame(LARGE_ITEMS))
+
+
+def zstd_module() -> Any:
+    if sys.version_info >= (3, 14):
+        return pytest.importorskip("compression.zstd")
+    return pytest.importorskip("backports.zstd")
+
+
+def compress(name: str, data: bytes) -> bytes:
+    """Compress with the library that defines the format, not with the package."""
+    if name == "GZIP":
+        return gzip.compress(data, mtime=0)
+    if name == "ZLIB":
+        return zlib.compress(data)
+    if name == "BZ2":
+        return bz2.compress(data)
+    return bytes(zstd_module().compress(data))
+
+
+def inflatable(name: str, data: bytes) -> bytes:
+    """Return all that the library that defines the format gets out of the start of a stream."""
+    if name == "GZIP":
+        return zlib.decompressobj(31).decompress(data)
+    if name == "ZLIB":
+        return zlib.decompressobj().decompress(data)
+    if name == "BZ2":
+        return bz2.BZ2Decompressor().decompress(data)
+    return bytes(zstd_module().ZstdDecompressor().decompress(data))
+
+
+def read(source: Any, compression: str | None) -> Outcome:
+    """Read record by record, until the end or the error, which has to be there to stay."""
+    return outcome_of(iter(TFRecordReader(source, compression)))
+
+
+def read_blocks(source: Any, compression: str | None) -> Outcome:
+    blocks = TFRecordReader(source, compression).blocks()
+    return outcome_of(record for block in blocks for record in block)
+
+
+# GZIP and ZLIB are read by one of two libraries.
+WAYS = ["GZIP by isal", "GZIP by zlib", "ZLIB by isal", "ZLIB by zlib", "ZSTD", "BZ2"]
+
+
+@pytest.fixture(params=WAYS)
+def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a compression, after making sure of the library that reads it."""
+    name, _, library = request.param.partition(" by ")
+    if library == "isal":
+        pytest.importorskip("isal")
+    if library == "zlib":
+        monkeypatch.setitem(sys.modules, "isal", None)
+    return str(name)
+
+
+def by_way(*names: str) -> pytest.MarkDecorator:
+    ways = [way for way in WAYS if way.partition(" ")[0] in names]
+    return pytest.mark.parametrize("name", ways, indirect=True)
+
+
+class TestSoundStreams:
+    @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
+    def test_all_records_come_out(self, name: str, items: list[bytes]) -> None:
+        stream = compress(name, bytes(frame(items)))
+
+        assert read(io.BytesIO(stream), name) == (items, None)
+        assert read(io.BytesIO(stream), None) == (items, None)
+        assert read_blocks(io.BytesIO(stream), name) == (items, None)
+
+    @pytest.mark.parametrize("most", [1, 7, 4096])
+    def test_a_pipe_may_give_few_bytes_at_a_time(self, name: str, most: int) -> None:
+        stream = compress(name, STREAM)
+
+        assert read(Pipe(stream, most), name) == (ITEMS, None)
+        assert read(Pipe(stream, most), None) == (ITEMS, None)
+
+    @every_codec
+    def test_no_more_than_a_read_method_is_needed(self, name: str) -> None:
+        assert read(Bare(compress(name, STREAM)), name) == (ITEMS, None)
+
+    @every_codec
+    @given(items=testing.records())
+    def test_what_the_compressor_writes_is_what_the_library_reads(
+        self, name: str, items: list[bytes]
+    ) -> None:
+        if name == "ZSTD":
+            zstd_module()
+        compressor = CODECS[name].compressor(Settings())
+        out = bytearray()
+        for i, item in enumerate(items):
+            out += compressor.compress(item)()
+            if i % 2:
+                out += compressor.flush()()
+        out += compressor.finish()()
+        whole = b"".join(items)
+
+        libraries: dict[str, Callable[[bytes], bytes]] = {
+            "GZIP": gzip.decompress,
+            "ZLIB": zlib.decompress,
+            "BZ2": bz2.decompress,
+        }
+        library = libraries.get(name) or zstd_module().decompress
+
+        assert library(bytes(out)) == whole
+
+    @every_codec
+    def test_everything_before_a_flush_can_be_inflated(self, name: str) -> None:
+        if name == "ZSTD":
+            zstd_module()
+        compressor = CODECS[name].compressor(Settings())
+        out, expected = b"", b""
+        for item in LARGE_ITEMS[:10]:
+            out += compressor.compress(item)() + compressor.flush()() + compressor.flush()()
+            expected += item
+
+            inflated, reason = b"", None
+            try:
+                for piece in pieces(name, out):
+                    inflated += piece
+            except DataLossError as error:
+                reason = error.reason
+
+            assert inflated == expected
+            # A flush of bz2 ends a stream, so there the end is in order.
+            assert reason == (None if name == "BZ2" else Reason.COMPRESSED_TRUNCATED)
+
+    @by_way("GZIP", "ZSTD", "BZ2")
+    @pytest.mark.parametrize("most", [1, 2**20])
+    def test_c5_f4_a_stream_may_follow_another(self, name: str, most: int) -> None:
+        half = len(STREAM) // 2  # inside a record
+        stream = b"".join(
+            compress(name, part) for part in (b"", STREAM[:half], b"", STREAM[half:], STREAM, b"")
+        )
+
+        assert read(io.BytesIO(stream), name) == (ITEMS * 2, None)
+        assert read(Pipe(stream, most), name) == (ITEMS * 2, None)
+
+    @by_way("GZIP")
+    def test_c6_gzip_headers_may_have_a_time_a_name_a_comment_and_more(self, name: str) -> None:
+        body = compress(name, STREAM)[10:]
+        extra, title, comment = b"\x04\x00abcd", b"name\0", b"comment\0"
+        for flags in range(32):
+            head = b"\x1f\x8b\x08" + bytes([flags]) + b"\x01\x02\x03\x04\x02\x07"
+            head += extra * bool(flags & 4) + title * bool(flags & 8) + comment * bool(flags & 16)
+            if flags & 2:
+                head += (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little")
+
+            assert read(io.BytesIO(head + body), name) == (ITEMS, None)
+            assert read(Pipe(head + body, 1), None) == (ITEMS, None)
+
+    @by_way("GZIP", "ZLIB")
+    @pytest.mark.parametrize("mode", [zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_BLOCK])
+    def test_c7_flushes_at_every_byte_mean_nothing(self, name: str, mode: int) -> None:
+        inner = zlib.compressobj(wbits=31 if name == "GZIP" else 15)
+        stream = inner.flush(mode)
+        for i in range(len(STREAM)):
+            stream += inner.compress(STREAM[i : i + 1]) + inner.flush(mode)
+        stream += inner.flush(mode) + inner.flush()
+
+        assert read(io.BytesIO(stream), name) == (ITEMS, None)
+
+    @by_way("ZLIB")
+    @pytest.mark.parametrize("level", range(10))
+    @pytest.mark.parametrize("window_bits", [9, 15])
+    @pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_RLE])
+    def test_every_setting_of_zlib_can_be_read(
+        self, name: str, level: int, window_bits: int, strategy: int
+    ) -> None:
+        items = LARGE_ITEMS[:5] + [item[:100] * 100 for item in LARGE_ITEMS[5:10]]
+        inner = zlib.compressobj(level, zlib.DEFLATED, window_bits, 1, strategy)
+        stream = inner.compress(frame(items)) + inner.flush()
+
+        assert read(io.BytesIO(stream), name) == (items, None)
+
+
+def pieces(name: str, stream: bytes, size: int = 1000) -> Iterator[bytes]:
+    """Inflate a stream through small windows."""
+
+    class Raw:
+        rewindable = False
+        file = io.BytesIO(stream)
+
+        def read(self, n_bytes: int) -> bytes:
+            return self.file.read(n_bytes)
+
+        def rewind(self) -> None:
+            raise AssertionError("not rewindable")
+
+    codec = codec_named(name)
+    assert codec is not None
+    inflated = Inflated(Raw(), codec)
+    view = bytearray(size)
+    while n_bytes := inflated.readinto(memoryview(view)):
+        yield bytes(view[:n_bytes])
+
+
+class TestCutStreams:
+    def test_c3_a_stream_cut_anywhere_gives_all_there_is_then_the_error(self, name: str) -> None:
+        stream = compress(name, STREAM)
+
+        for cut in range(1, len(stream)):
+            inflated = inflatable(name, stream[:cut])
+            before, _ = reference.decode(inflated)
+            expected = (before, (Reason.COMPRESSED_TRUNCATED, len(inflated), len(before)))
+
+            assert read(io.BytesIO(stream[:cut]), name) == expected
+            assert read_blocks(io.BytesIO(stream[:cut]), name) == expected
+            assert read(Pipe(stream[:cut], 5), name) == expected
+            if cut >= 4:
+                assert read(io.BytesIO(stream[:cut]), None) == expected
+
+    def test_c3_a_long_stream_cut_anywhere(self, name: str) -> None:
+        stream = compress(name, LARGE_STREAM)
+
+        last = random.Random(1).sample(range(len(stream) - 8, len(stream)), 3)
+        for cut in (64 * 1024, len(stream) // 2, *last):
+            inflated = inflatable(name, stream[:cut])
+            outcome = read(io.BytesIO(stream[:cut]), name)
+
+            whole = large_items_in(inflated)
+            assert outcome.records == whole
+            assert outcome.loss == (Reason.COMPRESSED_TRUNCATED, len(inflated), len(whole))
+
+    @by_way("GZIP", "ZSTD", "BZ2")
+    def test_c3_a_second_stream_cut_anywhere(self, name: str) -> None:
+        first, second = compress(name, STREAM), compress(name, STREAM)
+
+        for cut in range(1, len(second)):
+            inflated = inflatable(name, second[:cut])
+            before, _ = reference.decode(STREAM + inflated)
+            expected = (
+                before,
+                (Reason.COMPRESSED_TRUNCATED, len(STREAM) + len(inflated), len(before)),
+            )
+
+            assert read(io.BytesIO(first + second[:cut]), name) == expected
+
+    @every_codec
+    def test_a_sound_stream_of_a_cut_record_is_a_cut_record(self, name: str) -> None:
+        stream = compress(name, STREAM[:-1])
+        offset = len(STREAM) - 20
+
+        assert read(io.BytesIO(stream), name) == (ITEMS[:-1], (Reason.TRUNCATED, offset, 4))
+
+
+class TestDamagedStreams:
+    @by_way("GZIP", "ZLIB", "BZ2")
+    @pytest.mark.parametrize("items", [[], ITEMS, LARGE_ITEMS], ids=["none", "few", "many"])
+    def test_c4_all_records_come_before_a_wrong_trailer(
+        self, name: str, items: list[bytes]
+    ) -> None:
+        stream = bytearray(compress(name, bytes(frame(items))))
+        stream[-3] ^= 0x55
+        expected = (items, (Reason.COMPRESSED_CORRUPT, len(frame(items)), len(items)))
+
+        assert read(io.BytesIO(stream), name) == expected
+        assert read_blocks(io.BytesIO(stream), name) == expected
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(data=st.data())
+    def test_a_flipped_bit_is_found_after_a_right_beginning(
+        self, name: str, data: st.DataObject
+    ) -> None:
+        stream = bytearray(compress(name, STREAM))
+        bit = data.draw(st.integers(0, 8 * len(stream) - 1))
+        stream[bit // 8] ^= 1 << (bit % 8)
+
+        for source in (io.BytesIO(stream), Pipe(bytes(stream), 50)):
+            out, loss = read(source, name)
+
+            assert out == ITEMS[: len(out)]
+            # Some bits mean nothing: those of gzip's time, or where two matches are the same.
+            assert out == ITEMS if loss is None else loss.index == len(out)
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(data=st.data())
+    @pytest.mark.parametrize("name", ["GZIP", "ZLIB"])
+    def test_isal_and_zlib_find_the_same(
+        self, name: str, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+    ) -> None:
+        pytest.importorskip("isal")
+        stream = bytearray(compress(name, STREAM + LARGE_STREAM[:3000]))
+        start = data.draw(st.integers(0, len(stream)))
+        stop = data.draw(st.integers(start, len(stream)))
+        stream[start:stop] = data.draw(st.binary(max_size=20))
+
+        with_isal = read(io.BytesIO(stream), name)
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "isal", None)
+            with_zlib = read(io.BytesIO(stream), name)
+
+        assert with_isal.records == with_zlib.records
+        assert (with_isal.loss is None) == (with_zlib.loss is None)
+
+    @by_way("GZIP", "ZLIB")
+    @pytest.mark.parametrize("at", [70_000, 300_000, 500_000])
+    def test_all_records_before_damage_in_a_long_stream_come_out(self, name: str, at: int) -> None:
+        inner = zlib.compressobj(0, wbits=31 if name == "GZIP" else 15)
+        stream = bytearray(inner.compress(LARGE_STREAM) + inner.flush())
+        # A stored block's length and its complement, which do not match then. The damage is
+        # found there, and not by a record's CRC.
+        header = next(i for i in range(at, len(stream)) if is_stored_block(stream, i))
+        stream[header + 3] ^= 0xFF
+        inflated = inflatable(name, bytes(stream[:header]))
+        whole = large_items_in(inflated)
+
+        outcome = read(io.BytesIO(stream), name)
+
+        assert outcome.records == whole
+        assert outcome.loss == (Reason.COMPRESSED_CORRUPT, len(inflated), len(whole))
+
+    def test_the_error_is_repeated(self, name: str) -> None:
+        sound = compress(name, STREAM)
+        wrong = bytearray(sound)
+        wrong[-2] ^= 0x55
+        for stream in (sound + b"junk", sound + b"\0" * 70_000, sound[:-1], bytes(wrong), b"junk"):
+            for source in (io.BytesIO(stream), Pipe(stream, 1)):
+                reasons = reasons_of_three_calls(source, name)
+
+                assert len(set(reasons)) == 1, (stream, source)
+                assert len(reasons) == 3, (stream, source)
+
+
+def is_stored_block(stream: bytearray, at: int) -> bool:
+    length = int.from_bytes(stream[at + 1 : at + 3], "little")
+    complement = int.from_bytes(stream[at + 3 : at + 5], "little")
+    return stream[at] == 0 and length == complement ^ 0xFFFF and length > 1000
+
+
+def large_items_in(inflated: bytes) -> list[bytes]:
+    """Return the whole records at the start of LARGE_STREAM; the reference is slow on it."""
+    whole, end = [], 0
+    for item in LARGE_ITEMS:
+        end += len(item) + 16
+        if end > len(inflated):
+            break
+        whole.append(item)
+    return whole
+
+
+def reasons_of_three_calls(source: Any, name: str) -> list[Reason]:
+    opened = RecordStream(source, name)
+    reasons: list[Reason] = []
+    while len(reasons) < 3:
+        try:
+            if opened.next_records() is None:
+                break
+        except DataLossError as error:
+            reasons.append(error.reason)
+    return reasons
+
+
+class TestWhatFollows:
+    @pytest.mark.parametrize("most", [1, 3, 2**20])
+    @pytest.mark.parametrize("junk", [b"\0", b"junk", b"\x1f", b"\x1f\x8c", bytes(100_000)])
+    def test_c5_junk_behind_a_stream_is_an_error_after_all_records(
+        self, name: str, junk: bytes, most: int
+    ) -> None:
+        stream = compress(name, STREAM) + junk
+        is_start = name == "GZIP" and junk == b"\x1f"  # of a further stream, as far as it goes
+        reason = Reason.COMPRESSED_TRUNCATED if is_start else Reason.TRAILING_DATA
+        expected = (ITEMS, (reason, len(STREAM), len(ITEMS)))
+
+        assert read(io.BytesIO(stream), name) == expected
+        assert read(Pipe(stream, most), name) == expected
+
+    @by_way("ZLIB")
+    def test_c5_a_second_zlib_stream_is_an_error_after_all_records(self, name: str) -> None:
+        stream = compress(name, STREAM) * 2
+        expected = (ITEMS, (Reason.TRAILING_DATA, len(STREAM), len(ITEMS)))
+
+        assert read(io.BytesIO(stream), name) == expected
+
+
+class TestWrongCompression:
+    @pytest.mark.parametrize("found", ["", *NAMES])
+    def test_c1_a_stream_of_another_compression_is_refused(self, name: str, found: str) -> None:
+        if name == found:
+            return
+        stream = compress(found, STREAM) if found else STREAM
+
+        assert read(io.BytesIO(stream), name) == ([], (Reason.COMPRESSION, 0, 0))
+
+    @every_codec
+    def test_c1_a_compressed_stream_is_no_stream_of_records(self, name: str) -> None:
+        stream = compress(name, STREAM)
+
+        assert read(io.BytesIO(stream), "") == ([], (Reason.LENGTH_CRC, 0, 0))
+
+    @pytest.mark.parametrize("name", ["", *NAMES])
+    def test_c2_an_empty_file_holds_no_records(self, name: str) -> None:
+        assert read(io.BytesIO(), name) == ([], None)
+        assert read(Pipe(b""), name) == ([], None)
+
+    @pytest.mark.parametrize("name", ["gzip", "NONE", "SNAPPY", "XZ"])
+    def test_c8_an_unknown_name_is_refused(self, name: str) -> None:
+        for ask in (codec_named, lambda name: TFRecordReader(io.BytesIO(), name)):
+            with pytest.raises(InvalidArgumentError) as caught:
+                ask(name)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+
+    def test_no_compression_has_no_codec(self) -> None:
+        assert codec_named("") is None
+
+
+class TestDetection:
+    @every_codec
+    def test_a_stream_is_told_by_its_first_bytes(self, name: str) -> None:
+        stream = compress(name, STREAM)
+
+        assert detect(stream[:4]) == detect(stream[:12]) == name
+
+    @pytest.mark.parametrize("head", [b"", b"\x1f", b"\x78", b"\x78\x9d", b"BZ0", bytes(12)])
+    def test_what_starts_like_none_is_none(self, head: bytes) -> None:
+        assert detect(head) == ""
+
+    @pytest.mark.parametrize("level", range(10))
+    @pytest.mark.parametrize("window_bits", range(9, 16))
+    def test_every_zlib_header_is_found(self, level: int, window_bits: int) -> None:
+        inner = zlib.compressobj(level, wbits=window_bits)
+
+        assert detect(inner.compress(b"a") + inner.flush()) == "ZLIB"
+
+    @pytest.mark.parametrize("magic", [b"\x1f\x8b", b"\x78\x9c", b"\x78\x01", b"BZ"])
+    def test_a_raw_file_whose_first_length_looks_like_a_magic_is_raw(self, magic: bytes) -> None:
+        items = [bytes(int.from_bytes(magic, "little"))]
+        stream = bytes(frame(items))
+
+        assert stream.startswith(magic)
+        assert read(io.BytesIO(stream), None) == (items, None)
+        assert read(Pipe(stream, 1), None) == (items, None)
+
+
+class TestMemory:
+    MOST_BYTES = 8 * 2**20
+
+    @staticmethod
+    def bomb(name: str, n_bytes: int, head: bytes = b"") -> bytes:
+        if name == "ZSTD":
+            return compress(name, head + bytes(n_bytes))
+        codec = CODECS[name]
+        compressor = codec.compressor(Settings(level=9))
+        out = compressor.compress(head)()
+        for _ in range(n_bytes // 2**20):
+            out += compressor.compress(bytes(2**20))()
+        return out + compressor.finish()()
+
+    @pytest.mark.parametrize("rewindable", [True, False])
+    def test_a_bomb_of_no_records_takes_little(self, name: str, rewindable: bool) -> None:
+        stream = self.bomb(name, 100 * 2**20)
+        source = io.BytesIO(stream) if rewindable else Pipe(stream)
+
+        tracemalloc.start()
+        try:
+            outcome = read(source, name)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert outcome == ([], (Reason.LENGTH_CRC, 0, 0))
+        assert peak <= self.MOST_BYTES
+
+    def test_a_bomb_of_one_large_record_can_be_refused(self, name: str) -> None:
+        n_bytes = 100 * 2**20
+        stream = self.bomb(name, n_bytes, reference.encode_head(n_bytes))
+        reader = TFRecordReader(io.BytesIO(stream), name, max_record_bytes=2**20)
+
+        tracemalloc.start()
+        try:
+            outcome = outcome_of(iter(reader))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert outcome == ([], (Reason.RECORD_TOO_LARGE, 0, 0))
+        assert peak <= self.MOST_BYTES
+
+    @pytest.mark.parametrize("most", [1, 999, 5_000, 2_000_000])
+    def test_a_limit_on_inflated_bytes_is_exact(self, name: str, most: int) -> None:
+        items = [bytes(84)] * 30_000  # 100 bytes each with head and foot
+        stream = compress(name, bytes(frame(items)))
+        enough = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=3_000_000)
+        reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=most)
+
+        assert list(enough) == items
+        assert outcome_of(reader) == (
+            items[: most // 100],
+            (Reason.INFLATED_TOO_LARGE, most, most // 100),
+        )
+
+    @pytest.mark.parametrize("on_error", ["raise", "skip"])
+    def test_a_bomb_is_refused_by_its_ratio(self, name: str, on_error: OnError) -> None:
+        head = bytes(frame([b"one"])) + reference.encode_head(64 * 2**20)
+        stream = self.bomb(name, 64 * 2**20, head)
+        reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=20, on_error=on_error)
+
+        records: list[bytes] = []
+        with pytest.raises(DataLossError, match="max_inflated_ratio") as caught:
+            records.extend(iter(reader))
+
+        assert records == [b"one"]
+        assert caught.value.reason is Reason.INFLATED_TOO_LARGE
+        assert caught.value.offset is not None
+        assert caught.value.offset <= 5 * 2**20
+
+    def test_a_ratio_does_not_count_for_little_content(self, name: str) -> None:
+        stream = compress(name, bytes(frame([bytes(2**19)])))
+
+        assert len(list(TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=1))) == 1
+
+    @pytest.mark.parametrize(
+        "limits", [{"max_inflated_bytes": 0}, {"max_inflated_ratio": 0}, {"max_inflated_ratio": -1}]
+    )
+    def test_a_limit_is_above_nothing(self, name: str, limits: dict[str, Any]) -> None:
+        with pytest.raises(InvalidArgumentError, match=next(iter(limits))):
+            TFRecordReader(io.BytesIO(b""), name, **limits)
+
+    def test_a_long_stream_is_read_in_constant_memory(self, name: str) -> None:
+        stream = compress(name, bytes(frame([bytes(1000)] * 50_000)))
+
+        tracemalloc.start()
+        try:
+            n_records = sum(1 for _ in TFRecordReader(io.BytesIO(stream), name))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert n_records == 50_000
+        assert peak <= self.MOST_BYTES
+
+
+class TestSettings:
+    def test_o7_the_default_is_tensorflows(self) -> None:
+        compressor = CODECS["ZLIB"].compressor(Settings())
+        expected = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
+
+        out = compressor.compress(LARGE_STREAM)() + compressor.finish()()
+
+        assert out == expected.compress(LARGE_STREAM) + expected.flush()
+
+    @every_codec
+    def test_levels_change_the_size(self, name: str) -> None:
+        if name == "ZSTD":
+            zstd_module()
+        words = [RANDOM.randbytes(5) for _ in range(3000)]
+        text = b"".join(RANDOM.choices(words, k=100_000))
+
+        sizes = []
+        for level in (1, 9):
+            compressor = CODECS[name].compressor(Settings(level=level))
+            sizes.append(len(compressor.compress(text)() + compressor.finish()()))
+
+        assert sizes[1] < sizes[0]
+
+    @pytest.mark.parametrize(
+        ("name", "bad"),
+        [
+            ("ZLIB", Settings(level=10)),
+            ("GZIP", Settings(level=-2)),
+            ("ZLIB", Settings(mem_level=0)),
+            ("ZLIB", Settings(mem_level=10)),
+            ("ZLIB", Settings(window_bits=0)),
+            ("ZLIB", Settings(window_bits=48)),
+            ("ZLIB", Settings(method=7)),
+            ("ZLIB", Settings(strategy=99)),
+            ("ZLIB", Settings(level=2**40)),
+            ("BZ2", Settings(level=0)),
+            ("BZ2", Settings(level=10)),
+            ("ZSTD", Settings(level=10_000)),
+        ],
+    )
+    def test_o8_settings_out_of_range_are_refused(self, name: str, bad: Settings) -> None:
+        if name == "ZSTD":
+            zstd_module()
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            CODECS[name].compressor(bad)
+
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+
+    def test_zstd_without_its_package_says_how_to_get_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "backports", None)
+        monkeypatch.setitem(sys.modules, "compression", None)
+
+        for ask in (
+            CODECS["ZSTD"].decompressor,
+            lambda: CODECS["ZSTD"].compressor(Settings()),
+            lambda: next(iter(TFRecordReader(io.BytesIO(b"\x28\xb5\x2f\xfd")))),
+        ):
+            with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[zstd\]'"):
+                ask()
+
+
+def test_a_pipe_cannot_be_read_twice() -> None:
+    reader = TFRecordReader(Pipe(compress("GZIP", STREAM)), "GZIP")
+    assert list(reader) == ITEMS
+
+    with pytest.raises(FailedPreconditionError) as caught:
+        list(reader)
+
+    assert caught.value.reason is Reason.NOT_SEEKABLE

@@ -1,0 +1,505 @@
+"""Where records may come from: everything that names a file, or is one."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import io
+import os
+import re
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support import reference
+from tests.support.fakes import Bare, Pipe
+from tfrecord_lite import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    ShardedTFRecordWriter,
+    TFRecordReader,
+    tf_record_iterator,
+)
+from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.names import expand, local_size, name_of, shard_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ITEMS = [b"one", b"", b"three"]
+STREAM = reference.encode(ITEMS)
+
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is forbidden to root"
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return a file of three records."""
+    path = tmp_path / "three.tfrecord"
+    path.write_bytes(STREAM)
+    return path
+
+
+def write_each(folder: Path, *names: str) -> list[str]:
+    """Write files that hold one record each, the file's name; return their paths."""
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(reference.encode([name.encode()]))
+    return [str(folder / name) for name in names]
+
+
+class TestPaths:
+    @pytest.mark.parametrize("kind", [str, os.fsencode, Path])
+    def test_a_path_may_be_str_bytes_or_path(self, path: Path, kind: Callable[[Path], Any]) -> None:
+        assert list(TFRecordReader(kind(path))) == ITEMS
+        assert list(tf_record_iterator(kind(path))) == ITEMS
+
+    def test_a_path_may_be_anything_with_fspath(self, path: Path) -> None:
+        class Named:
+            def __fspath__(self) -> str:
+                return str(path)
+
+        assert list(TFRecordReader(Named())) == ITEMS
+
+    def test_a_name_need_not_be_text(self, tmp_path: Path) -> None:
+        name = os.fsencode(tmp_path) + b"/\xff.tfrecord"
+        try:
+            Path(os.fsdecode(name)).write_bytes(STREAM)
+        except OSError:
+            pytest.skip("this file system wants names to be text")
+
+        assert list(TFRecordReader(name)) == ITEMS
+
+    def test_sources_are_what_is_read(self, path: Path) -> None:
+        file = io.BytesIO(STREAM)
+        reader = TFRecordReader([path, file])
+
+        assert reader.sources == [str(path), file]
+        assert str(path) in repr(reader)
+
+    def test_a_list_is_read_in_its_order(self, tmp_path: Path) -> None:
+        b, a = write_each(tmp_path, "b", "a")
+
+        assert list(TFRecordReader([b, Path(a), b])) == [b"b", b"a", b"b"]
+        assert list(TFRecordReader(iter([b, a]))) == [b"b", b"a"]
+
+    def test_r9_a_missing_file_is_found_missing(self, tmp_path: Path) -> None:
+        missing = tmp_path / "missing"
+
+        with pytest.raises(FileNotFoundError) as caught:
+            list(TFRecordReader(missing))
+        assert caught.value.filename == str(missing)
+        with pytest.raises(FileNotFoundError):
+            tf_record_iterator(str(missing))
+
+    def test_r9_a_directory_is_a_directory(self, tmp_path: Path) -> None:
+        with pytest.raises(IsADirectoryError) as caught:
+            list(TFRecordReader(tmp_path))
+        assert caught.value.filename == str(tmp_path)
+        with pytest.raises(IsADirectoryError):
+            tf_record_iterator(str(tmp_path))
+
+    @as_root
+    def test_a_forbidden_file_is_a_permission_error(self, path: Path) -> None:
+        path.chmod(0)
+
+        with pytest.raises(PermissionError) as caught:
+            list(TFRecordReader(path))
+        assert caught.value.filename == str(path)
+
+    @pytest.mark.parametrize("wrong", [None, 7, 1.5, [None], [7], object()])
+    def test_what_names_no_file_is_a_type_error(self, wrong: Any) -> None:
+        with pytest.raises(TypeError):
+            TFRecordReader(wrong)
+
+    @pytest.mark.parametrize("wrong", [None, 7, [], io.BytesIO()])
+    def test_an_iterator_wants_one_path(self, wrong: Any) -> None:
+        with pytest.raises(TypeError):
+            tf_record_iterator(wrong)
+
+    def test_sizes_are_of_local_files(self, path: Path, tmp_path: Path) -> None:
+        assert local_size(path) == local_size(os.fsencode(path)) == len(STREAM)
+        assert local_size(tmp_path) is None
+        assert local_size(tmp_path / "missing") is None
+        assert local_size(io.BytesIO(STREAM)) is None
+
+
+class TestPatterns:
+    def test_matches_come_sorted(self, tmp_path: Path) -> None:
+        write_each(tmp_path, "b-10", "b-2", "b-1", "a", "b-x.txt")
+
+        assert list(TFRecordReader(f"{tmp_path}/b-*[0-9]")) == [b"b-1", b"b-10", b"b-2"]
+        assert list(TFRecordReader(tmp_path / "b-?")) == [b"b-1", b"b-2"]
+        assert list(TFRecordReader(os.fsencode(tmp_path) + b"/[ab]")) == [b"a"]
+
+    def test_two_stars_go_down(self, tmp_path: Path) -> None:
+        write_each(tmp_path, "x/1.tfrecord", "2.tfrecord")
+
+        found = list(TFRecordReader(f"{tmp_path}/**/*.tfrecord"))
+
+        assert found == [b"2.tfrecord", b"x/1.tfrecord"]
+
+    def test_each_pattern_of_a_list_is_sorted_by_itself(self, tmp_path: Path) -> None:
+        write_each(tmp_path, "a1", "a2", "b1", "b2")
+
+        found = list(TFRecordReader([f"{tmp_path}/b*", f"{tmp_path}/a*"]))
+
+        assert found == [b"b1", b"b2", b"a1", b"a2"]
+
+    @pytest.mark.parametrize("pattern", ["*.tfrecord", "b?", "[0-9]"])
+    def test_a_pattern_that_matches_nothing_is_an_error(self, tmp_path: Path, pattern: str) -> None:
+        write_each(tmp_path, "a")
+
+        with pytest.raises(FileNotFoundError, match=re.escape(pattern)):
+            TFRecordReader(tmp_path / pattern)
+
+    def test_no_file_at_all_is_an_error(self) -> None:
+        with pytest.raises(FileNotFoundError):
+            TFRecordReader([])
+
+    @pytest.mark.parametrize("name", ["a*", "a?b", "a[b]", "a@2", "a@2.tfrecord", "*@3", "[!a"])
+    def test_a_file_may_have_the_name_of_a_pattern(self, tmp_path: Path, name: str) -> None:
+        write_each(tmp_path, name, "a", "aab", "ab", "a-00000-of-00002", "a-00001-of-00002")
+
+        assert list(TFRecordReader(tmp_path / name)) == [name.encode()]
+
+    def test_shards_come_in_their_order(self, tmp_path: Path) -> None:
+        names = [f"train-{i:05d}-of-00003" for i in range(3)]
+        write_each(tmp_path, *reversed(names), "train-00000-of-00002")
+
+        assert list(TFRecordReader(tmp_path / "train@3")) == [name.encode() for name in names]
+
+    def test_a_missing_shard_is_found_missing(self, tmp_path: Path) -> None:
+        write_each(tmp_path, "train-00000-of-00002.tfrecord")
+        reader = TFRecordReader(tmp_path / "train@2.tfrecord")
+        records = iter(reader)
+
+        assert next(records) == b"train-00000-of-00002.tfrecord"
+        with pytest.raises(FileNotFoundError) as caught:
+            next(records)
+        assert caught.value.filename == str(tmp_path / "train-00001-of-00002.tfrecord")
+
+    @pytest.mark.parametrize(
+        ("pattern", "num_shards", "names"),
+        [
+            ("a@2", None, ["a-00000-of-00002", "a-00001-of-00002"]),
+            ("a@b@1.gz", None, ["a@b-00000-of-00001.gz"]),
+            ("a@1/b@1", None, ["a@1/b-00000-of-00001"]),
+            ("a@00003", None, [f"a-{i:05d}-of-00003" for i in range(3)]),
+            ("a{shard}", 2, ["a0", "a1"]),
+            ("{shard:02d}/{num_shards}", 2, ["00/2", "01/2"]),
+            ("a", None, None),
+            ("a@b", None, None),
+            ("a@2/b", None, None),
+            ("a@0", None, []),
+        ],
+    )
+    def test_names_of_shards(
+        self, pattern: str, num_shards: int | None, names: list[str] | None
+    ) -> None:
+        found = shard_names(pattern, num_shards)
+
+        assert found == names
+
+    def test_as_many_shards_as_five_digits_can_number(self, tmp_path: Path) -> None:
+        found = shard_names("a@99999")
+
+        assert found is not None
+        assert (len(found), found[-1]) == (99_999, "a-99998-of-99999")
+        for pattern in ("a@100000", "a@20240131", "a@20240131.tfrecord", f"a@{10**30}"):
+            with pytest.raises(InvalidArgumentError, match="99,999") as caught:
+                TFRecordReader(tmp_path / pattern)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+            with pytest.raises(InvalidArgumentError):
+                ShardedTFRecordWriter(tmp_path / pattern)
+
+    def test_a_file_may_have_a_name_that_looks_like_many_shards(self, tmp_path: Path) -> None:
+        write_each(tmp_path, "backup@20240131")
+
+        assert list(TFRecordReader(tmp_path / "backup@20240131")) == [b"backup@20240131"]
+
+
+class TestFileObjects:
+    @pytest.mark.parametrize(
+        "make", [io.BytesIO, Pipe, Bare, lambda data: io.BufferedReader(Pipe(data, 3))]
+    )
+    def test_records_are_read_from_what_has_a_read_method(
+        self, make: Callable[[bytes], Any]
+    ) -> None:
+        assert list(TFRecordReader(make(STREAM))) == ITEMS
+        assert list(TFRecordReader(make(STREAM), "")) == ITEMS
+
+    def test_an_open_file_is_read_from_where_it_stands_and_stays_open(self, path: Path) -> None:
+        with path.open("rb") as file:
+            file.seek(len(b"one") + 16)
+            reader = TFRecordReader(file)
+
+            assert list(reader) == ITEMS[1:]
+            reader.close()
+            assert not file.closed
+
+    def test_a_temporary_file_is_a_file(self) -> None:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(STREAM)
+            file.seek(0)
+
+            assert list(TFRecordReader(file)) == ITEMS
+
+    def test_every_iteration_begins_where_the_file_object_stood(self) -> None:
+        file = io.BytesIO(b"junk" + STREAM)
+        file.seek(4)
+        reader = TFRecordReader(file)
+
+        assert list(reader) == list(reader) == ITEMS
+        assert [list(block) for block in reader.blocks(2)] == [ITEMS[:2], ITEMS[2:]]
+        assert next(iter(reader)) == b"one"
+        assert list(reader) == ITEMS
+
+    @pytest.mark.parametrize("make", [Pipe, Bare])
+    def test_what_cannot_seek_can_be_read_once(self, make: Callable[[bytes], Any]) -> None:
+        reader = TFRecordReader(make(STREAM))
+        assert list(reader) == ITEMS
+
+        with pytest.raises(FailedPreconditionError) as caught:
+            list(reader)
+
+        assert caught.value.reason is Reason.NOT_SEEKABLE
+
+    def test_files_and_file_objects_may_be_mixed(self, path: Path) -> None:
+        reader = TFRecordReader([io.BytesIO(STREAM), path])
+
+        assert list(reader) == ITEMS * 2
+
+    def test_text_is_a_type_error(self, path: Path) -> None:
+        with path.open("r", encoding="latin-1") as file, pytest.raises(TypeError, match="binary"):
+            list(TFRecordReader(file))
+        with pytest.raises(TypeError, match="binary"):
+            list(TFRecordReader(io.StringIO("text")))
+
+    def test_an_object_that_has_nothing_yet_is_an_error_and_not_at_its_end(self) -> None:
+        class NonBlocking(io.RawIOBase):
+            name = "slow"
+
+            def readable(self) -> bool:
+                return True
+
+            def readinto(self, buffer: Any) -> None:
+                return None
+
+        for file in (NonBlocking(), io.BufferedReader(NonBlocking())):
+            with pytest.raises(BlockingIOError, match="non-blocking") as caught:
+                list(TFRecordReader(file))
+            assert caught.value.filename == "slow"
+
+    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
+    @pytest.mark.parametrize("buffering", [0, -1])
+    def test_a_pipe_that_does_not_wait_gives_what_it_has_then_an_error(
+        self, buffering: int
+    ) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        with open(read_end, "rb", buffering=buffering) as file:  # noqa: PTH123
+            os.write(write_end, STREAM[:-1])
+            records = iter(TFRecordReader(file, ""))
+
+            assert [next(records) for _ in ITEMS[1:]] == ITEMS[:-1]
+            with pytest.raises(BlockingIOError):
+                next(records)
+        os.close(write_end)
+
+    @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
+    def test_peeking_where_nothing_more_has_come_loses_nothing(self) -> None:
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        with open(read_end, "rb", buffering=0) as raw:  # noqa: PTH123
+            file = open_input(raw)
+            os.write(write_end, STREAM[:5])
+            with pytest.raises(BlockingIOError):
+                file.peek(12)
+            os.write(write_end, STREAM[5:])
+
+            assert file.peek(12) == STREAM[:12]
+        os.close(write_end)
+
+    def test_errors_of_a_file_object_pass_through(self) -> None:
+        class Broken(Pipe):
+            def readinto(self, buffer: Any) -> int:
+                n_bytes = super().readinto(buffer)
+                if not n_bytes:
+                    raise OSError(5, "Input/output error")
+                return n_bytes
+
+        for records in (
+            iter(TFRecordReader(Broken(STREAM))),
+            (item for block in TFRecordReader(Broken(STREAM)).blocks(10) for item in block),
+        ):
+            assert [next(records) for _ in ITEMS] == ITEMS
+            with pytest.raises(OSError, match="Input/output"):
+                next(records)
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+    @pytest.mark.parametrize("compression", ["", None])
+    def test_a_named_pipe_is_read_as_it_comes(
+        self, tmp_path: Path, compression: str | None
+    ) -> None:
+        fifo = tmp_path / "fifo"
+        os.mkfifo(fifo)
+        many = reference.encode([bytes(100)] * 20) * 100
+        feeder = threading.Thread(target=fifo.write_bytes, args=(STREAM + many,))
+        feeder.start()
+
+        records = list(TFRecordReader(fifo, compression))
+
+        feeder.join()
+        assert records == ITEMS + [bytes(100)] * 2000
+
+    def test_names_in_errors(self, path: Path) -> None:
+        with path.open("rb") as file:
+            assert name_of(file) == str(path)
+        assert name_of(io.BytesIO()) == "<BytesIO>"
+        assert name_of(os.fsencode(path)) == str(path)
+        with os.fdopen(os.open(path, os.O_RDONLY), "rb") as numbered:
+            assert isinstance(name_of(numbered), str)
+
+    @pytest.mark.parametrize("kind", ["path", "object", "pipe"])
+    def test_peeking_takes_nothing(self, path: Path, kind: str) -> None:
+        sources: dict[str, Any] = {
+            "path": path,
+            "object": io.BytesIO(STREAM),
+            "pipe": Pipe(STREAM, 2),
+        }
+        file = open_input(sources[kind])
+
+        assert file.peek(5) == STREAM[:5]
+        assert file.peek(1000) == STREAM
+        out = b""
+        while data := file.read(7):
+            assert len(data) <= 7
+            out += data
+        assert out == STREAM
+        assert file.peek(5) == b""
+        file.close()
+
+    @pytest.mark.parametrize("kind", ["path", "object", "pipe"])
+    @pytest.mark.parametrize("n_peeked", [0, 5, 1000])
+    @pytest.mark.parametrize("n_bytes", [0, 3, 20, len(STREAM), 10_000_000])
+    def test_bytes_are_skipped(self, path: Path, kind: str, n_peeked: int, n_bytes: int) -> None:
+        sources: dict[str, Any] = {
+            "path": path,
+            "object": io.BytesIO(STREAM),
+            "pipe": Pipe(STREAM, 2),
+        }
+        file = open_input(sources[kind])
+        file.peek(n_peeked)
+
+        file.skip(n_bytes)
+
+        out = b""
+        while data := file.read(7):
+            out += data
+        assert out == STREAM[n_bytes:]
+        file.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """Serve `tmp_path` over HTTP; return its URL."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    handler = functools.partial(Handler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class TestURLs:
+    @pytest.fixture
+    def memory(self) -> Iterator[Any]:
+        fsspec = pytest.importorskip("fsspec")
+        filesystem = fsspec.filesystem("memory")
+        yield filesystem
+        filesystem.store.clear()
+
+    def test_a_url_is_read_through_fsspec(self, memory: Any) -> None:
+        memory.pipe("/folder/a", STREAM)
+
+        assert list(TFRecordReader("memory://folder/a")) == ITEMS
+        assert list(TFRecordReader(["memory://folder/a"], "")) == ITEMS
+        assert list(tf_record_iterator("memory://folder/a")) == ITEMS
+
+    def test_patterns_of_urls_come_sorted(self, memory: Any) -> None:
+        for name in "b", "a", "c":
+            memory.pipe(f"/folder/{name}.tfrecord", reference.encode([name.encode()]))
+
+        assert list(TFRecordReader("memory://folder/*.tfrecord")) == [b"a", b"b", b"c"]
+        with pytest.raises(FileNotFoundError):
+            TFRecordReader("memory://folder/*.none")
+
+    def test_a_url_may_have_the_name_of_shards(self, memory: Any) -> None:
+        memory.pipe("/backup@20240131", STREAM)
+        memory.pipe("/a@2", STREAM)
+
+        assert list(TFRecordReader("memory://backup@20240131")) == ITEMS
+        assert list(TFRecordReader("memory://a@2")) == ITEMS
+
+    def test_shards_of_urls_come_in_their_order(self, memory: Any) -> None:
+        for i in 1, 0:
+            memory.pipe(f"/train-{i:05d}-of-00002", reference.encode([b"%d" % i]))
+
+        assert list(TFRecordReader("memory://train@2")) == [b"0", b"1"]
+
+    @pytest.mark.usefixtures("memory")
+    def test_a_missing_url_is_found_missing(self) -> None:
+        with pytest.raises(FileNotFoundError):
+            list(TFRecordReader("memory://missing"))
+
+    def test_errors_name_the_url(self, memory: Any) -> None:
+        memory.pipe("/cut", STREAM[:-1])
+
+        with pytest.raises(ValueError, match="memory://cut"):
+            list(TFRecordReader("memory://cut"))
+
+    @pytest.mark.parametrize("n_records", [3, 30_000])
+    def test_a_local_server_is_read(self, server: str, tmp_path: Path, n_records: int) -> None:
+        pytest.importorskip("fsspec")
+        pytest.importorskip("aiohttp")
+        stream = reference.encode([b"%099d" % 7]) * n_records
+        (tmp_path / "a").write_bytes(stream)
+
+        reader = TFRecordReader(f"{server}/a")
+
+        assert list(reader) == [b"%099d" % 7] * n_records
+        assert sum(map(len, reader.blocks())) == n_records
+        with pytest.raises(FileNotFoundError):
+            list(TFRecordReader(f"{server}/missing"))
+
+    def test_a_url_without_fsspec_says_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "fsspec", None)
+
+        for url in "memory://a", "memory://*":
+            with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[remote\]'"):
+                list(TFRecordReader(url))
+
+    @pytest.mark.parametrize("name", ["c:/x", "a:b", "://a", "1x://a"])
+    def test_what_only_looks_like_a_url_is_a_path(self, name: str) -> None:
+        with pytest.raises(FileNotFoundError):
+            list(TFRecordReader(name))
+
+
+def test_expanding_gives_paths_as_text(path: Path) -> None:
+    file = io.BytesIO()
+
+    assert expand([path, os.fsencode(path), file]) == [str(path), str(path), file]

@@ -1,0 +1,349 @@
+"""No two writers add to one file: the second is refused, whatever process it is in."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.reference import encode_record
+from tfrecord_lite import FailedPreconditionError, Reason, TFRecordReader, TFRecordWriter
+from tfrecord_lite.files import locking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from multiprocessing.connection import Connection
+    from pathlib import Path
+
+fcntl = pytest.importorskip("fcntl")
+context = multiprocessing.get_context("spawn")
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+def append(path: Path, record: bytes = b"added", **options: Any) -> None:
+    with TFRecordWriter(path, mode="a", **options) as writer:
+        writer.write(record)
+
+
+def assert_refused(path: Path, **options: Any) -> None:
+    before = path.read_bytes()
+    with pytest.raises(FailedPreconditionError) as caught:
+        append(path, **options)
+    assert caught.value.reason is Reason.IN_USE
+    assert caught.value.source == str(path)
+    assert path.read_bytes() == before
+
+
+def keep_open(path: Path, mode: Any, pipe: Connection) -> None:
+    """Write a record and keep the file open until told; a child process."""
+    with TFRecordWriter(path, mode=mode) as writer:
+        writer.write(b"theirs")
+        writer.flush()
+        pipe.send("open")
+        pipe.recv()
+
+
+@contextmanager
+def held_elsewhere(path: Path, mode: str) -> Iterator[tuple[int, Connection]]:
+    """Have another process keep a file open; give its number, and what ends it."""
+    pipe, other = context.Pipe()
+    child = context.Process(target=keep_open, args=(path, mode, other), daemon=True)
+    child.start()
+    assert pipe.recv() == "open"
+    assert child.pid is not None
+    yield child.pid, pipe
+    child.join()
+
+
+def add_records(path: Path, name: bytes, n_records: int) -> None:
+    """Append records one by one, each as soon as nobody else does; a child process."""
+    for i in range(n_records):
+        while True:
+            try:
+                append(path, b"%s %d" % (name, i))
+                break
+            except FailedPreconditionError as error:
+                assert error.reason is Reason.IN_USE  # noqa: PT017 - a child has no pytest
+                time.sleep(0.001)
+
+
+@pytest.mark.parametrize("mode", ["a", "w"])
+def test_the_second_writer_is_refused_until_the_first_is_closed(tmp_path: Path, mode: Any) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(encode_record(b"old"))
+    first = TFRecordWriter(path, mode=mode)
+    first.write(b"first")
+    first.flush()
+
+    assert_refused(path)
+    assert_refused(path, torn="cut")
+    assert len(list(TFRecordReader(path))) in (1, 2)  # who reads is not held up
+
+    first.close()
+    append(path)
+    assert list(TFRecordReader(path))[-2:] == [b"first", b"added"]
+
+
+@pytest.mark.parametrize("mode", ["a", "w"])
+def test_the_writer_may_be_in_another_process(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a"
+    with held_elsewhere(path, mode) as (_, pipe):
+        assert_refused(path)
+        pipe.send("close")
+    append(path)
+
+    assert list(TFRecordReader(path)) == [b"theirs", b"added"]
+
+
+def test_a_lock_dies_with_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with held_elsewhere(path, "a") as (pid, _):
+        os.kill(pid, signal.SIGKILL)
+    append(path)
+
+    assert list(TFRecordReader(path)) == [b"theirs", b"added"]
+
+
+@needs_fork
+def test_a_lock_ends_with_the_writer_though_a_forked_child_lives(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    read_end, write_end = os.pipe()
+    writer = TFRecordWriter(path, mode="a")
+    child = os.fork()
+    if child == 0:
+        os.read(read_end, 1)
+        os._exit(0)
+    try:
+        writer.write(b"ours")
+        writer.close()
+
+        append(path)
+    finally:
+        os.write(write_end, b"x")
+        os.waitpid(child, 0)
+        os.close(read_end)
+        os.close(write_end)
+
+    assert list(TFRecordReader(path)) == [b"ours", b"added"]
+
+
+PARENT = """
+import os, sys, time
+from tfrecord_lite import TFRecordWriter
+path, mode = sys.argv[1:]
+writer = TFRecordWriter(path, mode=mode)
+writer.write(b"theirs")
+writer.flush()
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
+time.sleep(600)
+"""
+"""A process that has a writer open, forks, and waits for its end, as does its child."""
+
+
+@needs_fork
+@pytest.mark.parametrize("mode", ["a", "w"])
+def test_a_lock_dies_with_its_process_though_a_forked_child_lives(
+    tmp_path: Path, mode: str
+) -> None:
+    path = tmp_path / "a"
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, path, mode],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        try:
+            assert_refused(path)
+            parent.kill()
+            parent.wait()
+
+            append(path)
+            os.kill(child, 0)  # it lives
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+    assert list(TFRecordReader(path)) == [b"theirs", b"added"]
+
+
+def end_of_child(work: Callable[[], object]) -> int:
+    """Fork a child that does some work, and return its status: 0 if nothing was raised."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            gc.collect()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@needs_fork
+@pytest.mark.parametrize("mode", ["a", "w"])
+@pytest.mark.parametrize("end", ["nothing", "close", "with", "forget", "append"])
+def test_a_forked_child_does_not_end_the_lock_of_its_parent(
+    tmp_path: Path, mode: Any, end: str
+) -> None:
+    path = tmp_path / "a"
+    writers = [TFRecordWriter(path, mode=mode)]
+
+    def work() -> None:
+        match end:
+            case "close":
+                with pytest.raises(FailedPreconditionError):
+                    writers[0].close()
+            case "with":
+                with pytest.raises(FailedPreconditionError), writers[0] as writer:
+                    writer.write(b"the child's")
+            case "forget":
+                writers.clear()
+            case "append":
+                assert_refused(path)
+
+    assert end_of_child(work) == 0
+    assert_refused(path)
+    writers[0].write(b"ours")
+    writers[0].close()
+    append(path)
+
+    assert list(TFRecordReader(path)) == [b"ours", b"added"]
+
+
+@needs_fork
+@pytest.mark.parametrize("mode", ["a", "w"])
+def test_a_forked_child_closes_no_file_of_its_own_by_mistake(tmp_path: Path, mode: Any) -> None:
+    # The numbers of the descriptors that the child gave up are those of the files it opens next.
+    writers = [TFRecordWriter(tmp_path / name, mode=mode) for name in "abc"]
+
+    def work() -> None:
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context((tmp_path / name).open("wb")) for name in "defg"]
+            for writer in writers:
+                with pytest.raises(FailedPreconditionError):
+                    writer.close()
+                with pytest.raises(FailedPreconditionError), writer:
+                    raise KeyError
+            del writer
+            writers.clear()
+            gc.collect()
+            for file in files:
+                file.write(b"the child's")
+                file.flush()
+
+    assert end_of_child(work) == 0
+    for name in "defg":
+        assert (tmp_path / name).read_bytes() == b"the child's"
+    for writer in writers:
+        writer.write(b"ours")
+        writer.close()
+    assert list(TFRecordReader([tmp_path / name for name in "abc"])) == [b"ours"] * 3
+
+
+@needs_fork
+def test_a_forked_child_may_append_when_the_parent_has_closed(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    read_end, write_end = os.pipe()
+    writer = TFRecordWriter(path, mode="a")
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.read(read_end, 1)
+            append(path, b"the child's")
+            status = 0
+        finally:
+            os._exit(status)
+    writer.write(b"ours")
+    writer.close()
+    os.write(write_end, b"x")
+    status = os.waitpid(child, 0)[1]
+    os.close(read_end)
+    os.close(write_end)
+
+    assert status == 0
+    assert list(TFRecordReader(path)) == [b"ours", b"the child's"]
+
+
+def test_many_processes_lose_no_record(tmp_path: Path) -> None:
+    path, n_records = tmp_path / "a", 25
+    names = [b"one", b"two", b"three"]
+    children = [context.Process(target=add_records, args=(path, name, n_records)) for name in names]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+
+    assert [child.exitcode for child in children] == [0, 0, 0]
+    found = list(TFRecordReader(path))
+    for name in names:
+        mine = [record for record in found if record.split()[0] == name]
+        assert mine == [b"%s %d" % (name, i) for i in range(n_records)]
+    assert len(found) == 3 * n_records
+
+
+def test_a_torn_file_that_is_written_anew_stays_locked(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with TFRecordWriter(path, "GZIP") as writer:
+        writer.write(b"whole")
+    path.write_bytes(path.read_bytes()[:-3])
+
+    with TFRecordWriter(path, "GZIP", mode="a", torn="cut") as writer:
+        assert_refused(path, options="GZIP")
+        writer.write(b"more")
+
+    assert list(TFRecordReader(path)) == [b"whole", b"more"]
+
+
+def test_a_file_that_was_replaced_meanwhile_is_not_added_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = tmp_path / "a", tmp_path / "b"
+    path.write_bytes(encode_record(b"old"))
+    other.write_bytes(encode_record(b"new"))
+    flock = fcntl.flock
+
+    def replace_first(file: int, how: int) -> None:
+        if other.exists():
+            other.replace(path)
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", replace_first)
+    with pytest.raises(FailedPreconditionError) as caught:
+        append(path)
+    assert caught.value.reason is Reason.IN_USE
+
+    append(path)
+    assert list(TFRecordReader(path)) == [b"new", b"added"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, None])
+def test_without_locks_files_are_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int | None
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, "no locks here")
+
+    if number is None:
+        monkeypatch.setattr(locking, "fcntl", None)
+    else:
+        monkeypatch.setattr(fcntl, "flock", refuse)
+
+    append(tmp_path / "a", b"one")
+    append(tmp_path / "a", b"two")
+    with TFRecordWriter(tmp_path / "b") as writer:
+        writer.write(b"three")
+
+    assert list(TFRecordReader([tmp_path / "a", tmp_path / "b"])) == [b"one", b"two", b"three"]

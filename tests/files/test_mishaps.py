@@ -1,0 +1,453 @@
+"""What happens to who reads or writes when the world changes: each has one outcome.
+
+Files that grow, are cut or replaced meanwhile; reads and connections that fail; full disks.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import http.server
+import io
+import socket
+import threading
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from tests.support.fakes import LostConnection
+from tests.support.fresh import run_fresh
+from tests.support.outcome import outcome_of
+from tests.support.reference import encode_record
+from tfrecord_lite import (
+    DataLossError,
+    Reason,
+    TFRecordReader,
+    recover,
+    tf_record_iterator,
+    verify,
+)
+from tfrecord_lite.files.input import open_seekable
+from tfrecord_lite.records.decoder import CHUNK_BYTES
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+SIZE = 1016
+RECORDS = [b"%01000d" % i for i in range(5000)]
+"""Several times what is read at a time."""
+STREAM = bytes(frame(RECORDS))
+assert len(STREAM) > 4 * CHUNK_BYTES
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "a"
+    path.write_bytes(STREAM)
+    return path
+
+
+class TestChangingFiles:
+    """Of a local file that changes while it is read."""
+
+    @pytest.mark.parametrize("on_error", ["raise", "skip"])
+    def test_what_is_added_before_the_end_is_reached_is_read(
+        self, path: Path, on_error: Any
+    ) -> None:
+        records = iter(TFRecordReader(path, on_error=on_error))
+        first = next(records)
+        with path.open("ab") as file:
+            file.write(frame([b"added"]))
+
+        assert [first, *records] == [*RECORDS, b"added"]
+
+    def test_half_of_a_record_at_the_end_is_a_truncated_file(self, path: Path) -> None:
+        with path.open("ab") as file:
+            file.write(frame([b"added"])[:-1])
+
+        assert outcome_of(TFRecordReader(path)) == (
+            RECORDS,
+            (Reason.TRUNCATED, len(STREAM), len(RECORDS)),
+        )
+
+    @pytest.mark.parametrize("n_left", [0, 1, SIZE, SIZE + 5, 20 * SIZE])
+    def test_a_file_cut_before_where_it_is_read_is_truncated(self, path: Path, n_left: int) -> None:
+        # Also if it is cut between two records: it has fewer than it had.
+        for read in (self.by_record, self.by_block):
+            path.write_bytes(STREAM)
+            records = read(path)
+            first = [next(records)]
+            with path.open("r+b") as file:
+                file.truncate(n_left)
+
+            rest, loss = outcome_of(records)
+
+            found = [*first, *rest]
+            assert found == RECORDS[: len(found)]
+            assert loss is not None
+            assert loss.reason is Reason.TRUNCATED
+            assert loss.offset == len(found) * SIZE
+
+    @staticmethod
+    def by_record(path: Path, **options: Any) -> Iterator[bytes]:
+        return iter(TFRecordReader(path, **options))
+
+    @staticmethod
+    def by_block(path: Path, **options: Any) -> Iterator[bytes]:
+        return (record for block in TFRecordReader(path, **options).blocks() for record in block)
+
+    def test_who_skips_is_told_and_ends(self, path: Path) -> None:
+        for read in (self.by_record, self.by_block):
+            path.write_bytes(STREAM)
+            told: list[Any] = []
+            records = read(path, on_error=told.append)
+            first = next(records)
+            path.write_bytes(b"")
+
+            found = [first, *records]
+
+            assert found == RECORDS[: len(found)]
+            assert [span.reason for span in told] == [Reason.TRUNCATED]
+
+    def test_a_file_cut_behind_where_it_is_read_is_a_shorter_one(self, path: Path) -> None:
+        records = iter(TFRecordReader(path))
+        first = next(records)
+        with path.open("r+b") as file:
+            file.truncate(4000 * SIZE)
+
+        assert [first, *records] == RECORDS[:4000]
+
+    def test_a_file_that_is_replaced_is_read_to_its_end(self, path: Path) -> None:
+        reader = TFRecordReader(path)
+        records = iter(reader)
+        first = next(records)
+        other = path.with_name("b")
+        other.write_bytes(encode_record(b"new"))
+        other.replace(path)
+
+        assert [first, *records] == RECORDS
+        assert list(reader) == [b"new"]
+
+    def test_a_file_that_is_removed_is_read_to_its_end(self, path: Path) -> None:
+        reader = TFRecordReader(path)
+        records = iter(reader)
+        first = next(records)
+        path.unlink()
+
+        assert [first, *records] == RECORDS
+        with pytest.raises(FileNotFoundError):
+            list(reader)
+
+    def test_a_file_that_is_written_over_fails_its_checksums(self, path: Path) -> None:
+        records = iter(TFRecordReader(path))
+        first = next(records)
+        with path.open("r+b") as file:
+            file.write(b"\x55" * len(STREAM))
+
+        found, loss = outcome_of(records)
+
+        assert [first, *found] == RECORDS[: len(found) + 1]
+        assert loss is not None
+
+    def test_an_iterator_of_tensorflows_kind_says_so_each_time(self, path: Path) -> None:
+        records = tf_record_iterator(str(path))
+        next(records)
+        path.write_bytes(b"")
+        for _ in range(2):
+            outcome = outcome_of(records)
+            assert outcome.loss is not None
+            assert outcome.loss.reason is Reason.TRUNCATED
+
+
+class Failing(io.BytesIO):
+    """A file object that fails once, when so many bytes were read."""
+
+    def __init__(self, data: bytes, after: int, error: Exception) -> None:
+        super().__init__(data)
+        self.after, self.error = after, error
+
+    def read(self, n_bytes: int | None = -1) -> bytes:
+        if self.tell() >= self.after > 0:
+            self.after = 0
+            raise self.error
+        return super().read(n_bytes)
+
+
+class TestReadErrors:
+    """Of a file object that raises in the middle."""
+
+    @pytest.mark.parametrize("compress", [bytes, lambda data: gzip.compress(data, 0)])
+    @pytest.mark.parametrize("on_error", ["raise", "skip"])
+    @pytest.mark.parametrize("error", [OSError(5, "read error"), RuntimeError("anything")])
+    def test_it_comes_behind_all_before_it_and_a_new_iteration_reads_all(
+        self, compress: Callable[[bytes], bytes], on_error: Any, error: Exception
+    ) -> None:
+        file = Failing(compress(STREAM), 2_000_000, error)
+        reader = TFRecordReader(file, on_error=on_error)
+        found: list[bytes] = []
+
+        with pytest.raises(type(error)) as caught:
+            found.extend(reader)
+
+        assert caught.value is error
+        assert found == RECORDS[: len(found)]
+        assert len(found) > 1000
+        assert list(reader) == RECORDS
+
+    @pytest.mark.parametrize("on_error", ["raise", "skip"])
+    def test_of_blocks_too(self, on_error: Any) -> None:
+        file = Failing(STREAM, 2_000_000, OSError(5, "read error"))
+        found: list[bytes] = []
+
+        blocks = TFRecordReader(file, on_error=on_error).blocks(64)
+        with pytest.raises(OSError, match="read error"):
+            found.extend(record for block in blocks for record in block)
+
+        assert found == RECORDS[: len(found)]
+        assert len(found) > 1000
+
+    def test_verify_reports_it_as_a_failure(self) -> None:
+        error = OSError(5, "read error")
+
+        (file,) = verify(Failing(STREAM, 2_000_000, error)).files
+
+        assert file.failure is error
+        assert not file.is_sound
+        assert 1000 < file.records < 5000
+
+    def test_in_the_middle_of_a_search(self) -> None:
+        # The error is raised, and never taken for the end of the file.
+        data = b"junk" * 700_000 + STREAM
+        reader = TFRecordReader(Failing(data, 1_500_000, OSError(5, "x")), "", on_error=str)
+
+        with pytest.raises(OSError, match="x"):
+            list(reader)
+        assert list(reader) == RECORDS
+
+
+class Cutting(http.server.BaseHTTPRequestHandler):
+    """Serves STREAM, and closes the connection amid what is behind `limit`."""
+
+    protocol_version = "HTTP/1.1"
+    limit: ClassVar[int]
+    with_ranges: ClassVar[bool]
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(STREAM)))
+        if self.with_ranges:
+            self.send_header("Accept-Ranges", "bytes")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        start, stop = 0, len(STREAM)
+        asked = self.headers.get("Range")
+        if asked and self.with_ranges:
+            first, last = asked.removeprefix("bytes=").split("-")
+            start, stop = int(first), min(int(last or stop) + 1, stop)
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{len(STREAM)}")
+        else:
+            self.send_response(200)
+        self.send_header("Content-Length", str(stop - start))
+        self.end_headers()
+        self.wfile.write(STREAM[start : min(stop, max(self.limit, start))])
+        if stop > self.limit:
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def cutting_server(limit: int, *, with_ranges: bool) -> Iterator[str]:
+    """Serve STREAM up to a limit; return its URL."""
+    handler = type("Handler", (Cutting,), {"limit": limit, "with_ranges": with_ranges})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/a"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("with_ranges", [True, False])
+@pytest.mark.parametrize("limit", [0, 1_500_000, 1500 * SIZE])
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_connection_that_is_cut_is_an_oserror_and_never_an_end(
+    *, with_ranges: bool, limit: int, on_error: Any
+) -> None:
+    pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp")
+    found: list[bytes] = []
+    with cutting_server(limit, with_ranges=with_ranges) as url:
+        with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is asked below
+            found.extend(TFRecordReader(url, "", on_error=on_error))
+        assert caught.value.filename == url
+        assert isinstance(verify(url, "").files[0].failure, OSError)
+
+    assert found == RECORDS[: len(found)]
+
+
+class ClientError(Exception):
+    """A remote client's own, which is no OSError."""
+
+
+CLIENT_ERRORS: list[tuple[Exception, type[OSError], int]] = [
+    (ClientError("payload"), OSError, errno.EIO),
+    (ValueError("closed session"), OSError, errno.EIO),
+    (TypeError("'NoneType' object"), OSError, errno.EIO),
+    (EOFError("early"), OSError, errno.EIO),
+    (OSError("in words"), OSError, errno.EIO),
+    (OSError(errno.ENOTCONN, "no connection"), OSError, errno.ENOTCONN),
+    (ConnectionResetError(errno.ECONNRESET, "reset"), ConnectionResetError, errno.ECONNRESET),
+    (ConnectionResetError("in words"), ConnectionResetError, errno.ECONNRESET),
+    (TimeoutError(), TimeoutError, errno.ETIMEDOUT),
+    (FileNotFoundError("gone"), FileNotFoundError, errno.ENOENT),
+]
+
+
+@pytest.mark.parametrize(("raised", "kind", "number"), CLIENT_ERRORS)
+@pytest.mark.parametrize("n_good", [0, 1_500_000])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_what_a_remote_client_raises_while_reading_is_an_oserror_with_the_url(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    raised: Exception,
+    kind: type[OSError],
+    number: int,
+    n_good: int,
+    compress: Any,
+) -> None:
+    memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
+    url, stored = "memory://cut", compress(STREAM)
+    n_good = min(n_good, len(stored) // 2)
+    monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(stored, n_good, raised))
+    (tmp_path / "a").write_bytes(STREAM)
+    (tmp_path / "b").write_bytes(STREAM[:-3])
+
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - which one is asked below
+        list(TFRecordReader(url))
+    report = verify([tmp_path / "a", url, tmp_path / "b"])
+    with pytest.raises(OSError) as sought:  # noqa: PT011
+        open_seekable(url).seek(0, io.SEEK_END)
+
+    for error in caught.value, sought.value, report.files[1].failure:
+        assert type(error) is kind
+        assert (error.errno, error.filename) == (number, url)
+        assert str(raised.args[-1] if raised.args else "") in str(error)
+    assert [file.n_damaged for file in report.files] == [0, 0, 1]
+
+
+def test_an_error_that_names_a_file_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
+    raised = PermissionError(errno.EACCES, "no", "s3://bucket/key")
+    monkeypatch.setattr(memory, "_open", lambda *_, **__: LostConnection(STREAM, 0, raised))
+
+    with pytest.raises(PermissionError) as caught:
+        list(TFRecordReader("memory://cut"))
+    assert caught.value is raised
+
+
+def test_a_path_and_a_url_are_opened_to_be_read_anywhere(tmp_path: Path) -> None:
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    memory.pipe("/anywhere", b"0123456789")
+    (tmp_path / "a").write_bytes(b"0123456789")
+
+    for name in "memory://anywhere", str(tmp_path / "a"):
+        with closing(open_seekable(name)) as file:
+            assert file.seek(0, io.SEEK_END) == 10
+            assert file.seek(4) == file.tell() == 4
+            assert (file.read(2), file.read()) == (b"45", b"6789")
+
+
+class TestFullDisk:
+    """A file size limit stands for a disk without room; see tests/test_writer.py for more."""
+
+    LIMITED = (
+        "import os, resource, signal, sys\n"
+        "import tfrecord_lite as tf\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]\n"
+        "def limit(n_bytes):\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))\n"
+        "folder = sys.argv[1]\n"
+        "path = os.path.join(folder, 'a')\n"
+    )
+
+    @pytest.fixture(autouse=True)
+    def _only_where_there_are_limits(self) -> None:
+        pytest.importorskip("resource")
+
+    def test_recover_leaves_no_new_file(self, path: Path) -> None:
+        out = run_fresh(
+            self.LIMITED + "limit(1_500_000)\n"
+            "try:\n"
+            "    tf.recover(path, path + '.new')\n"
+            "except OSError as error:\n"
+            "    print(error.filename == path + '.new', sorted(os.listdir(folder)))\n",
+            path.parent,
+        )
+
+        assert out == "True ['a']\n"
+        assert path.read_bytes() == STREAM
+        assert recover(path, path.with_name("new")).records == 5000
+
+    def test_shards_appear_all_or_none(self, tmp_path: Path) -> None:
+        out = run_fresh(
+            self.LIMITED + "limit(1_500_000)\n"
+            "try:\n"
+            "    with tf.ShardedTFRecordWriter(path + '@2') as writer:\n"
+            "        for i in range(5000):\n"
+            "            writer.write(b'%01000d' % i)\n"
+            "except OSError:\n"
+            "    print(os.listdir(folder))\n",
+            tmp_path,
+        )
+
+        assert out == "[]\n"
+
+    @pytest.mark.parametrize("compression", ["", "GZIP"])
+    def test_what_was_flushed_survives_and_can_be_added_to(
+        self, tmp_path: Path, compression: str
+    ) -> None:
+        out = run_fresh(
+            self.LIMITED + f"compression = {compression!r}\n"
+            "options = tf.TFRecordOptions(compression, compression_level=1 if compression else None)\n"
+            "items = [os.urandom(1000) for i in range(400)]\n"
+            "writer = tf.TFRecordWriter(path, options)\n"
+            "limit(200_000)\n"
+            "n_flushed = 0\n"
+            "try:\n"
+            "    for i, item in enumerate(items):\n"
+            "        writer.write(item)\n"
+            "        if i % 10 == 9:\n"
+            "            writer.flush()\n"
+            "            n_flushed = i + 1\n"
+            "except OSError:\n"
+            "    pass\n"
+            "found = []\n"
+            "try:\n"
+            "    for record in tf.TFRecordReader(path, compression):\n"
+            "        found.append(record)\n"
+            "except tf.DataLossError as error:\n"
+            "    assert 'TRUNCATED' in error.reason.name, error\n"
+            "print(100 < n_flushed < 400, found[:n_flushed] == items[:n_flushed])\n"
+            "limit(hard)\n"
+            "writer.close()\n"
+            "print(list(tf.TFRecordReader(path, compression))[:n_flushed] == items[:n_flushed])\n",
+            tmp_path,
+        )
+
+        assert out == "True True\nTrue\n"
+
+
+def test_errors_of_the_format_are_no_oserrors() -> None:
+    assert not issubclass(DataLossError, OSError)

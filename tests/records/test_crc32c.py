@@ -1,0 +1,81 @@
+"""The checksums equal the reference, which equals the published values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import reference
+from tfrecord_lite import testing
+from tfrecord_lite.records import crc32c
+from tfrecord_lite.testing.records import ODD_LENGTHS
+
+
+@pytest.mark.parametrize(
+    ("data", "crc"),
+    [
+        # RFC 3720, appendix B.4, and the check value of CRC catalogues.
+        (b"", 0),
+        (b"123456789", 0xE3069283),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+        (bytes(reversed(range(32))), 0x113FDB5C),
+    ],
+)
+def test_f2_published_values(data: bytes, crc: int) -> None:
+    assert reference.crc32c(data) == crc
+    assert crc32c.crc32c(data) == crc
+
+
+def test_f2_published_masked_values() -> None:
+    assert crc32c.masked_crc32c(b"") == reference.masked_crc32c(b"") == 0xA282EAD8
+    assert crc32c.masked_crc32c(bytes(8)) == 0x07980329
+
+
+@given(st.binary(max_size=300))
+def test_masked_crc_equals_the_reference(data: bytes) -> None:
+    expected = reference.masked_crc32c(data)
+
+    assert crc32c.masked_crc32c(data) == expected
+    assert crc32c.masked_crc32c(memoryview(bytearray(data))) == expected
+
+
+@given(st.lists(st.binary(max_size=40), max_size=10))
+def test_many_crcs_equal_each_alone(records: list[bytes]) -> None:
+    crcs = crc32c.crcs_of(iter(records), len(records))
+
+    assert crcs.dtype == np.uint32
+    assert crcs.tolist() == [reference.masked_crc32c(record) for record in records]
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=10))
+def test_the_mask_of_many_is_the_mask_of_each(crcs: list[int]) -> None:
+    expected = [((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF for c in crcs]
+
+    assert crc32c.mask(np.array(crcs, np.uint32)).tolist() == expected
+
+
+@given(st.lists(testing.odd_lengths(), max_size=10))
+def test_crcs_of_lengths_equal_the_reference(lengths: list[int]) -> None:
+    expected = [reference.masked_crc32c(length.to_bytes(8, "little")) for length in lengths]
+
+    assert crc32c.length_crcs(np.array(lengths, np.uint64)).tolist() == expected
+
+
+def test_crcs_of_lengths_at_every_odd_size_alone_and_together() -> None:
+    expected = [reference.masked_crc32c(length.to_bytes(8, "little")) for length in ODD_LENGTHS]
+    lengths = np.array(ODD_LENGTHS, np.uint64)
+
+    assert crc32c.length_crcs(lengths).tolist() == expected
+    assert [int(crc32c.length_crcs(lengths[i : i + 1])[0]) for i in range(lengths.size)] == expected
+
+
+def test_lengths_may_be_of_any_layout() -> None:
+    spread = np.arange(20, dtype=np.uint64)[::2]
+    swapped = np.arange(0, 20, 2).astype(">u8")
+
+    assert (crc32c.length_crcs(spread) == crc32c.length_crcs(spread.copy())).all()
+    assert (crc32c.length_crcs(swapped) == crc32c.length_crcs(spread)).all()

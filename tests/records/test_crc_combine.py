@@ -1,0 +1,87 @@
+"""One CRC over many pieces says what a CRC a piece would say."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.records.crc32c import crc32c
+from tfrecord_lite.records.crc_combine import run_matches
+from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.records.framing import OVERHEAD_BYTES, frame
+
+Array = npt.NDArray[np.int64]
+pieces = st.lists(st.binary(max_size=700), min_size=1, max_size=12)
+
+
+def joined(items: list[bytes], gap: bytes) -> tuple[bytearray, Array, Array]:
+    """Put pieces end to end with a gap between; return the buffer, starts and stops."""
+    lengths = np.array([len(item) for item in items])
+    starts = np.concatenate([[0], np.cumsum(lengths + len(gap))[:-1]])
+    return bytearray(gap.join(items) + bytes(64)), starts, starts + lengths
+
+
+def crcs_of(items: list[bytes]) -> npt.NDArray[np.uint32]:
+    return np.array([crc32c(item) for item in items], np.uint32)
+
+
+@given(pieces, st.binary(max_size=20))
+def test_sound_pieces_match(items: list[bytes], gap: bytes) -> None:
+    buffer, starts, stops = joined(items, gap)
+
+    assert run_matches(np.frombuffer(buffer, np.uint8), starts, stops, crcs_of(items))
+
+
+@given(pieces, st.binary(max_size=20), st.data())
+def test_any_one_wrong_crc_is_noticed(items: list[bytes], gap: bytes, data: st.DataObject) -> None:
+    buffer, starts, stops = joined(items, gap)
+    crcs = crcs_of(items)
+    which = data.draw(st.integers(0, len(items) - 1))
+    crcs[which] ^= np.uint32(data.draw(st.integers(1, 2**32 - 1)))
+
+    assert not run_matches(np.frombuffer(buffer, np.uint8), starts, stops, crcs)
+
+
+@given(pieces.filter(any), st.data())
+def test_any_one_flipped_bit_is_noticed(items: list[bytes], data: st.DataObject) -> None:
+    buffer, starts, stops = joined(items, bytes(16))
+    which = data.draw(st.sampled_from([i for i, item in enumerate(items) if item]))
+    byte = data.draw(st.integers(int(starts[which]), int(stops[which]) - 1))
+    buffer[byte] ^= 1 << data.draw(st.integers(0, 7))
+
+    assert not run_matches(np.frombuffer(buffer, np.uint8), starts, stops, crcs_of(items))
+
+
+def test_a_run_of_megabytes_uses_every_digit_of_a_shift() -> None:
+    random = np.random.default_rng(1)
+    items = [random.bytes(int(size)) for size in random.integers(0, 8000, 2000)]
+    buffer, starts, stops = joined(items, b"between")
+    crcs = crcs_of(items)
+
+    assert stops[-1] > 256**2 * 16
+    assert run_matches(np.frombuffer(buffer, np.uint8), starts, stops, crcs)
+    crcs[0] ^= np.uint32(1)
+    assert not run_matches(np.frombuffer(buffer, np.uint8), starts, stops, crcs)
+
+
+@pytest.mark.parametrize("n_records", [63, 64, 65, 4095, 4096, 4097, 9000])
+def test_a_decoder_finds_the_damaged_one_of_many_short_records(n_records: int) -> None:
+    records = [b"%d" % i * (i % 40) for i in range(n_records)]
+    stream = frame(records)
+    starts = np.concatenate([[0], np.cumsum([len(r) + OVERHEAD_BYTES for r in records])])
+
+    for hit in (1, n_records // 2, n_records - 1):
+        damaged = bytearray(stream)
+        damaged[starts[hit + 1] - 1] ^= 0x10  # in the stored CRC of the data
+        decoder = FrameDecoder()
+        found = decoder.feed(damaged).to_list()
+        with pytest.raises(DataLossError) as caught:
+            decoder.close()
+
+        assert found == records[:hit]
+        assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, hit)
+        assert caught.value.offset == starts[hit]

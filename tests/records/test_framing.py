@@ -1,0 +1,427 @@
+"""Properties of the record format that hold for every stream, not for chosen ones."""
+
+from __future__ import annotations
+
+import tracemalloc
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.support import reference
+from tests.support.outcome import Outcome, loss_of
+from tfrecord_lite import Block, DataLossError, Reason, testing
+from tfrecord_lite.block import SPARE_BYTES, Place
+from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
+from tfrecord_lite.records.framing import frame, is_head
+from tfrecord_lite.testing.records import ODD_LENGTHS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# What a decoder may hold at a time: a few times what came in, and one chunk.
+MOST_TIMES_INPUT = 4
+MOST_CONSTANT_BYTES = 4 * CHUNK_BYTES
+
+
+def by_feed(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
+    """Decode with what a user of the format alone calls."""
+    out: list[bytes] = []
+    try:
+        for chunk in chunks:
+            out += decoder.feed(chunk)
+        decoder.close()
+    except DataLossError as error:
+        return Outcome(out, loss_of(error))
+    return Outcome(out, None)
+
+
+def put(decoder: FrameDecoder, chunk: bytes, n_records: int | None = None) -> None:
+    while chunk:
+        room = decoder.writable(n_records)
+        n_bytes = min(len(room), len(chunk))
+        room[:n_bytes] = chunk[:n_bytes]
+        decoder.advance(n_bytes)
+        chunk = chunk[n_bytes:]
+
+
+def by_records(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
+    """Decode with what an iteration over ``bytes`` calls, memory used again."""
+    out: list[bytes] = []
+    try:
+        for chunk in chunks:
+            decoder.recycle()
+            put(decoder, chunk)
+            while (items := decoder.next_records()) is not None:
+                assert items
+                out += items
+        decoder.close()
+    except DataLossError as error:
+        return Outcome(out, loss_of(error))
+    return Outcome(out, None)
+
+
+def by_blocks_of(n_records: int) -> Callable[[FrameDecoder, Iterable[bytes]], Outcome]:
+    """Decode with what an iteration over blocks of a fixed size calls."""
+
+    def drive(decoder: FrameDecoder, chunks: Iterable[bytes]) -> Outcome:
+        out: list[bytes] = []
+        try:
+            for chunk in chunks:
+                put(decoder, chunk, n_records)
+                while (block := decoder.next_block(n_records)) is not None:
+                    assert 1 <= len(block) <= n_records
+                    out += block
+            out += decoder.rest()
+            decoder.close()
+        except DataLossError as error:
+            return Outcome(out, loss_of(error))
+        return Outcome(out, None)
+
+    return drive
+
+
+every_way = pytest.mark.parametrize(
+    "drive",
+    [by_feed, by_records, by_blocks_of(1), by_blocks_of(3)],
+    ids=["feed", "records", "blocks of 1", "blocks of 3"],
+)
+T = TypeVar("T")
+Drive: TypeAlias = "Callable[[FrameDecoder, Iterable[bytes]], Outcome]"
+
+
+def single_bytes(stream: bytes) -> list[bytes]:
+    return [stream[i : i + 1] for i in range(len(stream))]
+
+
+class TestSoundStreams:
+    @every_way
+    @given(items=testing.records(), data=st.data())
+    def test_cutting_the_stream_anywhere_changes_nothing(
+        self, drive: Drive, items: list[bytes], data: st.DataObject
+    ) -> None:
+        stream = reference.encode(items)
+        chunks = data.draw(testing.pieces_of(stream))
+
+        assert drive(FrameDecoder(), [stream]) == (items, None)
+        assert drive(FrameDecoder(), chunks) == (items, None)
+        assert drive(FrameDecoder(), single_bytes(stream)) == (items, None)
+
+    @given(testing.records(), st.binary(max_size=30))
+    def test_bytes_behind_change_nothing_before_them(
+        self, items: list[bytes], behind: bytes
+    ) -> None:
+        stream = reference.encode(items)
+
+        out, _ = by_feed(FrameDecoder(), [stream + behind])
+
+        assert out[: len(items)] == items
+
+    def test_f1_an_empty_record_is_a_record(self) -> None:
+        empty = bytes.fromhex("0000000000000000 29039807 d8ea82a2")
+
+        assert bytes(frame([b""])) == empty
+        assert list(FrameDecoder().feed(empty * 3)) == [b"", b"", b""]
+
+    def test_f3_an_empty_stream_holds_no_records(self) -> None:
+        assert by_feed(FrameDecoder(), []) == ([], None)
+        assert by_feed(FrameDecoder(), [b"", b""]) == ([], None)
+
+    @given(testing.records(), testing.records())
+    def test_f4_streams_may_be_joined(self, first: list[bytes], second: list[bytes]) -> None:
+        stream = bytes(frame(first)) + bytes(frame(second))
+
+        assert by_feed(FrameDecoder(), [stream]) == (first + second, None)
+
+    @pytest.mark.parametrize("n_bytes", [CHUNK_BYTES - 16, CHUNK_BYTES, 3 * CHUNK_BYTES + 1])
+    @pytest.mark.parametrize("step", [1000, 65536, CHUNK_BYTES])
+    @every_way
+    def test_records_larger_than_a_chunk(self, drive: Drive, n_bytes: int, step: int) -> None:
+        items = [b"before", bytes(range(256)) * (n_bytes // 256) + b"x", b"behind"]
+        stream = bytes(frame(items))
+        chunks = [stream[i : i + step] for i in range(0, len(stream), step)]
+
+        assert drive(FrameDecoder(), chunks) == (items, None)
+
+    @given(testing.records(min_size=1))
+    def test_counts_and_places_are_those_of_the_stream(self, items: list[bytes]) -> None:
+        stream = reference.encode(items)
+        decoder = FrameDecoder(source="there")
+        starts = list(accumulate((len(item) + 16 for item in items), initial=0))
+
+        places = []
+        for byte in single_bytes(stream):
+            block = decoder.feed(byte)
+            places += [block.place(i) for i in range(len(block))]
+
+            assert decoder.n_records == len(places)
+            assert decoder.offset == starts[len(places)]
+
+        assert places == [Place("there", i, start) for i, start in enumerate(starts[:-1])]
+        assert decoder.pending_bytes == 0
+
+    @given(st.lists(st.binary(max_size=64), max_size=30), st.data())
+    def test_next_block_gives_exactly_so_many(
+        self, items: list[bytes], data: st.DataObject
+    ) -> None:
+        decoder = FrameDecoder()
+        put(decoder, reference.encode(items))
+        left = items
+
+        while left:
+            n_records = data.draw(st.integers(1, len(items) + 3))
+            block = decoder.next_block(n_records)
+            if n_records > len(left):
+                assert block is None
+                break
+            assert block is not None
+            assert list(block) == left[:n_records]
+            left = left[n_records:]
+
+        assert list(decoder.rest()) == left
+        assert decoder.next_block(1) is None
+        decoder.close()
+
+    def test_blocks_given_out_never_change(self) -> None:
+        items = [bytes([i]) * (i * 997 % 5000) for i in range(256)] * 4
+        stream = bytes(frame(items))
+        decoder = FrameDecoder()
+
+        blocks = [decoder.feed(stream[i : i + 10_007]) for i in range(0, len(stream), 10_007)]
+
+        assert [item for block in blocks for item in block] == items
+        for block in blocks:
+            ends = block.offsets + block.lengths
+            assert ends.max(initial=0) + SPARE_BYTES <= block.data.size
+
+
+class TestDamage:
+    @every_way
+    @given(items=testing.records(min_size=1), data=st.data())
+    def test_any_flipped_bit_is_reported_with_its_record(
+        self, drive: Drive, items: list[bytes], data: st.DataObject
+    ) -> None:
+        stream = bytearray(reference.encode(items))
+        bit = data.draw(st.integers(0, 8 * len(stream) - 1))
+        stream[bit // 8] ^= 1 << (bit % 8)
+        starts = list(accumulate((len(item) + 16 for item in items), initial=0))
+        index = max(i for i, start in enumerate(starts) if start <= bit // 8)
+        in_head = bit // 8 - starts[index] < 12
+
+        out, loss = drive(FrameDecoder(), data.draw(testing.pieces_of(bytes(stream))))
+
+        assert out == items[:index]
+        reason = Reason.LENGTH_CRC if in_head else Reason.DATA_CRC
+        assert loss == (reason, starts[index], index)
+
+    @every_way
+    @given(stream=testing.any_stream(), data=st.data())
+    def test_any_bytes_decode_or_raise_as_the_reference(
+        self, drive: Drive, stream: bytes, data: st.DataObject
+    ) -> None:
+        expected = reference.decode(stream)
+
+        assert drive(FrameDecoder(), [stream]) == expected
+        assert drive(FrameDecoder(), data.draw(testing.pieces_of(stream))) == expected
+        assert drive(FrameDecoder(), single_bytes(stream)) == expected
+
+    @every_way
+    @given(stream=st.binary(max_size=200))
+    def test_noise_raises_as_the_reference(self, drive: Drive, stream: bytes) -> None:
+        assert drive(FrameDecoder(), [stream]) == reference.decode(stream)
+
+    @every_way
+    @given(stream=testing.any_stream(), limit=st.one_of(st.integers(0, 80), testing.odd_lengths()))
+    def test_options_decide_as_in_the_reference(
+        self, drive: Drive, stream: bytes, limit: int
+    ) -> None:
+        for verify in (False, True):
+            expected = reference.decode(stream, verify=verify, max_record_bytes=limit)
+            decoder = FrameDecoder(verify=verify, max_record_bytes=limit)
+
+            assert drive(decoder, single_bytes(stream)) == expected
+
+    @given(testing.records(min_size=1), st.data())
+    def test_r2_r3_a_stream_may_be_cut_between_records_only(
+        self, items: list[bytes], data: st.DataObject
+    ) -> None:
+        stream = reference.encode(items)
+        starts = list(accumulate((len(item) + 16 for item in items), initial=0))
+        cut = data.draw(st.integers(0, len(stream)))
+        index = max(i for i, start in enumerate(starts) if start <= cut)
+
+        out, loss = by_feed(FrameDecoder(), [stream[:cut]])
+
+        assert out == items[:index]
+        assert loss == (None if cut in starts else (Reason.TRUNCATED, starts[index], index))
+
+    @pytest.mark.parametrize("n_zeros", [1, 11, 12, 15, 16, 17, 4096])
+    def test_a_tail_of_zeros_is_damage_behind_the_last_record(self, n_zeros: int) -> None:
+        # What a file system may leave of a file after a power failure.
+        stream = reference.encode([b"one", b"two"])
+
+        out, loss = by_feed(FrameDecoder(), [stream + bytes(n_zeros)])
+
+        assert out == [b"one", b"two"]
+        reason = Reason.TRUNCATED if n_zeros < 12 else Reason.LENGTH_CRC
+        assert loss == (reason, len(stream), 2)
+
+    def test_f2_an_unmasked_crc_is_damage(self) -> None:
+        stream = bytearray(reference.encode([b"one"]))
+        stream[-4:] = reference.crc32c(b"one").to_bytes(4, "little")
+
+        assert by_feed(FrameDecoder(), [bytes(stream)]) == ([], (Reason.DATA_CRC, 0, 0))
+
+    @given(testing.any_stream())
+    @example(reference.encode([b"one", b"two"])[:-1] + b"\0")
+    @example(reference.encode([b"one"]) + bytes(20))
+    def test_r7_an_error_is_repeated(self, stream: bytes) -> None:
+        decoder = FrameDecoder()
+        _, loss = by_feed(decoder, [stream])
+
+        if loss is None or loss.reason is Reason.TRUNCATED:
+            return
+        behind = reference.encode([b"behind"])
+        for again in (
+            lambda: decoder.feed(behind),
+            decoder.next_block,
+            decoder.next_records,
+            decoder.rest,
+            decoder.close,
+            lambda: decoder.next_block(3),
+        ):
+            with pytest.raises(DataLossError) as caught:
+                again()
+            assert loss_of(caught.value) == loss
+
+    def test_r8_a_cut_record_is_given_out_when_the_rest_comes(self) -> None:
+        stream = reference.encode([b"one", b"two"])
+        decoder = FrameDecoder()
+        out = list(decoder.feed(stream[:-1]))
+
+        with pytest.raises(DataLossError) as caught:
+            decoder.close()
+        out += decoder.feed(stream[-1:])
+        decoder.close()
+
+        assert loss_of(caught.value) == (Reason.TRUNCATED, len(stream) // 2, 1)
+        assert out == [b"one", b"two"]
+
+    def test_errors_name_the_source_and_not_the_payload(self) -> None:
+        stream = bytearray(reference.encode([b"secret"]))
+        stream[-1] ^= 1
+
+        with pytest.raises(DataLossError) as caught:
+            FrameDecoder(source="there").feed(stream)
+
+        assert caught.value.source == "there"
+        assert "secret" not in str(caught.value)
+        assert "secret" not in repr(caught.value)
+
+    def test_without_verifying_damaged_data_comes_out_as_it_is(self) -> None:
+        stream = bytearray(reference.encode([b"one", b"two"]))
+        stream[12] ^= 1
+
+        assert list(FrameDecoder(verify=False).feed(stream)) == [b"nne", b"two"]
+
+    def test_the_limit_itself_is_allowed(self) -> None:
+        stream = reference.encode([b"12345"])
+
+        assert by_feed(FrameDecoder(max_record_bytes=5), [stream]) == ([b"12345"], None)
+        assert by_feed(FrameDecoder(max_record_bytes=4), [stream]) == (
+            [],
+            (Reason.RECORD_TOO_LARGE, 0, 0),
+        )
+
+
+class TestMemory:
+    @staticmethod
+    def peak(work: Callable[[], T]) -> tuple[int, T]:
+        tracemalloc.start()
+        try:
+            result = work()
+            return tracemalloc.get_traced_memory()[1], result
+        finally:
+            tracemalloc.stop()
+
+    @every_way
+    @pytest.mark.parametrize("limit", [2**31, 2**64 - 1])
+    def test_r6_lengths_are_not_believed(self, drive: Drive, limit: int) -> None:
+        # Half a megabyte behind a head that promises up to 2**64 bytes.
+        behind = bytes(CHUNK_BYTES // 2)
+        most = MOST_TIMES_INPUT * len(behind) + MOST_CONSTANT_BYTES
+
+        for length in ODD_LENGTHS:
+            if length < len(behind):
+                continue
+            stream = reference.encode_head(length) + behind
+            decoder = FrameDecoder(max_record_bytes=limit)
+            reason = Reason.TRUNCATED if length <= limit else Reason.RECORD_TOO_LARGE
+
+            peak, outcome = self.peak(partial(drive, decoder, [stream]))
+
+            assert outcome == ([], (reason, 0, 0))
+            assert peak <= most
+
+    @pytest.mark.parametrize("n_bytes", [0, 100, 10_000, 1_000_000, 16_000_000])
+    def test_a_stream_takes_a_few_times_its_size(self, n_bytes: int) -> None:
+        items = [bytes(n_bytes)] * max(16_000_000 // (n_bytes + 400), 1)
+        stream = bytes(frame(items))
+
+        def work() -> None:
+            decoder = FrameDecoder()
+            for at in range(0, len(stream), 100_000):
+                decoder.feed(stream[at : at + 100_000])
+            decoder.close()
+
+        largest = max(n_bytes, CHUNK_BYTES)
+        assert self.peak(work)[0] <= MOST_TIMES_INPUT * largest + MOST_CONSTANT_BYTES
+
+    @pytest.mark.parametrize("step", [1000, 4096, 65536])
+    def test_blocks_kept_take_a_few_times_the_stream(self, step: int) -> None:
+        stream = bytes(frame([bytes(84)] * 40_000))
+
+        def work() -> None:
+            decoder = FrameDecoder()
+            blocks = [decoder.feed(stream[at : at + step]) for at in range(0, len(stream), step)]
+            assert sum(map(len, blocks)) == 40_000
+
+        n_blocks = len(stream) // step
+        most = MOST_TIMES_INPUT * len(stream) + MOST_CONSTANT_BYTES + 2000 * n_blocks
+        assert self.peak(work)[0] <= most
+
+
+class TestFrame:
+    @given(testing.records())
+    def test_frames_equal_the_reference(self, items: list[bytes]) -> None:
+        expected = reference.encode(items)
+
+        assert bytes(frame(items)) == expected
+        assert bytes(frame(Block.from_records(items))) == expected
+        assert bytes(frame([memoryview(bytearray(item)) for item in items])) == expected
+        assert bytes(frame(np.array([*items, None], object)[:-1])) == expected  # type: ignore[arg-type]
+
+    @given(testing.records())
+    def test_a_block_that_was_read_is_framed_again_as_it_was(self, items: list[bytes]) -> None:
+        stream = reference.encode(items)
+
+        assert bytes(frame(FrameDecoder().feed(stream))) == stream
+
+    def test_the_records_are_not_changed(self) -> None:
+        item = bytearray(b"abc")
+
+        frame([item])[12] = 0
+
+        assert item == b"abc"
+
+    @given(st.one_of(st.binary(max_size=14), st.binary(min_size=8, max_size=8)))
+    def test_a_head_is_twelve_bytes_with_a_right_crc(self, data: bytes) -> None:
+        head = data + reference.masked_crc32c(data).to_bytes(4, "little")
+
+        assert is_head(head) == (len(data) == 8)
+        assert not is_head(head[:-1])
+        assert not is_head(head[:-1] + bytes([head[-1] ^ 1]))

@@ -1,0 +1,237 @@
+"""Input made to cost too much: what it takes grows with its size, and no faster.
+
+Work is counted in calls, of Python and of C, which are the same at each run; memory by
+tracemalloc. ``benchmarks/growth.py`` has the times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tracemalloc
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from tests.support.example_messages import len_field, plain, varint
+from tests.support.reference_example import FLOAT, INT64, Feature, Sequence
+from tests.support.sequence_messages import plain_sequence
+from tfrecord_lite import (
+    ExampleParser,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Schema,
+    SequenceExampleParser,
+    TFRecordError,
+    TFRecordReader,
+    VarLenFeature,
+    decode_examples,
+    decode_sequence_examples,
+    infer_schema,
+    parse_tensor,
+    read_events,
+    serialize_tensor,
+)
+from tfrecord_lite.messages import Event, Summary
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.storage.formats import superserial, tfds, tfx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PARSE = ExampleParser(
+    {"a": VarLenFeature("float32"), "b": FixedLenFeature([], "int64", default_value=0)}
+)
+PARSE_SEQUENCE = SequenceExampleParser(
+    {},
+    {
+        "a": VarLenFeature("float32"),
+        "p": FixedLenSequenceFeature([], "int64", allow_missing=True),
+    },
+)
+NUMBER, FLOATS = Feature(INT64, (1,)), Feature(FLOAT, (1,) * 9)
+FEATURES_DICT = (
+    b'{"type": "tensorflow_datasets.core.features.features_dict.FeaturesDict", "content": '
+)
+
+
+def example(n: int) -> bytes:
+    return plain({b"k%d" % i: NUMBER for i in range(n)})
+
+
+def steps(n: int) -> bytes:
+    return plain_sequence(Sequence({}, {b"a": [Feature(FLOAT, ())] * n}))
+
+
+def lists(n: int) -> bytes:
+    return plain_sequence(Sequence({}, {b"k%d" % i: [NUMBER] for i in range(n)}))
+
+
+def file_of(records: list[bytes]) -> bytes:
+    return bytes(frame(records))
+
+
+def tag(i: int) -> Summary.Value:
+    return Summary.Value(tag=f"tag {i}", simple_value=1)
+
+
+def event(*values: Summary.Value) -> bytes:
+    return Event(summary=Summary(value=values)).SerializeToString()
+
+
+def aliases(n: int) -> str:
+    """Return YAML whose last entry would have two to the n items, written out."""
+    doubled = [f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, n)]
+    return "a0: &a0 [1, 1]\n" + "".join(doubled) + f"x: {{dtype: 1, shape: *a{n - 1}}}"
+
+
+def count_blocks(data: bytes) -> int:
+    return sum(len(block) for block in TFRecordReader(io.BytesIO(data)).blocks())
+
+
+class Case(NamedTuple):
+    """An input of a size, and what reads it."""
+
+    make: Callable[[int], Any]
+    read: Callable[[Any], object]
+    n: int
+    most: int = 64
+    """Bytes of memory that a byte of input may take."""
+
+
+CASES = {
+    "an Example of many features": Case(lambda n: [example(n)], PARSE, 5000),
+    "many features, decoded": Case(lambda n: [example(n)], decode_examples, 1000),
+    "many features in a batch": Case(lambda n: [example(n // 40)] * 40, decode_examples, 2000),
+    "a key of its own in each record": Case(
+        lambda n: [plain({b"k%d" % i: NUMBER}) for i in range(n)], decode_examples, 1000
+    ),
+    "keys nobody asked for": Case(
+        lambda n: [plain({b"k%d" % i: NUMBER}) for i in range(n)], PARSE, 1000
+    ),
+    "keys to infer": Case(
+        lambda n: file_of([plain({b"k%d" % i: NUMBER}) for i in range(n)]),
+        lambda data: infer_schema(io.BytesIO(data)),
+        500,
+        most=100,
+    ),
+    "one feature again and again": Case(
+        lambda n: [plain({b"a": FLOATS}) * (n // 40)] * 40, PARSE, 10_000
+    ),
+    "floats that are not packed": Case(
+        lambda n: [plain({b"a": Feature(FLOAT, ())}) + unpacked(n)], PARSE, 50_000
+    ),
+    "groups in groups": Case(lambda n: [b"\xa3\x06" * n + b"\xa4\x06" * n], PARSE, 10_000),
+    "many groups": Case(
+        lambda n: [(b"\xa3\x06" * 50 + b"\xa4\x06" * 50) * (n // 50)] * 40, PARSE, 500
+    ),
+    "long keys": Case(lambda n: [plain({b"k" * n: NUMBER})] * 20, decode_examples, 100_000),
+    "unknown fields": Case(lambda n: [b"\x20\x01" * (n // 40)] * 40, PARSE, 10_000),
+    "empty records": Case(lambda n: file_of([b""] * n), count_blocks, 10_000),
+    "many steps": Case(lambda n: [steps(n // 40)] * 40, PARSE_SEQUENCE, 10_000),
+    "many steps of one record": Case(lambda n: [steps(n)], PARSE_SEQUENCE, 2000, most=80),
+    "many lists": Case(lambda n: [lists(n // 40)] * 40, decode_sequence_examples, 2000),
+    "many tags": Case(
+        lambda n: file_of([event(tag(i)) for i in range(n)]),
+        lambda data: read_events(io.BytesIO(data)),
+        6000,
+    ),
+    "many values of one event": Case(
+        lambda n: file_of([event(*map(tag, range(n)))]),
+        lambda data: read_events(io.BytesIO(data)),
+        1000,
+        most=100,
+    ),
+    "many dimensions": Case(
+        lambda n: serialize_tensor(1)[:2] + len_field(2, b"\x12\x02\x08\x01" * n),
+        parse_tensor,
+        2000,
+    ),
+    "a schema of many features": Case(
+        lambda n: Schema({f"k{i}": VarLenFeature("int64") for i in range(n)}).to_json(),
+        Schema.from_json,
+        500,
+    ),
+    "JSON in JSON": Case(
+        lambda n: '{"features":' + "[" * n + "]" * n + "}", Schema.from_json, 10_000
+    ),
+    "YAML in YAML": Case(lambda n: "x: " + "[" * n + "]" * n, superserial.from_yaml, 50, most=4000),
+    "YAML of aliases": Case(aliases, superserial.from_yaml, 12, most=1000),
+    "TFDS in TFDS": Case(
+        lambda n: FEATURES_DICT + b'{"a":' * n + b"1" + b"}" * n + b"}", tfds.from_json, 5000
+    ),
+    "many TFX features": Case(
+        lambda n: b"".join(b'feature { name: "k%d" type: INT }\n' % i for i in range(n)),
+        tfx.from_text,
+        300,
+    ),
+}
+
+
+def unpacked(n: int) -> bytes:
+    feature = len_field(2, len_field(2, b"\x0d\0\0\0\0" * n))
+    return len_field(1, len_field(1, len_field(1, b"a") + feature))
+
+
+def calls_of(read: Callable[[Any], object], data: Any) -> int:
+    """Return how many functions are called, of Python and of C."""
+    count = 0
+
+    def profile(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    sys.setprofile(profile)
+    try:
+        with contextlib.suppress(TFRecordError):
+            read(data)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def peak_of(read: Callable[[Any], object], data: Any) -> int:
+    """Return the most memory that is held at once, in bytes."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(TFRecordError):
+            read(data)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
+    case = CASES[name]
+    small, large = case.make(case.n), case.make(4 * case.n)
+    with contextlib.suppress(TFRecordError):
+        case.read(small)  # what is loaded on first use
+    n_bytes = len(large) if isinstance(large, bytes | str) else sum(map(len, large))
+
+    assert calls_of(case.read, large) <= 5 * calls_of(case.read, small) + 1000
+    peak = peak_of(case.read, large)
+    assert peak <= 5 * peak_of(case.read, small) + 2**20
+    assert peak <= case.most * n_bytes + 2**20
+
+
+@pytest.mark.parametrize("length", [2**31, 2**32 + 7, 2**62, 2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("field", [b"\x0a", b"\x0a\xff\x01\x0a", b"\x0a\x14\x0a\x0a\x0a\x01a\x12"])
+def test_a_length_that_lies_takes_nothing(length: int, field: bytes) -> None:
+    message = field + varint(length) + bytes(40)
+
+    with pytest.raises(TFRecordError):
+        PARSE([message])
+    assert peak_of(PARSE, [message] * 40) < 2**20
+
+
+def test_a_list_that_says_it_has_more_floats_than_there_are_is_refused() -> None:
+    for said in (44, 2**20, 2**31 - 1, 2**40):
+        content = b"\x0a" + varint(said) + bytes(40)
+        message = plain({}) + len_field(
+            1, len_field(1, len_field(1, b"a") + len_field(2, len_field(2, content)))
+        )
+        with pytest.raises(TFRecordError):
+            PARSE([message])
+        assert peak_of(PARSE, [message] * 40) < 2**20

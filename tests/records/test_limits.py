@@ -1,0 +1,144 @@
+"""Limits on what is read hold for all that read records, by whatever way in."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tfrecord_lite import (
+    DataLossError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    TFRecordDataset,
+    TFRecordReader,
+    encode_examples,
+    load,
+    read_batches,
+    verify,
+)
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.recovery import verify_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FEATURES = {"n": FixedLenFeature([], "int64")}
+ROOMY = {"max_record_bytes": 2**20, "max_inflated_bytes": 2**30, "max_inflated_ratio": 1e6}
+
+
+def through_verify(path: Path, **limits: Any) -> None:
+    (report,) = verify(path, **limits).files
+    if report.failure is not None:
+        raise report.failure
+    for span in report.spans:
+        raise DataLossError(span.reason)
+
+
+def through_verify_each(path: Path, **limits: Any) -> None:
+    for report in verify_each([str(path)] * 2, n_threads=2, **limits):
+        if report.failure is not None:
+            raise report.failure
+        for span in report.spans:
+            raise DataLossError(span.reason)
+
+
+def pickled(path: Path, **limits: Any) -> list[Any]:
+    dataset = TFRecordDataset(path, **limits).batch(2)
+    return list(pickle.loads(pickle.dumps(dataset)))
+
+
+WAYS_IN: dict[str, Callable[..., Any]] = {
+    "reader": lambda path, **limits: list(TFRecordReader(path, **limits)),
+    "verify": through_verify,
+    "verify_each": through_verify_each,
+    "load": load,
+    "load in batches": lambda path, **limits: list(load(path, batch_size=5, **limits)),
+    "data set": lambda path, **limits: list(TFRecordDataset(path, **limits)),
+    "interleaved": lambda path, **limits: list(TFRecordDataset([path] * 2, **limits).interleave()),
+    "a part": lambda path, **limits: list(TFRecordDataset(path, **limits).shard(2, 1)),
+    "pickled": pickled,
+    "batches": lambda path, **limits: list(read_batches(path, FEATURES, 2, **limits)),
+}
+each_way = pytest.mark.parametrize("way", WAYS_IN)
+
+
+@pytest.fixture
+def bomb(tmp_path: Path) -> Path:
+    """Return a file of Examples that is some hundred times as small as what is in it."""
+    records = encode_examples({"n": np.zeros(100_000, np.int64)})
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(frame(list(records))))
+    return path
+
+
+@each_way
+@pytest.mark.parametrize(
+    "limit", [{"max_inflated_bytes": 10_000}, {"max_inflated_ratio": 20}], ids=["bytes", "ratio"]
+)
+def test_what_inflates_beyond_a_limit_is_refused(bomb: Path, way: str, limit: Any) -> None:
+    with pytest.raises(DataLossError) as caught:
+        WAYS_IN[way](bomb, **limit)
+
+    assert caught.value.reason is Reason.INFLATED_TOO_LARGE
+
+
+@each_way
+def test_larger_records_are_refused(bomb: Path, way: str) -> None:
+    with pytest.raises(DataLossError) as caught:
+        WAYS_IN[way](bomb, max_record_bytes=3)
+
+    assert caught.value.reason is Reason.RECORD_TOO_LARGE
+
+
+@each_way
+def test_what_keeps_within_limits_is_read(bomb: Path, way: str) -> None:
+    WAYS_IN[way](bomb, **ROOMY)
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [
+        ({"max_record_bytes": -1}, InvalidArgumentError),
+        ({"max_record_bytes": 2**64}, InvalidArgumentError),
+        ({"max_record_bytes": "1"}, TypeError),
+        ({"max_record_bytes": 1.5}, TypeError),
+        ({"max_record_bytes": True}, TypeError),
+        ({"max_inflated_bytes": 0}, InvalidArgumentError),
+        ({"max_inflated_bytes": 1.5}, TypeError),
+        ({"max_inflated_bytes": True}, TypeError),
+        ({"max_inflated_ratio": 0.0}, InvalidArgumentError),
+        ({"max_inflated_ratio": float("nan")}, InvalidArgumentError),
+        ({"max_inflated_ratio": "20"}, TypeError),
+    ],
+)
+def test_what_is_no_limit_is_refused(
+    bomb: Path, way: str, limit: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=next(iter(limit))):
+        WAYS_IN[way](bomb, **limit)
+
+
+def test_random_order_of_all_records_has_the_limit_on_records(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(frame([b"1", b"12345"]))
+
+    assert len(list(TFRecordDataset(path, max_record_bytes=5).shuffle_all(1))) == 2
+    with pytest.raises(DataLossError) as caught:
+        list(TFRecordDataset(path, max_record_bytes=4).shuffle_all(1))
+    assert caught.value.reason is Reason.RECORD_TOO_LARGE
+
+
+def test_limits_are_no_part_of_where_a_run_stands(bomb: Path) -> None:
+    run = iter(TFRecordDataset(bomb).batch(10))
+    next(run)
+    again = iter(TFRecordDataset(bomb, **ROOMY).batch(10))  # type: ignore[arg-type]
+    again.load_state_dict(run.state_dict())
+
+    assert list(next(again)) == list(next(run))

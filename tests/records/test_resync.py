@@ -1,0 +1,213 @@
+"""The next sound record is found as a search byte by byte finds it, in linear work."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.support import reference
+from tfrecord_lite import testing
+from tfrecord_lite.records import resync
+from tfrecord_lite.records.crc32c import crc32c
+from tfrecord_lite.records.crc_combine import crcs_between
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.resync import RecordFinder, find_heads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+
+
+def is_record_at(stream: bytes, offset: int, limit: int = 2**31) -> bool:
+    """Whether a record is sound, as the oracle says."""
+    records, _ = reference.decode(stream[offset:], max_record_bytes=limit)
+    return bool(records)
+
+
+def first_record(stream: bytes, first: int, limit: int = 2**31) -> int:
+    """Return what :meth:`RecordFinder.find` must return."""
+    places = range(first, len(stream))
+    return next((at for at in places if is_record_at(stream, at, limit)), len(stream))
+
+
+def find(finder: RecordFinder, chunks: Iterable[bytes], base: int, first: int) -> int:
+    """Find a record in what comes in chunks, keeping no more of them than has to be kept."""
+    held, at = b"", base
+    for chunk in chunks:
+        held += chunk
+        found = finder.find(as_array(held), at, first, is_end=False)
+        if found is not None:
+            return found
+        drop = min(finder.wanted_from - at, len(held))
+        held, at = held[drop:], at + drop
+    found = finder.find(as_array(held), at, first, is_end=True)
+    assert found is not None
+    return found
+
+
+def as_array(data: bytes) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(data, np.uint8)
+
+
+def nested(levels: int, payload: bytes = b"core") -> bytes:
+    """Return a record that holds a record that holds a record, and so on."""
+    for _ in range(levels):
+        payload = reference.encode_record(payload)
+    return payload
+
+
+def false_heads(length: int, times: int) -> bytes:
+    """Return right heads with nothing sound behind them."""
+    return reference.encode_head(length) * times
+
+
+parts = st.one_of(
+    st.binary(max_size=40),
+    st.binary(max_size=20).map(reference.encode_record),
+    st.builds(false_heads, st.integers(0, 300), st.integers(1, 4)),
+    st.builds(nested, st.integers(1, 3)),
+    st.binary(max_size=20).map(lambda data: reference.encode_record(data)[:-1]),
+    st.just(bytes(30)),
+)
+streams = st.lists(parts, max_size=8).map(b"".join)
+
+
+@pytest.fixture(params=[3, 50, 64 * 1024])
+def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at so many offsets at a time."""
+    monkeypatch.setattr(resync, "_PIECE_BYTES", request.param)
+
+
+@pytest.mark.usefixtures("piece")
+class TestFinding:
+    @given(streams, st.data())
+    def test_it_equals_a_search_byte_by_byte(self, stream: bytes, data: st.DataObject) -> None:
+        chunks = data.draw(testing.pieces_of(stream))
+        first = data.draw(st.integers(0, len(stream)))
+        limit = data.draw(st.sampled_from([5, 100, 2**31, 2**64 - 1]))
+
+        found = find(RecordFinder(limit), chunks, 0, first)
+
+        assert found == first_record(stream, first, limit)
+
+    @given(streams, st.lists(st.integers(0, 400), min_size=2, max_size=5))
+    def test_what_was_found_before_changes_nothing(self, stream: bytes, firsts: list[int]) -> None:
+        finder = RecordFinder(2**31)
+
+        for first in sorted(min(first, len(stream)) for first in firsts):
+            assert finder.find(as_array(stream), 0, first, is_end=True) == first_record(
+                stream, first
+            )
+
+    @given(streams, st.integers(1, 2**40))
+    def test_offsets_are_those_of_the_stream(self, stream: bytes, base: int) -> None:
+        found = RecordFinder(2**31).find(as_array(stream), base, base, is_end=True)
+
+        assert found == base + first_record(stream, 0)
+
+
+@given(st.binary(max_size=60), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+@example(b"", 2**62, 2**63)
+@example(b"ab", 2**32, 2**32)
+def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int) -> None:
+    stream = data + reference.encode_head(length) + data
+
+    starts, lengths = find_heads(as_array(stream), limit)
+
+    expected = [
+        at
+        for at in range(len(stream) - 11)
+        if reference.encode_head(int.from_bytes(stream[at : at + 8], "little"))
+        == stream[at : at + 12]
+        and int.from_bytes(stream[at : at + 8], "little") <= min(limit, 2**62)
+    ]
+    assert starts.tolist() == expected
+    assert lengths.tolist() == [int.from_bytes(stream[a : a + 8], "little") for a in expected]
+
+
+@given(st.binary(max_size=600), st.lists(st.tuples(st.integers(0, 600), st.integers(0, 600))))
+def test_crcs_of_stretches_follow_from_crcs_of_the_stream(
+    stream: bytes, pairs: list[tuple[int, int]]
+) -> None:
+    edges = [sorted((min(a, len(stream)), min(b, len(stream)))) for a, b in pairs]
+    before, until = (
+        np.array([reference.crc32c(stream[: edge[which]]) for edge in edges], np.uint32)
+        for which in (0, 1)
+    )
+    n_bytes = np.array([stop - start for start, stop in edges], np.int64)
+
+    expected = [reference.crc32c(stream[start:stop]) for start, stop in edges]
+    assert crcs_between(before, until, n_bytes).tolist() == expected
+
+
+def test_stretches_of_gigabytes() -> None:
+    # The polynomial is x + 1 times a primitive one: 2**31 - 1 bytes shift a CRC as none do.
+    crcs = np.arange(1, 5, dtype=np.uint32)
+    shifts = np.array([0, 1, 5, 2**20]) * (2**31 - 1)
+
+    shifted = crcs_between(crcs, np.zeros(4, np.uint32), shifts)
+
+    assert shifted.tolist() == crcs.tolist()
+
+
+class Work:
+    """Counts the bytes that CRCs are taken of, and the rounds of looking."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.n_bytes = 0
+        self.n_rounds = 0
+
+        def count_bytes(data: memoryview, crc: int) -> int:
+            self.n_bytes += len(data)
+            return crc32c(data, crc)
+
+        def count_rounds(*arguments: Any) -> npt.NDArray[np.uint32]:
+            self.n_rounds += 1
+            return crcs_between(*arguments)
+
+        monkeypatch.setattr(resync, "crc32c", count_bytes)
+        monkeypatch.setattr(resync, "crcs_between", count_rounds)
+
+
+HOSTILE: dict[str, Callable[[int], bytes]] = {
+    # Each head promises all the rest, so their data overlaps as much as it can.
+    "nested": lambda n: b"".join(reference.encode_head(12 * (n - i)) for i in range(n)) + bytes(4),
+    "same": lambda n: false_heads(6 * n, n),
+    # A sound record behind each, so that each is the start of another search.
+    "between": lambda n: (false_heads(20 * n, 1) + reference.encode_record(b"sound")) * n,
+    "zeros": lambda n: bytes(20 * n),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_work_and_memory_grow_as_the_stream(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in (2_000, 32_000):
+        stream = as_array(HOSTILE[kind](n))
+        work, finder, at = Work(monkeypatch), RecordFinder(2**31), 0
+
+        tracemalloc.start()
+        while at < stream.size:
+            found = finder.find(stream, 0, at + 1, is_end=True)
+            assert found is not None
+            at = found
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+        # Every byte once, in rounds of a piece at least: no term that n is in twice.
+        assert work.n_bytes <= stream.size
+        assert work.n_rounds <= stream.size / resync._PIECE_BYTES + 30
+        assert peak <= 25 * stream.size + 4_000_000
+        monkeypatch.undo()
+
+
+def test_a_long_record_is_found_across_many_pieces() -> None:
+    stream = b"damage" + bytes(frame([bytes(300_000), b"behind"]))
+
+    assert RecordFinder(2**31).find(as_array(stream), 0, 1, is_end=True) == 6
+    assert RecordFinder(299_999).find(as_array(stream), 0, 1, is_end=True) == 6 + 300_016

@@ -1,0 +1,376 @@
+"""verify and recover: what is asked of them, beside what tests/records/test_damage.py asks."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.fresh import run_fresh
+from tests.support.reference import encode_record
+from tfrecord_lite import (
+    DataLossError,
+    Example,
+    FailedPreconditionError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    SequenceExample,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    recover,
+    verify,
+)
+from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.sink import RecordSink
+from tfrecord_lite.recovery import verify_each
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GOOD = [encode_example({"n": i}) for i in range(20)]
+
+
+def full_disk(_: RecordSink) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def write(path: Path, records: Iterable[bytes], compression: str = "") -> Path:
+    with TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+class TestVerify:
+    def test_every_file_has_its_report_in_order(self, tmp_path: Path) -> None:
+        paths = [
+            write(tmp_path / f"{i:02}", [b"x"] * i, ["", "GZIP", "ZLIB"][i % 3]) for i in range(20)
+        ]
+
+        for n_threads in (None, 1, 3, 50):
+            report = verify(paths, n_threads=n_threads)
+
+            assert report.is_sound
+            assert [file.source for file in report.files] == list(map(str, paths))
+            assert [file.records for file in report.files] == list(range(20))
+
+    def test_a_file_that_fails_does_not_keep_the_others(self, tmp_path: Path) -> None:
+        sound = write(tmp_path / "a", [b"one"])
+
+        report = verify([sound, tmp_path / "missing", tmp_path, sound])
+
+        assert [type(file.failure) for file in report.files] == [
+            type(None),
+            FileNotFoundError,
+            IsADirectoryError,
+            type(None),
+        ]
+        assert [file.is_sound for file in report.files] == [True, False, False, True]
+        assert report.records == 2
+
+    def test_another_compression_than_the_one_named_is_a_failure(self, tmp_path: Path) -> None:
+        (file,) = verify(write(tmp_path / "a", [b"one"]), "GZIP").files
+
+        assert isinstance(file.failure, DataLossError)
+        assert file.failure.reason is Reason.COMPRESSION
+
+    def test_file_objects_are_read_one_after_the_other(self) -> None:
+        stream = io.BytesIO(frame([b"one"]))
+
+        assert verify([stream, io.BytesIO(b"junk")], "").records == 1
+
+    def test_progress_adds_up_to_all_bytes(self, tmp_path: Path) -> None:
+        paths = [write(tmp_path / str(i), [bytes(300_000)] * 20) for i in range(3)]
+        lock, n_bytes = threading.Lock(), 0
+
+        def add(more: int) -> None:
+            nonlocal n_bytes
+            with lock:
+                n_bytes += more
+
+        verify(paths, on_progress=add, n_threads=2)
+
+        assert n_bytes == sum(path.stat().st_size for path in paths)
+
+    SIZES = st.lists(
+        st.tuples(st.sampled_from([0, 30, 33_000, 2**20]), st.integers(1, 80)), max_size=4
+    ).filter(lambda runs: sum(size * n for size, n in runs) < 2**25)
+
+    @given(runs=SIZES, places=st.lists(st.floats(0, 1, exclude_max=True), max_size=3))
+    @settings(max_examples=30)
+    def test_large_and_small_records_and_damage_among_them(
+        self, runs: list[tuple[int, int]], places: list[float]
+    ) -> None:
+        stream = bytearray(frame([bytes(size) for size, n in runs for _ in range(n)]))
+        for place in places if stream else ():
+            stream[int(place * len(stream))] ^= 1
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a")
+            path.write_bytes(stream)
+            reader = TFRecordReader(path, "", on_error=lambda _: None)
+            for _ in reader.blocks():
+                pass
+
+            assert verify(path, "") == reader.report
+
+    @pytest.mark.parametrize("size", [10, 33_000, 500_000])
+    def test_large_records_are_read_past_the_buffer_unless_messages_are_checked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        path, n_direct = write(tmp_path / "a", [bytes(size)] * 300 + [b""] * 300), 0
+        next_large = FrameDecoder.next_large
+
+        def counted(*arguments: Any) -> bytes | None:
+            nonlocal n_direct
+            n_direct += 1
+            return next_large(*arguments)
+
+        monkeypatch.setattr(FrameDecoder, "next_large", counted)
+
+        assert verify(path).records == 600
+        assert (n_direct > 0) == (size > 2**15)
+        n_direct = 0
+        verify(path, messages=True)
+        assert n_direct == 0
+
+    def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
+        paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
+
+        reports = verify_each(paths, n_threads=2)
+        assert next(reports).records == 1
+        reports.close()  # type: ignore[attr-defined]
+
+        assert not [t for t in threading.enumerate() if t.name == "tfrecord-verify"]
+
+    def test_what_stops_a_thread_is_raised_here(self, tmp_path: Path) -> None:
+        def stop(_: int) -> None:
+            raise RuntimeError("enough")
+
+        paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(3)]
+        with pytest.raises(RuntimeError, match="enough"):
+            verify(paths, n_threads=2, on_progress=stop)
+
+    def test_pipes_that_nobody_writes_keep_neither_who_has_enough_nor_the_process(
+        self, tmp_path: Path
+    ) -> None:
+        write(tmp_path / "a", [b"one"])
+        for name in "bc":
+            os.mkfifo(tmp_path / name)
+
+        out = run_fresh(
+            "import faulthandler, sys\n"
+            "from tfrecord_lite.recovery import verify_each\n"
+            "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
+            "reports = verify_each([sys.argv[1] + name for name in ('/a', '/b', '/c')], n_threads=3)\n"
+            "print(next(reports).records)\n"
+            "reports.close()\n"
+            "print('over')\n",
+            tmp_path,
+        )
+
+        assert out == "1\nover\n"
+
+    @pytest.mark.parametrize("n_threads", [0, -1])
+    def test_less_than_one_thread(self, n_threads: int) -> None:
+        with pytest.raises(InvalidArgumentError):
+            verify("a", n_threads=n_threads)
+
+    def test_a_pattern_without_matches(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            verify(tmp_path / "*.none")
+
+
+class TestMessages:
+    def test_sound_records_that_are_no_examples(self, tmp_path: Path) -> None:
+        records = [*GOOD[:5], b"\xff\xff", *GOOD[5:], b"\x0a\xff"]
+        (file,) = verify(write(tmp_path / "a", records), messages=True).files
+
+        assert [error.index for error in file.message_errors] == [5, 21]
+        assert {error.reason for error in file.message_errors} == {Reason.MALFORMED}
+        assert (file.n_message_errors, file.records, file.n_damaged) == (2, 22, 0)
+        assert not file.is_sound
+        assert verify(tmp_path / "a").is_sound
+
+    def test_with_a_schema(self, tmp_path: Path) -> None:
+        records = [*GOOD, encode_example({"other": 1}), encode_example({"n": [1, 2]})]
+        schema = {"n": FixedLenFeature([], "int64")}
+
+        (file,) = verify(write(tmp_path / "a", records), schema=schema).files
+
+        assert [(error.index, error.key, error.reason) for error in file.message_errors] == [
+            (20, "n", Reason.MISSING),
+            (21, "n", Reason.WRONG_COUNT),
+        ]
+
+    def test_of_a_class(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"", b"\xff", SequenceExample().SerializeToString()])
+
+        for message_class in (Example, SequenceExample):
+            (file,) = verify(path, messages=message_class).files
+            assert [error.index for error in file.message_errors] == [1]
+        with pytest.raises(TypeError):
+            verify(path, messages=int)  # type: ignore[arg-type]
+
+    @given(st.lists(st.booleans(), max_size=40))
+    def test_every_wrong_record_and_no_other(self, are_good: list[bool]) -> None:
+        stream = frame([GOOD[0] if is_good else b"\xff" for is_good in are_good])
+
+        (file,) = verify(io.BytesIO(stream), "", messages=True).files
+
+        wrong = [i for i, is_good in enumerate(are_good) if not is_good]
+        assert [error.index for error in file.message_errors] == wrong
+
+    def test_a_wrong_schema_is_refused_before_a_file_is_read(self) -> None:
+        with pytest.raises((InvalidArgumentError, TypeError)):
+            verify("missing", schema={"n": 7})  # type: ignore[dict-item]
+
+
+class TestRecover:
+    def damaged(self, path: Path) -> Path:
+        path.write_bytes(encode_record(b"one") + b"junk" + encode_record(b"two"))
+        return path
+
+    @pytest.mark.parametrize("options", [None, "", "GZIP", "ZLIB"])
+    def test_the_new_file_has_the_compression_asked_for(
+        self, tmp_path: Path, options: str | None
+    ) -> None:
+        for compression in ("", "GZIP"):
+            source = write(tmp_path / f"a{compression}", [b"one", b"two"], compression)
+            recover(source, tmp_path / "new", options=options, overwrite=True)
+
+            expected = compression if options is None else options
+            assert list(TFRecordReader(tmp_path / "new", expected)) == [b"one", b"two"]
+
+    def test_the_source_is_never_changed(self, tmp_path: Path) -> None:
+        source = self.damaged(tmp_path / "a")
+        source.chmod(0o444)
+        os.utime(source, ns=(5, 7))
+        digest = hashlib.sha256(source.read_bytes()).digest()
+
+        recover(source, tmp_path / "new")
+
+        assert hashlib.sha256(source.read_bytes()).digest() == digest
+        assert source.stat().st_mtime_ns == 7
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_the_source_is_no_target_by_any_name(self, tmp_path: Path, *, overwrite: bool) -> None:
+        source = self.damaged(tmp_path / "a")
+        (tmp_path / "link").symlink_to(source)
+        (tmp_path / "hard").hardlink_to(source)
+        before = source.read_bytes()
+
+        for target in (source, tmp_path / "." / "a", tmp_path / "link", tmp_path / "hard"):
+            with pytest.raises(InvalidArgumentError) as caught:
+                recover(source, target, overwrite=overwrite)
+            assert caught.value.reason is Reason.BAD_ARGUMENT
+
+        assert source.read_bytes() == before
+
+    def test_a_file_that_is_there_stays_unless_told(self, tmp_path: Path) -> None:
+        source, target = self.damaged(tmp_path / "a"), tmp_path / "new"
+        target.write_bytes(b"precious")
+
+        with pytest.raises(FileExistsError):
+            recover(source, target)
+        assert target.read_bytes() == b"precious"
+
+        recover(source, target, overwrite=True)
+        assert list(TFRecordReader(target)) == [b"one", b"two"]
+
+    def test_what_fails_leaves_nothing_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = self.damaged(tmp_path / "a")
+
+        with pytest.raises(DataLossError):
+            recover(source, tmp_path / "new", "GZIP")
+        with pytest.raises(FileNotFoundError):
+            recover(tmp_path / "missing", tmp_path / "new")
+        monkeypatch.setattr(RecordSink, "finish", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            recover(source, tmp_path / "new")
+
+        assert list(tmp_path.iterdir()) == [source]
+
+    def test_file_objects_are_refused(self, tmp_path: Path) -> None:
+        path = self.damaged(tmp_path / "a")
+        for src, dst in ((io.BytesIO(), tmp_path / "new"), (path, io.BytesIO())):
+            with pytest.raises(TypeError):
+                recover(src, dst)  # type: ignore[arg-type]
+
+    def test_a_file_without_a_sound_record(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"nothing of use here" * 100)
+
+        report = recover(tmp_path / "a", tmp_path / "new")
+
+        assert (report.records, report.lost_bytes) == (0, 1900)
+        assert (tmp_path / "new").read_bytes() == b""
+
+    def test_a_remote_file(self) -> None:
+        fsspec = pytest.importorskip("fsspec")
+        with TFRecordWriter("memory://recover/a.gz", "GZIP") as writer:
+            writer.write(b"one")
+        data = fsspec.filesystem("memory").cat("/recover/a.gz")
+        fsspec.filesystem("memory").pipe("/recover/a.gz", data[:-8] + bytes(8) + data)
+
+        report = recover("memory://recover/a.gz", "memory://recover/b")
+
+        assert report.records == 2
+        assert [span.source for span in report.spans] == ["memory://recover/a.gz"]
+        assert list(TFRecordReader("memory://recover/b")) == [b"one"] * 2
+
+
+class TestWhatIsNotToBeRead:
+    @pytest.mark.parametrize("form", ["file://{}", "local://{}", "file://{}/../{name}"])
+    @pytest.mark.parametrize("is_source", [True, False])
+    def test_a_file_is_itself_also_under_a_url(
+        self, tmp_path: Path, form: str, is_source: bool
+    ) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(frame([b"one"]) + b"damage")
+        stored = path.read_bytes()
+        folder = tmp_path / "sub"
+        folder.mkdir()
+        place = folder if "{name}" in form else path
+        pair = [form.format(place, name="a"), str(path)]
+        with pytest.raises(InvalidArgumentError):
+            recover(*(pair if is_source else pair[::-1]), overwrite=True)
+
+        assert path.read_bytes() == stored
+
+    @pytest.mark.parametrize("other", ["memory:///same", "memory:////same", "memory://same/"])
+    def test_a_remote_file_is_itself_under_any_of_its_names(self, other: str) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        stored = frame([b"one"]) + b"damage"
+        memory.pipe("/same", bytes(stored))
+        for pair in ("memory://same", other), (other, "memory://same"):
+            with pytest.raises(InvalidArgumentError, match="another name"):
+                recover(*pair, overwrite=True)
+
+        assert memory.cat("/same") == stored
+
+    def test_files_of_one_path_on_two_file_systems_are_two(self, tmp_path: Path) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        memory.pipe(f"{tmp_path}/a", bytes(frame([b"one"])))
+
+        assert recover(f"memory://{tmp_path}/a", f"file://{tmp_path}/a").records == 1
+        assert list(TFRecordReader(tmp_path / "a")) == [b"one"]
+
+    def test_a_pipe_is_refused(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(FailedPreconditionError, match="read once"):
+            recover(tmp_path / "pipe", tmp_path / "new")
+
+        assert not (tmp_path / "new").exists()

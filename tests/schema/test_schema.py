@@ -1,0 +1,963 @@
+"""Feature specifications, their checks, and schemas."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import pickle
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.naming import named
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema import (
+    Dense,
+    FeatureSpec,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Kind,
+    Original,
+    Padded,
+    Ragged,
+    RaggedFeature,
+    Schema,
+    Sparse,
+    SparseFeature,
+    VarLen,
+    VarLenFeature,
+    canonical,
+    keys_to_read,
+    kind_of,
+    prepare,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def one(spec: Any) -> Any:
+    """Prepare a single feature, named a."""
+    return prepare({"a": spec})["a"]
+
+
+# ---------------------------------------------------------------------------------- dtypes
+
+
+class TensorFlowDType:
+    """What a dtype of TensorFlow shows of itself."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        """Fail, as those do that NumPy has no counterpart of."""
+        raise KeyError
+
+
+STRING_DTYPES: list[Any] = [
+    np.bytes_,
+    np.str_,
+    np.object_,
+    np.dtype("S3"),
+    np.dtype("U"),
+    np.dtypes.StringDType(),
+]
+OTHER_DTYPES: list[Any] = [
+    *(np.float64, np.float16, np.int32, np.complex128, np.bool, bool),
+    *("float64", "double", "int8", "uint64", "bool", "datetime64[s]"),
+    np.dtype([("a", "f4")]),
+    TensorFlowDType("int32"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        (
+            Kind.FLOAT,
+            [np.float32, "float32", float, "float", "f4", ">f4", np.dtype("float32")],
+        ),
+        (Kind.INT64, [np.int64, "int64", int, "int", "i8", np.dtype(">i8"), np.longlong]),
+        (
+            Kind.BYTES,
+            [bytes, str, object, "string", "bytes", "str", "object", "S", "O", *STRING_DTYPES],
+        ),
+    ],
+)
+def test_a_kind_has_many_names(kind: Kind, names: list[Any]) -> None:
+    for name in names:
+        assert kind_of(name) is kind, name
+    assert kind_of(kind.dtype) is kind
+    assert kind_of(kind.label) is kind
+    assert kind_of(TensorFlowDType(kind.label)) is kind
+
+
+def test_kinds_are_the_field_numbers_of_a_feature() -> None:
+    assert [(kind.name, int(kind)) for kind in Kind] == [("BYTES", 1), ("FLOAT", 2), ("INT64", 3)]
+
+
+@pytest.mark.parametrize("dtype", OTHER_DTYPES, ids=named)
+def test_other_dtypes_have_no_place_in_an_example(dtype: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        one(VarLenFeature(dtype))
+    assert caught.value.reason is Reason.UNSUPPORTED
+    assert caught.value.key == "a"
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [1, 1.5, [], "junk", ",f4", "2{", "", dict, TensorFlowDType("resource"), b"float32"],
+    ids=named,
+)
+def test_what_is_no_dtype_is_a_type_error(dtype: Any) -> None:
+    with pytest.raises(TypeError, match="'a'"):
+        one(VarLenFeature(dtype))
+
+
+# -------------------------------------------------------------------------- specifications
+
+SPECS: list[FeatureSpec] = [
+    FixedLenFeature([], np.float32),
+    FixedLenFeature([2, 1], "int64", [1, 2]),
+    FixedLenFeature((2,), bytes, [b"a\0", b"\xff"]),
+    FixedLenFeature([2], float, np.array([math.nan, -math.inf])),
+    FixedLenFeature([0], float, []),
+    VarLenFeature("int64"),
+    FixedLenSequenceFeature([3], float, allow_missing=True),
+    FixedLenSequenceFeature([], bytes, allow_missing=True, default_value="é"),
+    SparseFeature("i", "v", float, 10),
+    SparseFeature(["i", "j"], "v", bytes, [10, 20], already_sorted=True),
+    RaggedFeature(float),
+    RaggedFeature(
+        bytes,
+        "v",
+        [
+            RaggedFeature.RowSplits("s"),
+            RaggedFeature.RowLengths("l"),
+            RaggedFeature.RowStarts("t"),
+            RaggedFeature.RowLimits("m"),
+            RaggedFeature.ValueRowIds("r"),
+            RaggedFeature.UniformRowLength(2),
+        ],
+        np.int64,
+        validate=True,
+    ),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=named)
+def test_specifications_compare_hash_pickle_and_cannot_change(spec: FeatureSpec) -> None:
+    again = pickle.loads(pickle.dumps(spec))
+
+    assert again == spec
+    assert hash(again) == hash(spec)
+    assert repr(again) == repr(spec)
+    assert [other == spec for other in SPECS].count(True) == 1
+    assert spec != "spec"
+    with pytest.raises(AttributeError):
+        spec.dtype = int  # type: ignore[attr-defined]
+    with pytest.raises((AttributeError, TypeError)):
+        spec.other = 1  # type: ignore[attr-defined]
+
+
+def test_specifications_are_equal_when_they_mean_the_same() -> None:
+    assert FixedLenFeature([2], np.float32) == FixedLenFeature((2,), "float32")
+    assert hash(FixedLenFeature([2], np.float32)) == hash(FixedLenFeature((2,), "float32"))
+    assert FixedLenFeature([2], float) != FixedLenFeature([2], int)
+    assert VarLenFeature(bytes) != FixedLenFeature([], bytes)
+    assert RaggedFeature(float, row_splits_dtype="int32") == RaggedFeature(np.float32)
+    assert VarLenFeature("junk") != VarLenFeature("trash")
+
+
+def test_the_text_of_a_specification_makes_an_equal_one() -> None:
+    for spec in SPECS:
+        if "array" not in repr(spec):
+            assert eval(repr(spec)) == spec  # noqa: S307 - that is what repr is for
+
+
+def test_specifications_are_not_checked_before_they_are_used() -> None:
+    FixedLenFeature(None, None, object())
+    VarLenFeature(None)
+    FixedLenSequenceFeature("junk", "junk", "junk", "junk")  # type: ignore[arg-type]
+    SparseFeature(None, None, None, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: RaggedFeature(float, 1), InvalidArgumentError),  # type: ignore[arg-type]
+        (lambda: RaggedFeature(float, b"v"), InvalidArgumentError),  # type: ignore[arg-type]
+        (lambda: RaggedFeature(float, ""), InvalidArgumentError),
+        (lambda: RaggedFeature(np.int32), InvalidArgumentError),
+        (lambda: RaggedFeature(None), TypeError),
+        (lambda: RaggedFeature("junk"), TypeError),
+        (lambda: RaggedFeature(float, row_splits_dtype=np.int16), InvalidArgumentError),
+        (lambda: RaggedFeature(float, row_splits_dtype=float), InvalidArgumentError),
+        (lambda: RaggedFeature(float, row_splits_dtype=None), TypeError),
+        (lambda: RaggedFeature(float, row_splits_dtype="junk"), TypeError),
+        (lambda: RaggedFeature(float, "v", RaggedFeature.RowLengths("n")), TypeError),
+        (lambda: RaggedFeature(float, "v", "ab"), TypeError),
+        (lambda: RaggedFeature(float, "v", None), TypeError),
+        (lambda: RaggedFeature(float, "v", [3]), TypeError),
+        (lambda: RaggedFeature(float, validate=1), TypeError),  # type: ignore[arg-type]
+        (lambda: RaggedFeature(float, validate=np.True_), TypeError),  # type: ignore[arg-type]
+    ],
+)
+def test_a_ragged_feature_is_checked_at_once(
+    make: Callable[[], Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        make()
+
+
+# -------------------------------------------------------------------------------- preparing
+
+
+def test_a_prepared_feature_says_what_to_read_and_what_to_build() -> None:
+    features = {
+        "dense": FixedLenFeature([2, 1], float, [1, 2]),
+        "padded": FixedLenSequenceFeature([3], bytes, allow_missing=True),
+        "var": VarLenFeature(int),
+        "sparse": SparseFeature(["i", "j"], "v", float, [10, 20]),
+        "ragged": RaggedFeature(
+            bytes, "r", [RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(2)]
+        ),
+        "own": RaggedFeature(int),
+    }
+
+    prepared = prepare(features)
+
+    dense, padded = prepared["dense"], prepared["padded"]
+    assert isinstance(dense, Dense)
+    assert (dense.key, dense.kind, dense.shape, dense.size) == ("dense", Kind.FLOAT, (2, 1), 2)
+    assert dense.default is not None
+    assert (dense.default.dtype, dense.default.tolist()) == (np.float32, [[1.0], [2.0]])
+    assert not dense.default.flags.writeable
+    assert isinstance(padded, Padded)
+    assert (padded.key, padded.kind, padded.shape, padded.size) == ("padded", Kind.BYTES, (3,), 3)
+    assert (padded.padding.shape, padded.padding.item()) == ((), b"")
+    assert prepared["var"] == VarLen("var", Kind.INT64)
+    assert prepared["sparse"] == Sparse("sparse", ("i", "j"), "v", Kind.FLOAT, (10, 20), False)
+    ragged = prepared["ragged"]
+    assert isinstance(ragged, Ragged)
+    assert (ragged.name, ragged.key, ragged.kind) == ("ragged", "r", Kind.BYTES)
+    assert ragged.partitions == (
+        RaggedFeature.RowLengths("n"),
+        RaggedFeature.UniformRowLength(2),
+    )
+    assert ragged.splits_dtype == np.int32
+    assert ragged.validate is False
+    assert keys_to_read(prepared) == {
+        "dense": Kind.FLOAT,
+        "padded": Kind.BYTES,
+        "var": Kind.INT64,
+        "i": Kind.INT64,
+        "j": Kind.INT64,
+        "v": Kind.FLOAT,
+        "r": Kind.BYTES,
+        "n": Kind.INT64,
+        "own": Kind.INT64,
+    }
+    assert list(prepared) == list(features)
+    pickle.loads(pickle.dumps(prepared))
+
+
+@pytest.mark.parametrize(
+    ("features", "error"),
+    [
+        (None, InvalidArgumentError),
+        ({}, InvalidArgumentError),
+        (Schema({}), InvalidArgumentError),
+        ([("a", VarLenFeature(int))], TypeError),
+        ({"a": "VarLenFeature"}, InvalidArgumentError),
+        ({"a": None}, InvalidArgumentError),
+        ({"a": VarLenFeature}, InvalidArgumentError),
+        ({1: VarLenFeature(int)}, TypeError),
+        ({b"a": VarLenFeature(int)}, TypeError),
+        ({"\ud800": VarLenFeature(int)}, InvalidArgumentError),
+    ],
+)
+def test_features_that_are_none_are_refused(features: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        prepare(features)
+
+
+def test_an_empty_name_is_a_name() -> None:
+    assert keys_to_read(prepare({"": VarLenFeature(int)})) == {"": Kind.INT64}
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ([], ()),
+        ((), ()),
+        (3, (3,)),
+        (np.int32(3), (3,)),
+        ([2, 0], (2, 0)),
+        ((2, 3), (2, 3)),
+        (np.array([2, 3]), (2, 3)),
+        (range(2, 4), (2, 3)),
+        (None, InvalidArgumentError),
+        ([None], InvalidArgumentError),
+        ([2, None], InvalidArgumentError),
+        ([-1], InvalidArgumentError),
+        ([2**63], InvalidArgumentError),
+        ([2**40, 2**40], InvalidArgumentError),
+        ([0, 2**40, 2**40], InvalidArgumentError),
+        ([1] * 63, InvalidArgumentError),
+        ("2", TypeError),
+        (["2"], TypeError),
+        ([2.0], TypeError),
+        (2.0, TypeError),
+        ([True], TypeError),
+        ([[2]], TypeError),
+    ],
+    ids=str,
+)
+def test_shapes_are_known_and_not_negative(shape: Any, expected: Any) -> None:
+    if isinstance(expected, tuple):
+        assert one(FixedLenFeature(shape, float)).shape == expected
+    else:
+        for make in (FixedLenFeature, FixedLenSequenceFeature):
+            with pytest.raises(expected, match="'a'"):
+                one(make(shape, float))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "default", "expected"),
+    [
+        (float, [], True, 1.0),
+        (float, [2], [1, np.float64(2.5)], [1.0, 2.5]),
+        (float, [2], np.array([1, 2], np.int8), [1.0, 2.0]),
+        (float, [], 1e40, math.inf),
+        (float, [], np.array(-1e40), -math.inf),
+        (float, [], 2**70, 2.0**70),
+        (float, [1], [1], [1.0]),
+        (float, [], [1], 1.0),
+        (float, [1], 1, [1.0]),
+        (float, [2, 1], [1, 2], [[1.0], [2.0]]),
+        (float, [], "1", TypeError),
+        (float, [], 1j, TypeError),
+        (float, [], np.array(1j), TypeError),
+        (float, [], np.array(["1"]), TypeError),
+        (float, [], [None], InvalidArgumentError),
+        (float, [], {1.0}, InvalidArgumentError),
+        (float, [2], 1.0, InvalidArgumentError),
+        (float, [3], [[1.0], [1.0, 2.0]], InvalidArgumentError),
+        (float, [3], [1.0, [2.0]], InvalidArgumentError),
+        (float, [], 10**400, InvalidArgumentError),
+        (int, [], True, 1),
+        (int, [2], range(2), [0, 1]),
+        (int, [], -(2**63), -(2**63)),
+        (int, [], np.float32(1), 1),
+        (int, [1], np.array([2], np.uint64), [2]),
+        (int, [], 1.0, TypeError),
+        (int, [], "1", TypeError),
+        (int, [], 2**63, InvalidArgumentError),
+        (int, [], np.uint64(2**63), InvalidArgumentError),
+        (int, [], np.float64(2.0**63), InvalidArgumentError),
+        (int, [], np.array(1.5), InvalidArgumentError),
+        (int, [], np.array(math.nan), InvalidArgumentError),
+        (bytes, [], "é", "é".encode()),
+        (bytes, [2], [b"a\0", "b"], [b"a\0", b"b"]),
+        (bytes, [1], np.array(["a"]), [b"a"]),
+        (bytes, [1], np.array([b"a"]), [b"a"]),
+        (bytes, [1], np.array([b"a"], object), [b"a"]),
+        (bytes, [], np.str_("a"), b"a"),
+        (bytes, [], 1, TypeError),
+        (bytes, [], 1.5, TypeError),
+        (bytes, [1], np.array([1]), TypeError),
+        (bytes, [], bytearray(b"a"), TypeError),
+        (bytes, [1], [None], InvalidArgumentError),
+        (bytes, [], "\ud800", InvalidArgumentError),
+    ],
+)
+def test_defaults_become_arrays_or_are_refused(
+    dtype: Any, shape: Any, default: Any, expected: Any
+) -> None:
+    spec = FixedLenFeature(shape, dtype, default)
+
+    if isinstance(expected, type):
+        with pytest.raises(expected, match="'a'"):
+            one(spec)
+        return
+    prepared = one(spec)
+    assert prepared.default.tolist() == expected
+    assert prepared.default.dtype == prepared.kind.dtype
+    assert prepared.default.shape == tuple(shape)
+
+
+def test_a_default_of_no_values_is_none() -> None:
+    assert one(FixedLenFeature([2, 0], float, [])).default is None
+
+
+def test_a_default_is_a_copy() -> None:
+    array = np.zeros(2, np.float32)
+    prepared = one(FixedLenFeature([2], float, array))
+    array[:] = 7
+
+    assert prepared.default.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("padding", "expected"),
+    [
+        (None, 0.0),
+        (2, 2.0),
+        ([[1]], 1.0),
+        ([], InvalidArgumentError),
+        ([1, 2], InvalidArgumentError),
+        ("a", TypeError),
+    ],
+)
+def test_padding_is_one_value(padding: Any, expected: Any) -> None:
+    spec = FixedLenSequenceFeature([2], float, allow_missing=True, default_value=padding)
+
+    if isinstance(expected, type):
+        with pytest.raises(expected):
+            one(spec)
+    else:
+        assert one(spec).padding.item() == expected
+
+
+def test_sequences_must_be_allowed_to_be_missing_and_hold_values() -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        one(FixedLenSequenceFeature([], float))
+    assert caught.value.reason is Reason.UNSUPPORTED
+    with pytest.raises(InvalidArgumentError):
+        one(FixedLenSequenceFeature([2, 0], float, allow_missing=True))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("", "v", float, 3), InvalidArgumentError),
+        (([], "v", float, []), InvalidArgumentError),
+        (("i", "", float, 3), InvalidArgumentError),
+        (("i", None, float, 3), InvalidArgumentError),
+        (("i", 1, float, 3), InvalidArgumentError),
+        (([1], "v", float, [3]), InvalidArgumentError),
+        ((b"i", "v", float, 3), InvalidArgumentError),
+        (("i", "v", None, 3), InvalidArgumentError),
+        (("i", "v", np.int32, 3), InvalidArgumentError),
+        ((["i"], "v", float, [3, 4]), InvalidArgumentError),
+        (("i", "v", float, -1), InvalidArgumentError),
+        (("i", "v", float, 2**63), InvalidArgumentError),
+        ((["i"], "v", float, 3), TypeError),
+        (("i", "v", float, [3]), TypeError),
+        (("i", "v", float, (3,)), TypeError),
+        (("i", "v", float, None), TypeError),
+        (("i", "v", float, 3.0), TypeError),
+        (("i", "v", float, "3"), TypeError),
+    ],
+    ids=str,
+)
+def test_sparse_features_need_their_keys_and_sizes(arguments: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        one(SparseFeature(*arguments))
+
+
+@pytest.mark.parametrize(
+    ("partition", "error"),
+    [
+        (RaggedFeature.RowLengths(3), InvalidArgumentError),  # type: ignore[arg-type]
+        (RaggedFeature.UniformRowLength(-2), InvalidArgumentError),
+        (RaggedFeature.UniformRowLength(2.0), TypeError),  # type: ignore[arg-type]
+        (RaggedFeature.UniformRowLength(None), TypeError),  # type: ignore[arg-type]
+    ],
+)
+def test_partitions_need_keys_and_lengths(partition: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="'a'"):
+        one(RaggedFeature(float, "v", [partition]))
+
+
+F32 = VarLenFeature(float)
+SHARED: dict[str, tuple[dict[str, FeatureSpec], bool]] = {
+    "variable and sparse": ({"v": F32, "a": SparseFeature("i", "v", float, 3)}, True),
+    "its dtype differs": ({"v": VarLenFeature(int), "a": SparseFeature("i", "v", float, 3)}, False),
+    "index": ({"i": VarLenFeature(int), "a": SparseFeature("i", "v", float, 3)}, True),
+    "index as float": ({"i": F32, "a": SparseFeature("i", "v", float, 3)}, False),
+    "index as value": ({"a": SparseFeature("i", "i", int, 3)}, True),
+    "index as float value": ({"a": SparseFeature("i", "i", float, 3)}, False),
+    "two sparse": (
+        {"a": SparseFeature("i", "v", float, 3), "b": SparseFeature("i", "v", float, 5)},
+        True,
+    ),
+    "sparse, named as its values": ({"v": SparseFeature("i", "v", float, 3)}, True),
+    "dense and sparse": (
+        {"v": FixedLenFeature([], float), "a": SparseFeature("i", "v", float, 3)},
+        False,
+    ),
+    "dense and ragged": ({"v": FixedLenFeature([], float), "a": RaggedFeature(float, "v")}, False),
+    "padded and ragged": (
+        {
+            "v": FixedLenSequenceFeature([], float, allow_missing=True),
+            "a": RaggedFeature(float, "v"),
+        },
+        False,
+    ),
+    "variable and ragged": ({"v": F32, "a": RaggedFeature(float, "v")}, False),
+    "two ragged": ({"v": RaggedFeature(float), "a": RaggedFeature(float, "v")}, True),
+    "their dtypes differ": ({"v": RaggedFeature(float), "a": RaggedFeature(int, "v")}, False),
+    "their splits differ": (
+        {"v": RaggedFeature(float), "a": RaggedFeature(float, "v", row_splits_dtype="int64")},
+        False,
+    ),
+    "partition as float": (
+        {"a": RaggedFeature(float, "v", [RaggedFeature.RowLengths("v")])},
+        False,
+    ),
+    "partition as values": (
+        {"a": RaggedFeature(int, "v", [RaggedFeature.RowLengths("v")])},
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("features", "may"), SHARED.values(), ids=SHARED.keys())
+def test_features_share_keys_only_if_they_read_them_alike(
+    features: dict[str, FeatureSpec], may: bool
+) -> None:
+    if may:
+        prepare(features)
+        return
+    with pytest.raises(InvalidArgumentError) as caught:
+        prepare(features)
+    assert caught.value.key in {"v", "i"}
+
+
+# ----------------------------------------------------------------------------------- Schema
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+shapes = st.lists(st.integers(0, 3), max_size=3)
+dtypes = st.sampled_from([np.float32, np.int64, bytes])
+VALUES: dict[Any, st.SearchStrategy[Any]] = {
+    np.float32: st.floats(width=32),
+    np.int64: st.integers(-(2**63), 2**63 - 1),
+    bytes: st.binary(max_size=6) | st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
+}
+
+
+@st.composite
+def fixed(draw: st.DrawFn) -> FixedLenFeature:
+    shape, dtype = draw(shapes), draw(dtypes)
+    size = math.prod(shape)
+    if draw(st.booleans()):
+        return FixedLenFeature(shape, dtype)
+    values = draw(st.lists(VALUES[dtype], min_size=size, max_size=size))
+    return FixedLenFeature(shape, dtype, values)
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> FixedLenSequenceFeature:
+    shape, dtype = draw(st.lists(st.integers(1, 3), max_size=2)), draw(dtypes)
+    default = draw(st.none() | VALUES[dtype])
+    return FixedLenSequenceFeature(shape, dtype, draw(st.booleans()), default)
+
+
+@st.composite
+def sparse(draw: st.DrawFn) -> SparseFeature:
+    values, dtype, is_sorted = draw(names.filter(bool)), draw(dtypes), draw(st.booleans())
+    if draw(st.booleans()):
+        return SparseFeature(
+            draw(names.filter(bool)), values, dtype, draw(st.integers(0, 9)), is_sorted
+        )
+    keys = draw(st.lists(names, min_size=1, max_size=3))
+    return SparseFeature(keys, values, dtype, list(range(len(keys))), is_sorted)
+
+
+partitions = st.one_of(
+    *(
+        st.builds(cls, names)
+        for cls in (
+            RaggedFeature.RowSplits,
+            RaggedFeature.RowLengths,
+            RaggedFeature.RowStarts,
+            RaggedFeature.RowLimits,
+            RaggedFeature.ValueRowIds,
+        )
+    ),
+    st.builds(RaggedFeature.UniformRowLength, st.integers(0, 9)),
+)
+ragged = st.builds(
+    RaggedFeature,
+    dtypes,
+    st.none() | names.filter(bool),
+    st.lists(partitions, max_size=3),
+    st.sampled_from([np.int32, np.int64]),
+    st.booleans(),
+)
+specs = st.one_of(fixed(), sequences(), st.builds(VarLenFeature, dtypes), sparse(), ragged)
+originals = st.builds(
+    Original,
+    st.sampled_from(["uint8", "float64", "bool", "bfloat16", "string", np.float16, np.complex64]),
+    st.none() | st.lists(st.none() | st.integers(0, 9), max_size=3),
+)
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    features = draw(st.dictionaries(names, specs, max_size=5))
+    kept = [name for name in features if draw(st.booleans())]
+    return Schema(features, {name: draw(originals) for name in kept})
+
+
+@given(schemas(), st.sampled_from([None, 2]))
+def test_schemas_come_back_from_json_as_they_were(schema: Schema, indent: int | None) -> None:
+    document = schema.to_json(indent)
+    again = Schema.from_json(document)
+
+    assert again == schema
+    assert hash(again) == hash(schema)
+    assert list(again) == list(schema)
+    assert again.originals == schema.originals
+    assert again.to_json(indent) == document
+    assert document.isascii()
+    assert repr(again) == repr(schema)
+    assert Schema.from_json(document.encode()) == schema
+
+
+@given(schemas())
+def test_schemas_pickle_and_are_made_of_themselves(schema: Schema) -> None:
+    assert pickle.loads(pickle.dumps(schema)) == schema
+    assert Schema(schema) == schema
+    assert Schema(schema.features, schema.originals) == schema
+    assert schema | schema == schema
+    assert schema.select(schema) == schema
+
+
+@given(st.dictionaries(names, specs, max_size=5))
+def test_a_schema_prepares_to_the_same_as_its_features(features: dict[str, FeatureSpec]) -> None:
+    try:
+        expected = prepare(features)
+    except InvalidArgumentError as refused:
+        with pytest.raises(InvalidArgumentError, match=re.escape(str(refused))):
+            prepare(Schema(features))
+        return
+    found = prepare(Schema(features))
+    assert list(found) == list(expected)
+    for name, feature in found.items():
+        assert pickle.dumps(feature) == pickle.dumps(expected[name])
+
+
+@given(names, specs)
+def test_the_canonical_form_is_its_own(name: str, spec: FeatureSpec) -> None:
+    once = canonical(name, spec)
+
+    assert canonical(name, once) == once
+    assert type(once) is type(spec)
+    hash(once)
+
+
+SCHEMA = Schema(
+    {
+        "image": FixedLenFeature([], bytes, b"\xff\0"),
+        "label": FixedLenFeature([], int, 0),
+        "tags": VarLenFeature(bytes),
+        "cells": SparseFeature(["row", "column"], "value", float, [100, 3]),
+        "words": RaggedFeature(
+            bytes, "w", [RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(2)]
+        ),
+    },
+    {"image": Original(np.uint8, [28, None]), "label": Original(bool)},
+)
+
+
+def test_a_schema_prints_as_a_table() -> None:
+    lines = str(SCHEMA).split("\n")
+    assert len(lines) == 8
+    starts = [lines[1].index(word) for word in ("name", "specification", "dtype", "original")]
+    for line, (name, spec) in zip(lines[3:], SCHEMA.items(), strict=True):
+        cells = [line[a:].split()[0] for a in starts[:3]]
+        assert cells == [name, type(spec).__name__, kind_of(spec.dtype).label]  # type: ignore[attr-defined]
+    assert lines[3][starts[3] :] == "uint8 [28, ?]"
+    assert lines[4][starts[3] :] == "bool"
+    assert "('row', 'column') -> 'value', size (100, 3)" in lines[6]
+    assert "values 'w', RowLengths('n'), UniformRowLength(2)" in lines[7]
+
+
+def test_texts_and_missing_values_are_kept_and_shown() -> None:
+    originals = {
+        "tags": Original("string", [None], "U7"),
+        "when": Original("timedelta64[25s]", [2], missing=True),
+    }
+    schema = Schema({"tags": VarLenFeature(bytes), "when": RaggedFeature(int)}, originals)
+
+    again = Schema.from_json(schema.to_json())
+    assert again == schema
+    assert again.originals == originals
+    assert str(schema).split("\n")[3].endswith(" string [?] U7")
+    assert str(schema).split("\n")[4].endswith(" timedelta64[25s] [2] or missing")
+    assert eval(repr(originals)) == originals  # noqa: S307
+
+
+def test_a_long_schema_is_cut_by_repr_and_not_by_str() -> None:
+    schema = Schema({f"feature {i}": VarLenFeature(int) for i in range(1000)})
+
+    assert len(str(schema).split("\n")) == 1003
+    lines = repr(schema).split("\n")
+    assert len(lines) == 44
+    assert "... 960 more ..." in lines
+    assert lines[3].startswith("feature 0 ")
+    assert lines[-1].startswith("feature 999 ")
+    assert str(Schema({})) == repr(Schema({})) == "Schema of 0 features"
+
+
+def test_names_that_would_break_the_table_are_quoted() -> None:
+    assert r"'a\nb'" in str(Schema({"a\nb": VarLenFeature(int), "": VarLenFeature(int)}))
+
+
+def test_a_schema_is_a_mapping_that_does_not_change() -> None:
+    assert SCHEMA["label"] == FixedLenFeature((), "int64", 0)
+    assert len(SCHEMA) == 5
+    assert "image" in SCHEMA
+    assert SCHEMA.get("none") is None
+    SCHEMA.features.clear()
+    SCHEMA.originals.clear()
+    assert len(SCHEMA) == len(SCHEMA.features) == 5
+    assert SCHEMA.originals["label"] == Original("bool")
+    with pytest.raises(TypeError):
+        SCHEMA["label"] = VarLenFeature(int)  # type: ignore[index]
+    assert SCHEMA.features != SCHEMA
+    assert Schema(SCHEMA.features, {}) != SCHEMA
+
+
+def test_a_name_that_is_not_there_brings_the_nearest_ones() -> None:
+    for ask in (lambda: SCHEMA["lable"], lambda: SCHEMA.select(["image", "lable"])):
+        with pytest.raises(KeyError, match=r"'lable'.*nearest: 'label'"):
+            ask()
+    with pytest.raises(InvalidArgumentError, match="nearest: 'image'"):
+        Schema(SCHEMA.features, {"imago": Original("uint8")})
+    with pytest.raises(KeyError, match="'zzz'"):
+        SCHEMA["zzz"]
+
+
+def test_schemas_merge_as_dicts_do() -> None:
+    other = Schema({"label": VarLenFeature(float), "new": VarLenFeature(int)})
+
+    merged = SCHEMA | other
+
+    assert list(merged) == [*SCHEMA, "new"]
+    assert merged["label"] == VarLenFeature(float)
+    assert merged.originals == {"image": Original("uint8", [28, None])}
+    assert list(SCHEMA.select(["tags", "image"])) == ["tags", "image"]
+    assert SCHEMA.select(["tags", "image"]).originals == merged.originals
+    with pytest.raises(TypeError):
+        SCHEMA | {"label": VarLenFeature(float)}  # type: ignore[operator]
+
+
+def test_a_schema_is_checked_when_it_is_made() -> None:
+    with pytest.raises(InvalidArgumentError):
+        Schema({"a": VarLenFeature(np.float64)})
+    with pytest.raises(TypeError):
+        Schema([("a", VarLenFeature(int))])  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Schema({"a": VarLenFeature(int)}, {"a": "uint8"})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((None,), TypeError),
+        (("junk",), TypeError),
+        (("void",), InvalidArgumentError),
+        (("uint8", [], "S5"), InvalidArgumentError),
+        (("string", [], "V5"), InvalidArgumentError),
+        (("string", [], 5), TypeError),
+        (("string", [], None, 1), TypeError),
+        (("uint8", [-1]), InvalidArgumentError),
+        (("uint8", [1.5]), TypeError),
+        (("uint8", 3), TypeError),
+    ],
+)
+def test_originals_are_checked(arguments: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Original(*arguments)
+
+
+def test_originals_take_dtypes_of_other_libraries_by_name() -> None:
+    assert Original(TensorFlowDType("bfloat16")).dtype == "bfloat16"
+    assert Original(bytes).dtype == Original(np.str_).dtype == "string"
+    assert Original(">f8").dtype == "float64"
+    assert Original("datetime64[s]").dtype == "datetime64[s]"
+
+
+# ------------------------------------------------------------------------------------- JSON
+
+
+def test_json_is_for_people() -> None:
+    document = json.loads(SCHEMA.to_json())
+
+    assert (document["format"], document["version"]) == ("tfrecord_lite.Schema", 1)
+    assert document["features"]["image"] == {
+        "specification": "FixedLenFeature",
+        "shape": [],
+        "dtype": "string",
+        "default_value": {"base64": "/wA="},
+        "original": {"dtype": "uint8", "shape": [28, None]},
+    }
+    assert document["features"]["words"]["partitions"] == [
+        {"partition": "RowLengths", "key": "n"},
+        {"partition": "UniformRowLength", "length": 2},
+    ]
+    readable = json.loads(Schema({"a": FixedLenFeature([], bytes, "é")}).to_json())
+    assert readable["features"]["a"]["default_value"] == "é"
+    infinite = json.loads(Schema({"a": FixedLenFeature([], float, -math.inf)}).to_json())
+    assert infinite["features"]["a"]["default_value"] == "-Infinity"
+
+
+FROZEN = """{"format": "tfrecord_lite.Schema", "version": 1, "features": {
+ "image": {"specification": "FixedLenFeature", "shape": [], "dtype": "string",
+  "default_value": {"base64": "/wA="}, "original": {"dtype": "uint8", "shape": [28, null]}},
+ "label": {"specification": "FixedLenFeature", "shape": [], "dtype": "int64",
+  "default_value": 0, "original": {"dtype": "bool"}},
+ "tags": {"specification": "VarLenFeature", "dtype": "string"},
+ "cells": {"specification": "SparseFeature", "index_key": ["row", "column"],
+  "value_key": "value", "dtype": "float32", "size": [100, 3], "already_sorted": false},
+ "words": {"specification": "RaggedFeature", "dtype": "string", "value_key": "w",
+  "partitions": [{"partition": "RowLengths", "key": "n"},
+   {"partition": "UniformRowLength", "length": 2}]}}}"""
+
+
+def test_the_first_version_of_the_json_stays_readable() -> None:
+    assert Schema.from_json(FROZEN) == SCHEMA
+
+
+def feature(**members: Any) -> str:
+    """Write the JSON of one feature, of these members."""
+    features = {"a": {"specification": "FixedLenFeature", "shape": [], "dtype": "int64"} | members}
+    return json.dumps({"format": "tfrecord_lite.Schema", "version": 1, "features": features})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "{}",
+        b"\xff",
+        "[" * 100_000,
+        '{"format": "tfrecord_lite.Schema", "version": ' + "9" * 5000 + "}",
+        '{"format": "other", "version": 1, "features": {}}',
+        '{"format": "tfrecord_lite.Schema", "version": 1}',
+        '{"format": "tfrecord_lite.Schema", "version": 1, "features": []}',
+        '{"format": "tfrecord_lite.Schema", "version": 1, "features": {"a": 1}}',
+        '{"format": "tfrecord_lite.Schema", "version": 1, "features": {"a": {}, "a": {}}}',
+        '{"format": "tfrecord_lite.Schema", "version": 1, "features": {"a": {}}}',
+        feature(specification="Schema"),
+        feature(specification=["FixedLenFeature"]),
+        feature(specification="os.system"),
+        feature(other=1),
+        feature(specification="VarLenFeature"),
+        feature(specification="SparseFeature"),
+        feature(dtype=None),
+        feature(dtype=1),
+        feature(dtype="float64"),
+        feature(dtype="junk"),
+        feature(dtype="junk", default_value=1),
+        feature(dtype="0{float32"),
+        feature(dtype=",float32"),
+        feature(dtype="3f4"),
+        feature(dtype="f4,f8"),
+        feature(dtype="S" + "9" * 30),
+        feature(original={"dtype": "0{float32"}),
+        feature(shape="2"),
+        feature(shape=[-1]),
+        feature(shape=[10**30]),
+        feature(shape=[2.5]),
+        feature(shape={"a": 1}),
+        feature(shape=[2**40, 2**40]),
+        feature(shape=[2**40], default_value=1),
+        feature(default_value="1"),
+        feature(default_value=1.5),
+        feature(default_value=2**63),
+        feature(default_value={"base64": "AA=="}),
+        feature(default_value={"other": 1}),
+        feature(dtype="string", default_value={"base64": "*"}),
+        feature(dtype="string", default_value={"base64": 1}),
+        feature(dtype="string", default_value={"base64": [1]}),
+        feature(dtype="string", default_value="\ud800"),
+        feature(original=1),
+        feature(original={"shape": []}),
+        feature(original={"dtype": "junk"}),
+        feature(original={"dtype": ["f4", "f8"]}),
+        feature(original={"dtype": "f4,f8"}),
+        feature(original={"dtype": "uint8", "shape": 3}),
+        feature(original={"dtype": "uint8", "shape": ["3"]}),
+        feature(original={"dtype": "uint8", "shape": [-3]}),
+        feature(original={"dtype": "uint8", "other": []}),
+    ],
+    ids=lambda document: str(document)[:90],
+)
+def test_json_that_is_no_schema_is_refused(document: str | bytes) -> None:
+    with pytest.raises(InvalidArgumentError):
+        Schema.from_json(document)
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        {"partition": "RowLengths"},
+        [1],
+        [{"partition": "other", "key": "k"}],
+        [{"partition": ["RowLengths"], "key": "k"}],
+        [{"partition": "RowLengths"}],
+        [{"partition": "RowLengths", "key": 1}],
+        [{"partition": "UniformRowLength", "length": "1"}],
+        [{"partition": "UniformRowLength", "length": -1}],
+        None,
+    ],
+    ids=str,
+)
+def test_json_of_partitions_that_are_none_is_refused(partitions: Any) -> None:
+    features = {"a": {"specification": "RaggedFeature", "dtype": "int64", "partitions": partitions}}
+    document = {"format": "tfrecord_lite.Schema", "version": 1, "features": features}
+
+    with pytest.raises(InvalidArgumentError):
+        Schema.from_json(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"value_key": ""},
+        {"validate": 1},
+        {"row_splits_dtype": "int8"},
+        {"row_splits_dtype": 1},
+        {"row_splits_dtype": "junk"},
+    ],
+)
+def test_json_of_ragged_features_that_are_none_is_refused(members: dict[str, Any]) -> None:
+    features = {"a": {"specification": "RaggedFeature", "dtype": "int64"} | members}
+    document = {"format": "tfrecord_lite.Schema", "version": 1, "features": features}
+
+    with pytest.raises(InvalidArgumentError):
+        Schema.from_json(json.dumps(document))
+
+
+def test_json_from_the_future_says_so() -> None:
+    with pytest.raises(InvalidArgumentError, match="version 2") as caught:
+        Schema.from_json('{"format": "tfrecord_lite.Schema", "version": 2, "features": {}}')
+    assert caught.value.reason is Reason.UNSUPPORTED
+
+
+@given(schemas(), st.data())
+def test_any_change_of_the_json_makes_a_schema_or_an_error(
+    schema: Schema, data: st.DataObject
+) -> None:
+    text = schema.to_json(None)
+    at = data.draw(st.integers(0, len(text) - 1))
+    piece = data.draw(st.text(max_size=3) | st.sampled_from(["null", "-1", "[]", "{}", '"', "1e9"]))
+    cut = data.draw(st.integers(0, 3))
+
+    with contextlib.suppress(InvalidArgumentError):
+        Schema.from_json(text[:at] + piece + text[at + cut :])

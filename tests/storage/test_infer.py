@@ -1,0 +1,523 @@
+"""Inference: what is said of the records is what the protobuf runtime finds in them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.support.corpus import corpus_files
+from tests.support.example_strategies import damaged, encodings, look_alikes, mixed_batches
+from tfrecord_lite import (
+    Block,
+    DataLossError,
+    Example,
+    ExampleParser,
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    Reason,
+    Schema,
+    SequenceExample,
+    TFRecordReader,
+    TFRecordWriter,
+    VarLenFeature,
+    infer_schema,
+    summarize,
+)
+from tfrecord_lite.example.decode import batch as engine_batch
+from tfrecord_lite.example.decode import discover
+from tfrecord_lite.schema import Kind, Original, Summary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.corpus import CorpusFile
+
+KINDS = {"bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
+
+
+def example(**features: Any) -> bytes:
+    """Return an Example: ints, floats and bytes by the first value; None sets no kind."""
+    message = Example()
+    for name, values in features.items():
+        feature = message.features.feature[name]
+        if values is None:
+            continue
+        if isinstance(values[0], bytes):
+            feature.bytes_list.value.extend(values)
+        elif isinstance(values[0], float):
+            feature.float_list.value.extend(values)
+        else:
+            feature.int64_list.value.extend(values)
+    return message.SerializeToString()
+
+
+def sequence(steps: int = 2) -> bytes:
+    message = SequenceExample()
+    message.context.feature["length"].int64_list.value.append(steps)
+    for _ in range(steps):
+        message.feature_lists.feature_list["x"].feature.add().int64_list.value.append(1)
+    return message.SerializeToString()
+
+
+Found = dict[str, dict[Kind, list[tuple[int, Any]]]]
+
+
+def found_by_protobuf(records: list[bytes]) -> Found:
+    """For each key and kind: of every record that has it, the count and the values."""
+    found: Found = {}
+    for record in records:
+        for key, feature in Example.FromString(record).features.feature.items():
+            kinds = found.setdefault(key, {})
+            word = feature.WhichOneof("kind")
+            if word is not None:
+                values = list(getattr(feature, word).value)
+                kinds.setdefault(KINDS[word], []).append((len(values), values))
+    return found
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_an_entry_put_aside_is_no_feature(n: int) -> None:
+    aside = b"\n\r\n\x0b\x08\x01a\x12\x06\n\x04\n\x02xx"  # a field 1 that is no key, then more
+
+    summary = summarize([aside, *[example(a=[1])] * n])
+
+    assert set(summary) == {"a"}
+    assert set(found_by_protobuf([aside])) == set()
+
+
+def check(summary: Summary, records: list[bytes]) -> None:
+    found = found_by_protobuf(records)
+    assert summary.n_records == len(records)
+    assert set(summary) == set(found)
+    for key, kinds in found.items():
+        assert set(summary[key].lists) == set(kinds)
+        assert summary[key].n_records == sum(map(len, kinds.values()))
+        for kind, lists in kinds.items():
+            ours = summary[key].lists[kind]
+            counts = [count for count, _ in lists]
+            assert ours.n_records == len(counts)
+            assert ours.lengths == (min(counts), max(counts))
+            values = [len(v) if kind is Kind.BYTES else v for _, vs in lists for v in vs]
+            values = [v for v in values if v == v]  # noqa: PLR0124 - not NaN
+            assert ours.values == ((min(values), max(values)) if values else None)
+
+
+def first_misfit(records: list[bytes]) -> int | None:
+    """Return the number of the first record that is no Example, or has feature lists as well."""
+    for number, record in enumerate(records):
+        try:
+            unknown: Any = UnknownFieldSet(Example.FromString(record))
+            if any((field.field_number, field.wire_type) == (2, 2) for field in unknown):
+                return number
+        except DecodeError:
+            return number
+    return None
+
+
+@given(
+    st.one_of(
+        look_alikes(), mixed_batches(), st.lists(st.one_of(encodings(), damaged()), max_size=9)
+    )
+)
+def test_a_summary_is_what_protobuf_finds(records: list[bytes]) -> None:
+    if first_misfit(records) is None:
+        check(summarize(records), records)
+    else:
+        with pytest.raises(InvalidArgumentError) as caught:
+            summarize(records)
+        assert caught.value.reason in {Reason.MALFORMED, Reason.UNSUPPORTED}
+
+
+@given(mixed_batches(), st.data())
+def test_summaries_of_shards_add_up(records: list[bytes], data: st.DataObject) -> None:
+    assume(first_misfit(records) is None)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(records)), max_size=3)))
+    edges = [0, *cuts, len(records)]
+
+    shards = [summarize(records[a:b]) for a, b in pairwise(edges)]
+
+    whole = summarize(records)
+    added = sum(shards[1:], shards[0])
+    assert added.describe()["records"] == whole.n_records
+    assert dict(added.describe()["features"]) == dict(whole.describe()["features"])
+
+
+@given(look_alikes())
+def test_what_is_inferred_parses_all_it_was_inferred_from(records: list[bytes]) -> None:
+    summary = summarize(records)
+    if any(len(found.lists) > 1 for found in summary.values()) or not any(
+        found.lists for found in summary.values()
+    ):
+        return
+    for variable in ("ragged", "varlen", "padded"):
+        schema = infer_schema(records, variable=variable)
+
+        columns: dict[str, Any] = dict(ExampleParser(schema)(records))
+
+        assert set(columns) == {name for name, found in summary.items() if found.lists}
+        for name, spec in schema.items():
+            low, high = summary[name].lengths
+            is_everywhere = summary[name].n_records == len(records)
+            assert isinstance(spec, FixedLenFeature) == (is_everywhere and 0 < low == high)
+            if variable == "ragged":
+                protobuf = [Example.FromString(record).features.feature[name] for record in records]
+                counts = [f.ByteSize() and len(_values(f)) for f in protobuf]
+                column = columns[name]
+                ours = (
+                    [high] * len(records)
+                    if isinstance(spec, FixedLenFeature)
+                    else column.row_lengths().tolist()
+                )
+                assert ours == counts
+
+
+def _values(feature: Any) -> Any:
+    word = feature.WhichOneof("kind")
+    return getattr(feature, word).value if word else []
+
+
+def test_too_many_keys_for_one_table_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discover, "_MOST_KEYS", 7)
+    records = [example(**{f"k{i}": [i], f"k{i + 1}": [i]}) for i in range(60)]
+
+    check(summarize(records), records)
+
+
+def test_the_general_way_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [example(a=[i], b=[0.5] * (i % 3 + 1), c=[b"x" * i]) for i in range(50)]
+    predicted = summarize(records)
+    monkeypatch.setattr(engine_batch, "_MAX_LAYOUTS", 0)
+    monkeypatch.setattr(engine_batch, "FEW", 0)
+
+    assert summarize(records) == predicted
+
+
+# ------------------------------------------------------------------- what becomes of what
+
+
+def test_one_length_is_dense_and_others_are_what_was_asked_for() -> None:
+    records = [example(one=[i], two=[0.5, 1.5], many=[b"x"] * (i + 1)) for i in range(3)]
+
+    assert infer_schema(records) == Schema(
+        {
+            "one": FixedLenFeature([], "int64"),
+            "two": FixedLenFeature([2], "float32"),
+            "many": RaggedFeature("string", row_splits_dtype="int64"),
+        }
+    )
+    assert infer_schema(records, variable="varlen")["many"] == VarLenFeature(bytes)
+    assert infer_schema(records, variable="padded")["many"] == FixedLenSequenceFeature(
+        [], bytes, allow_missing=True
+    )
+
+
+def test_a_feature_that_some_record_lacks_is_never_given_values_unasked() -> None:
+    records = [example(a=[1], b=[2]), example(b=[3]), example(a=None, b=[4])]
+
+    assert infer_schema(records)["a"] == RaggedFeature("int64", row_splits_dtype="int64")
+    assert infer_schema(records)["b"] == FixedLenFeature([], "int64")
+    assert infer_schema(records).originals == {"a": Original("int64", [], missing=True)}
+    assert infer_schema(records, variable="varlen").originals == {}
+    with_default = infer_schema(records, defaults={"a": -1})
+    assert with_default["a"] == FixedLenFeature([], "int64", -1)
+    parsed: Any = ExampleParser(with_default)(records)
+    assert parsed["a"].tolist() == [1, -1, -1]
+
+
+def test_one_default_string_fills_a_feature_of_several() -> None:
+    records = [example(a=[b"x", b"y"], b=[1]), example(b=[1])]
+
+    schema = infer_schema(records, defaults={"a": b"?"})
+
+    parsed: Any = ExampleParser(schema)(records)
+    assert parsed["a"].tolist() == [[b"x", b"y"], [b"?", b"?"]]
+
+
+def test_a_feature_that_is_always_empty_is_not_dense() -> None:
+    message = Example()
+    message.features.feature["a"].int64_list.SetInParent()
+    records = [message.SerializeToString()] * 2
+
+    assert summarize(records)["a"].lengths == (0, 0)
+    assert infer_schema(records)["a"] == RaggedFeature("int64", row_splits_dtype="int64")
+
+
+def test_a_feature_that_never_has_a_kind_is_named_but_not_read() -> None:
+    records = [example(a=[1], nothing=None)] * 3
+
+    assert summarize(records)["nothing"].n_records == 0
+    assert summarize(records)["nothing"].kind is None
+    assert list(infer_schema(records)) == ["a"]
+    assert "nothing  none" in str(summarize(records))
+
+
+def test_nan_is_not_a_least_value() -> None:
+    nan = float("nan")
+    summary = summarize([example(a=[nan, 2.0, -1.0], b=[nan])] * 9)
+
+    assert summary["a"].lists[Kind.FLOAT].values == (-1.0, 2.0)
+    assert summary["b"].lists[Kind.FLOAT].values is None
+
+
+def test_infinities_are_words_in_json() -> None:
+    summary = summarize([example(a=[float("inf"), float("-inf")])])
+
+    described = json.loads(json.dumps(summary.describe(), allow_nan=False))
+    assert described["features"]["a"]["float32"]["min"] == "-Infinity"
+    assert described["features"]["a"]["float32"]["max"] == "Infinity"
+
+
+def test_a_summary_prints_a_table() -> None:
+    records = [example(name=[b"x" * (i + 1)], n=[i] * (i + 1)) for i in range(1000)]
+    records += [example(n=[-5])]
+
+    assert str(summarize(records)).splitlines() == [
+        "1,001 records, 2 features",
+        "name  kind    records         length      values",
+        "----  ------  --------------  ----------  ----------------",
+        "n     int64   all             1 .. 1,000  -5 .. 999",
+        "name  string  1,000 (99.9 %)  1           1 .. 1,000 bytes",
+    ]
+
+
+def test_a_summary_is_a_mapping_that_pickles() -> None:
+    summary = summarize([example(age=[1])])
+
+    assert pickle.loads(pickle.dumps(summary)) == summary
+    assert dict(summary) == {"age": summary["age"]}
+    with pytest.raises(KeyError, match="nearest: 'age'"):
+        summary["ago"]
+
+
+# -------------------------------------------------------------------------------- sources
+
+
+def write(path: Path, records: list[bytes], compression: str = "") -> Path:
+    with TFRecordWriter(path, compression) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+def test_files_patterns_readers_and_records_say_the_same(tmp_path: Path) -> None:
+    records = [example(a=[i], b=[0.5] * (i % 3 + 1)) for i in range(200)]
+    first = write(tmp_path / "x-0.tfrecord", records[:120])
+    second = write(tmp_path / "x-1.tfrecord", records[120:], "GZIP")
+    expected = infer_schema(records)
+
+    with (tmp_path / "all").open("w+b") as file:
+        write(tmp_path / "all", records)
+        sources: list[Any] = [
+            str(tmp_path / "x-*.tfrecord"),
+            [first, second],
+            iter([str(first), str(second)]),
+            TFRecordReader([first, second]),
+            Block.from_records(records),
+            np.array(records, object),
+            iter(records),
+            file,
+            summarize(first) + summarize(second),
+        ]
+        for source in sources:
+            assert infer_schema(source) == expected
+
+    with pytest.raises(DataLossError):
+        infer_schema(second, compression="")
+
+
+def test_a_sample_reads_no_further(tmp_path: Path) -> None:
+    records = [example(a=[i]) for i in range(10)]
+    path = write(tmp_path / "cut", records)
+    path.write_bytes(path.read_bytes()[:-5])
+
+    assert summarize(path, max_records=9).n_records == 9
+    assert summarize([*records, b"junk"], max_records=10).n_records == 10
+    with pytest.raises(DataLossError) as caught:
+        summarize(path, max_records=10)
+    assert caught.value.reason is Reason.TRUNCATED
+
+
+def test_a_sample_may_end_inside_a_block() -> None:
+    records = [example(a=[i]) for i in range(100)]
+
+    summary = summarize(records, max_records=42)
+
+    assert summary.n_records == 42
+    assert summary["a"].lists[Kind.INT64].values == (0, 41)
+
+
+@pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None])
+def test_what_is_no_source_is_a_type_error(source: Any) -> None:
+    with pytest.raises(TypeError):
+        infer_schema(source)
+
+
+@pytest.mark.parametrize("other", [b"x", 5, None, "path", [1]])
+@pytest.mark.parametrize("ask", [summarize, infer_schema])
+def test_a_row_of_another_type_is_a_type_error(ask: Any, other: Any) -> None:
+    with pytest.raises(TypeError, match="row 1"):
+        ask([{"a": 1}, other])
+
+
+@pytest.mark.parametrize("max_records", ["3", 1.5, True, [1]])
+@pytest.mark.parametrize("ask", [summarize, infer_schema])
+def test_a_number_of_records_is_an_int(ask: Any, max_records: Any) -> None:
+    with pytest.raises(TypeError, match="max_records"):
+        ask([{"a": 1}, {"a": 2}], max_records=max_records)
+
+
+@pytest.mark.parametrize("ask", [summarize, infer_schema])
+@pytest.mark.parametrize("max_records", [None, np.int64(2)])
+def test_rows_may_come_from_any_iterable(ask: Any, max_records: Any) -> None:
+    rows = [{"a": i, "b": [i] * i} for i in range(5)]
+    expected = ask(rows, max_records=max_records)
+
+    assert ask(tuple(rows), max_records=max_records) == expected
+    assert ask((row for row in rows), max_records=max_records) == expected
+    records = [example(a=[i]) for i in range(5)]
+    assert ask(iter(records), max_records=max_records) == ask(records, max_records=max_records)
+
+
+def test_summaries_can_be_summed() -> None:
+    parts = [summarize([example(a=[i])]) for i in range(3)]
+
+    assert sum(parts, start=0) == parts[0] + parts[1] + parts[2]
+    with pytest.raises(TypeError):
+        1 + parts[0]
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        infer_schema(tmp_path / "none")
+    with pytest.raises(FileNotFoundError):
+        infer_schema(str(tmp_path / "none-*"))
+
+
+# --------------------------------------------------------------------------------- errors
+
+
+def refused(records: Any, **arguments: Any) -> InvalidArgumentError:
+    with pytest.raises(InvalidArgumentError) as caught:
+        infer_schema(records, **arguments)
+    return caught.value
+
+
+def test_a_feature_of_two_kinds_is_refused_with_the_place_of_the_rarer(tmp_path: Path) -> None:
+    path = write(tmp_path / "f", [*[example(a=[1])] * 20, example(a=[1.0]), *[example(a=[1])] * 9])
+
+    error = refused(path)
+
+    assert (error.reason, error.key, error.index) == (Reason.WRONG_KIND, "a", 20)
+    assert error.source == str(path)
+    assert error.offset == 20 * (len(example(a=[1])) + 16)
+    assert summarize(path)["a"].kind is None
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 3, 10, 300])
+@pytest.mark.parametrize("n_after", [0, 1, 20])
+def test_examples_mixed_with_sequence_examples_are_refused(n_before: int, n_after: int) -> None:
+    records = [example(a=[1])] * n_before + [sequence()] * 5 + [example(a=[1])] * n_after
+
+    error = refused(records)
+
+    alone = n_before == n_after == 0
+    assert error.reason is (Reason.UNSUPPORTED if alone else Reason.MALFORMED)
+    assert error.index == n_before
+
+
+def test_they_are_refused_in_a_later_block_too(tmp_path: Path) -> None:
+    first = write(tmp_path / "0", [example(a=[1])] * 10)
+    second = write(tmp_path / "1", [sequence()] * 10)
+
+    error = refused([first, second])
+
+    assert (error.reason, error.index) == (Reason.MALFORMED, 0)
+    assert error.source == str(second)
+
+
+@pytest.mark.parametrize("sample", corpus_files(kind="sequence_example"))
+def test_real_sequence_examples_are_told(sample: CorpusFile) -> None:
+    assert refused(sample.path).reason is Reason.UNSUPPORTED
+
+
+@pytest.mark.parametrize("sample", corpus_files(kind="elwc"))
+def test_real_lists_of_examples_are_no_examples(sample: CorpusFile) -> None:
+    assert refused(sample.path).reason in {Reason.UNSUPPORTED, Reason.MALFORMED}
+
+
+@pytest.mark.parametrize("sample", corpus_files(kind="tfevents"))
+def test_real_events_are_no_examples(sample: CorpusFile) -> None:
+    assert refused(sample.path).reason in {Reason.BAD_ARGUMENT, Reason.MALFORMED}
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 40])
+def test_junk_is_refused_with_its_place(n_before: int) -> None:
+    error = refused([*[example(a=[1])] * n_before, b"\x0a\xff", example(a=[1])])
+
+    assert (error.reason, error.index) == (Reason.MALFORMED, n_before)
+
+
+def test_the_first_of_two_malformed_records_is_named() -> None:
+    good = [example(a=[1])] * 30
+    bad_value = bytearray(example(a=[1, 2]))
+    bad_value[-1] |= 0x80  # the last varint does not end
+
+    error = refused([*good, bytes(bad_value), *good, b"\x0a\xff", *good])
+
+    assert (error.reason, error.index) == (Reason.MALFORMED, 30)
+
+
+@pytest.mark.parametrize("records", [[], [b""], [b"", b""]])
+def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
+    assert refused(records).reason is Reason.BAD_ARGUMENT
+    assert summarize(records).n_records == len(records)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        ({"variable": "sparse"}, None),
+        ({"max_records": 0}, None),
+        ({"defaults": {"b": 1}}, "b"),
+        ({"defaults": {"many": 1}}, "many"),
+        ({"defaults": {"a": [1, 2]}}, "a"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused(arguments: dict[str, Any], key: str | None) -> None:
+    records = [example(a=[1], many=[1]), example(many=[1, 2])]
+
+    error = refused(records, **arguments)
+
+    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
+
+
+# --------------------------------------------------------------------------------- corpus
+
+
+@pytest.mark.parametrize("sample", corpus_files(kind="example"))
+def test_real_files_have_the_keys_kinds_and_counts_tensorflow_finds(sample: CorpusFile) -> None:
+    summary = summarize(sample.path)
+
+    found = {
+        name: {
+            {"string": "bytes", "float32": "float", "int64": "int64"}[kind.label]: [
+                lists.n_records,
+                *lists.lengths,
+            ]
+            for kind, lists in feature.lists.items()
+        }
+        for name, feature in summary.items()
+    }
+    assert found == sample.truth["keys"]
+    assert summary.n_records == sample.truth["records"]

@@ -1,0 +1,778 @@
+"""Schemas that other programs wrote: what they say of their own data holds of the data."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.protobuf import text_format
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.fresh import run_fresh
+from tfrecord_lite import (
+    ExampleParser,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    Reason,
+    Schema,
+    SparseFeature,
+    TFRecordReader,
+    VarLenFeature,
+    summarize,
+)
+from tfrecord_lite.messages import tfmd_schema_pb2 as tfmd
+from tfrecord_lite.schema import FeatureSpec, Original
+from tfrecord_lite.storage.formats import superserial, tfds, tfx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BYTES, FLOAT, INT64 = "string", "float32", "int64"
+
+
+def ragged(dtype: str, **arguments: Any) -> RaggedFeature:
+    return RaggedFeature(dtype, row_splits_dtype="int64", **arguments)
+
+
+def refused(read: Callable[..., Schema], *arguments: Any) -> InvalidArgumentError:
+    with pytest.raises(InvalidArgumentError) as caught:
+        read(*arguments)
+    assert "payload" not in str(caught.value)
+    return caught.value
+
+
+# --------------------------------------------------------------------------- Super Serial
+
+
+HEADER = """\
+image:
+  dtype: 4
+  shape:
+  - 28
+  - 28
+label:
+  dtype: 9
+  shape: []
+name:
+  dtype: 7
+  shape: []
+weight:
+  dtype: 2
+  shape: [3]
+"""
+
+
+def test_a_super_serial_header_says_shapes_and_original_dtypes() -> None:
+    schema = superserial.from_yaml(HEADER)
+
+    assert schema == Schema(
+        {
+            "image": FixedLenFeature([28, 28], INT64),
+            "label": FixedLenFeature([], INT64),
+            "name": FixedLenFeature([], BYTES),
+            "weight": FixedLenFeature([3], FLOAT),
+        },
+        {"image": Original("uint8", [28, 28]), "weight": Original("float64", [3])},
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "original"),
+    [
+        (1, FLOAT, None),
+        (2, FLOAT, "float64"),
+        (3, INT64, "int32"),
+        (4, INT64, "uint8"),
+        (5, INT64, "int16"),
+        (6, INT64, "int8"),
+        (7, BYTES, None),
+        (9, INT64, None),
+        (10, INT64, "bool"),
+        (14, FLOAT, "bfloat16"),
+        (17, INT64, "uint16"),
+        (19, FLOAT, "float16"),
+        (22, INT64, "uint32"),
+        (23, INT64, "uint64"),
+    ],
+)
+def test_every_number_of_a_dtype_is_known(number: int, kind: str, original: str | None) -> None:
+    schema = superserial.from_mapping({"x": {"shape": [2], "dtype": number}})
+
+    assert schema["x"] == FixedLenFeature([2], kind)
+    assert schema.originals == ({"x": Original(original, [2])} if original else {})
+
+
+def test_a_first_dimension_that_varies_is_ragged() -> None:
+    schema = superserial.from_yaml("x: {dtype: 4, shape: [null, 3]}")
+
+    assert schema["x"] == ragged(INT64)
+    assert schema.originals["x"] == Original("uint8", [None, 3])
+
+
+def test_a_shape_may_be_a_tuple() -> None:
+    schema = superserial.from_yaml("x: {dtype: 4, shape: !!python/tuple [28, 28]}")
+
+    assert schema == superserial.from_yaml("x: {dtype: 4, shape: [28, 28]}")
+
+
+@pytest.mark.parametrize("number", [8, 18])
+def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
+    error = refused(superserial.from_mapping, {"x": {"shape": [], "dtype": number}})
+
+    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("", None),
+        ("payload", None),
+        ("[]", None),
+        ("{}", None),
+        ("1: {dtype: 1, shape: []}", None),
+        ("x: 1", "x"),
+        ("x: {dtype: 1}", "x"),
+        ("x: {dtype: 99, shape: []}", "x"),
+        ("x: {dtype: float32, shape: []}", "x"),
+        ("x: {dtype: true, shape: []}", "x"),
+        ("x: {dtype: 1, shape: 3}", "x"),
+        ("x: {dtype: 1, shape: [-1]}", "x"),
+        ("x: {dtype: 1, shape: [1.5]}", "x"),
+        ("x: {dtype: 1, shape: [99999999999999999999]}", "x"),
+        ("x: [payload", None),
+        ("x: {dtype: !!python/name:os.system '', shape: []}", None),
+        ("!!python/object/apply:os.system ['payload']", None),
+        ("x: {dtype: 1, shape: []}\nx: {dtype: 2, shape: []}", "x"),
+        ("x: {dtype: 1, dtype: 2, shape: []}", "dtype"),
+        ("x: {dtype: 1, shape: !!python/tuple 5}", None),
+        ("x: {dtype: 1, shape: !!python/tuple [[1]]}", "x"),
+        ("x: {dtype: 1, shape: !!python/list [1]}", None),
+        ("\x00", None),
+        ("[" * 5000, None),
+    ],
+)
+def test_what_is_no_header_is_refused(text: str, key: str | None) -> None:
+    error = refused(superserial.from_yaml, text)
+
+    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
+
+
+def test_without_pyyaml_the_error_says_how_to_install_it() -> None:
+    out = run_fresh(
+        "import sys; sys.modules['yaml'] = None\n"
+        "from tfrecord_lite.storage.formats import superserial\n"
+        "try:\n"
+        "    superserial.from_yaml('x: {dtype: 1, shape: []}')\n"
+        "except ImportError as error:\n"
+        "    print(error)"
+    )
+
+    assert 'pip install "tfrecord-numpy[yaml]"' in out
+
+
+# ----------------------------------------------------------------------------------- TFDS
+
+
+def feature(word: str, member: str, content: Any) -> dict[str, Any]:
+    return {"pythonClassName": f"tensorflow_datasets.core.features.m.{word}", member: content}
+
+
+def tensor(dtype: str, *dims: int | None, **more: Any) -> dict[str, Any]:
+    shape = {"dimensions": ["-1" if d is None else str(d) for d in dims]} if dims else {}
+    return feature("Tensor", "tensor", {"shape": shape, "dtype": dtype, "encoding": "none", **more})
+
+
+def sequence(inner: Any, length: int = -1) -> dict[str, Any]:
+    return feature("Sequence", "sequence", {"feature": inner, "length": str(length)})
+
+
+def features_dict(**features: Any) -> dict[str, Any]:
+    return feature("FeaturesDict", "featuresDict", {"features": features})
+
+
+TEXT = feature("Text", "text", {})
+IMAGE = feature("Image", "image", {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8"})
+LABEL = feature("ClassLabel", "classLabel", {"numClasses": "10"})
+
+
+def lengths(name: str, *levels: int) -> dict[str, Any]:
+    keyed = [RaggedFeature.RowLengths(f"{name}/ragged_row_lengths_{k}") for k in levels]
+    return {"value_key": f"{name}/ragged_flat_values", "partitions": keyed}
+
+
+CASES: dict[str, tuple[Any, dict[str, FeatureSpec], dict[str, Original]]] = {
+    "image, label, text": (
+        {"i": IMAGE, "l": LABEL, "t": TEXT},
+        {
+            "i": FixedLenFeature([], BYTES),
+            "l": FixedLenFeature([], INT64),
+            "t": FixedLenFeature([], BYTES),
+        },
+        {},
+    ),
+    "tensors": (
+        {
+            "f": tensor("float32", 2, 3),
+            "d": tensor("float64"),
+            "b": tensor("bool", 4),
+            "u": tensor("uint8", None, 5),
+            "s": tensor("string", None),
+            "o": tensor("object"),
+            "scalar": feature("Scalar", "tensor", {"shape": {}, "dtype": "int32"}),
+        },
+        {
+            "f": FixedLenFeature([2, 3], FLOAT),
+            "d": FixedLenFeature([], FLOAT),
+            "b": FixedLenFeature([4], INT64),
+            "u": ragged(INT64),
+            "s": ragged(BYTES),
+            "o": FixedLenFeature([], BYTES),
+            "scalar": FixedLenFeature([], INT64),
+        },
+        {
+            "d": Original("float64", []),
+            "b": Original("bool", [4]),
+            "u": Original("uint8", [None, 5]),
+            "scalar": Original("int32", []),
+        },
+    ),
+    "encoded tensors": (
+        {
+            "raw": tensor("float64", 2, 2, encoding="bytes"),
+            "zlib": tensor("uint8", 9, encoding="zlib"),
+            "any": tensor("uint8", None, None, 3, encoding="zlib"),
+        },
+        {
+            "raw": FixedLenFeature([], BYTES),
+            "zlib": FixedLenFeature([], BYTES),
+            "any/shape": FixedLenFeature([3], INT64),
+            "any/value": FixedLenFeature([], BYTES),
+        },
+        {"raw": Original("float64", [2, 2]), "any/shape": Original("int32", [3])},
+    ),
+    "nested": (
+        {"a": features_dict(b=features_dict(c=LABEL), d=TEXT)},
+        {"a/b/c": FixedLenFeature([], INT64), "a/d": FixedLenFeature([], BYTES)},
+        {},
+    ),
+    "sequences": (
+        {
+            "of labels": sequence(LABEL),
+            "fixed": sequence(tensor("float32", 2), 3),
+            "of boxes": sequence(
+                features_dict(
+                    box=feature("BBoxFeature", "boundingBox", {"shape": {"dimensions": ["4"]}}),
+                    label=LABEL,
+                    mask=IMAGE,
+                )
+            ),
+            "steps": feature("Dataset", "sequence", {"feature": features_dict(a=tensor("bool"))}),
+        },
+        {
+            "of labels": ragged(INT64),
+            "fixed": FixedLenFeature([3, 2], FLOAT),
+            "of boxes/box": ragged(FLOAT),
+            "of boxes/label": ragged(INT64),
+            "of boxes/mask": ragged(BYTES),
+            "steps/a": ragged(INT64),
+        },
+        {
+            "of boxes/box": Original("float32", [None, 4]),
+            "steps/a": Original("bool", [None]),
+        },
+    ),
+    "sequences in sequences": (
+        {"s": sequence(sequence(tensor("int32"))), "t": sequence(sequence(sequence(TEXT)))},
+        {
+            "s": ragged(INT64, **lengths("s", 0)),
+            "t": ragged(BYTES, **lengths("t", 0, 1)),
+        },
+        {"s": Original("int32", [None, None])},
+    ),
+    "others": (
+        {
+            "audio": feature("Audio", "audio", {"shape": {"dimensions": ["-1"]}, "dtype": "int64"}),
+            "lazy": feature("Audio", "audio", {"lazyDecode": True}),
+            "video": feature("Video", "video", {"shape": {"dimensions": ["-1", "64", "64", "3"]}}),
+            "tr": feature("Translation", "translation", {"languages": ["de", "en"]}),
+            "opt": tensor("int64", optional=True),
+            "mine": {"pythonClassName": "my.module.OwnLabel", "classLabel": {"numClasses": "3"}},
+        },
+        {
+            "audio": ragged(INT64),
+            "lazy": FixedLenFeature([], BYTES),
+            "video": ragged(BYTES),
+            "tr/de": FixedLenFeature([], BYTES),
+            "tr/en": FixedLenFeature([], BYTES),
+            "opt": ragged(INT64),
+            "mine": FixedLenFeature([], INT64),
+        },
+        {"opt": Original("int64", [], missing=True)},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_features_json_says_how_tensors_are_stored(case: str) -> None:
+    features, specs, originals = CASES[case]
+
+    schema = tfds.from_json(json.dumps(features_dict(**features)))
+
+    assert schema.features == specs
+    assert schema.originals == originals
+
+
+def test_the_forms_of_older_releases_are_read() -> None:
+    base = "tensorflow_datasets.core.features"
+    oldest = {
+        "type": f"{base}.features_dict.FeaturesDict",
+        "content": {
+            "x": {"type": f"{base}.feature.Tensor", "content": {"shape": [None], "dtype": "int64"}},
+            "y": {"type": f"{base}.class_label_feature.ClassLabel", "content": {"num_classes": 3}},
+            "z": {
+                "type": f"{base}.sequence_feature.Sequence",
+                "content": {"feature": {"type": f"{base}.text_feature.Text", "content": {}}},
+            },
+            "t": {"type": f"{base}.text_feature.Text", "content": {"use_encoder": True}},
+        },
+    }
+    middle = {
+        "type": f"{base}.features_dict.FeaturesDict",
+        "content": json.dumps({"features": {"x": tensor("int64", None), "y": LABEL}}),
+        "proto_cls": "tensorflow_datasets.FeaturesDict",
+    }
+
+    assert tfds.from_json(json.dumps(oldest)).features == {
+        "x": ragged(INT64),
+        "y": FixedLenFeature([], INT64),
+        "z": ragged(BYTES),
+        "t": ragged(INT64),
+    }
+    assert tfds.from_json(json.dumps(middle)).features == {
+        "x": ragged(INT64),
+        "y": FixedLenFeature([], INT64),
+    }
+
+
+def test_a_nested_sequence_reads_as_its_rows() -> None:
+    from tfrecord_lite import Example
+
+    schema = tfds.from_json(json.dumps(features_dict(s=sequence(sequence(tensor("int64"))))))
+    message = Example()
+    values = message.features.feature["s/ragged_flat_values"].int64_list.value
+    values.extend([1, 2, 3])
+    message.features.feature["s/ragged_row_lengths_0"].int64_list.value.extend([2, 0, 1])
+
+    columns: Any = ExampleParser(schema)([message.SerializeToString()])
+
+    assert columns["s"].to_list() == [[[1, 2], [], [3]]]
+
+
+@pytest.mark.parametrize(
+    ("node", "word"),
+    [
+        (feature("Graph", "jsonFeature", {"json": "{}"}), "Graph"),
+        ({"pythonClassName": "my.Own"}, "Own"),
+        (tensor("complex64"), "complex64"),
+        (tensor("uint8", None, None), "first dimension"),
+        (tensor("nonsense"), "nonsense"),
+        (sequence(sequence(tensor("uint8", None))), "inside"),
+    ],
+)
+def test_what_cannot_be_mapped_names_feature_and_class(node: Any, word: str) -> None:
+    error = refused(tfds.from_json, json.dumps(features_dict(outer=features_dict(inner=node))))
+
+    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "outer/inner")
+    assert word in str(error)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "",
+        "payload",
+        "[]",
+        "{}",
+        "5",
+        '{"featuresDict": 5}',
+        '{"featuresDict": {"features": {"payload": 5}}}'.replace("payload", "x"),
+        json.dumps(TEXT),
+        json.dumps(features_dict()),
+        json.dumps(features_dict(x=feature("Sequence", "sequence", {}))),
+        json.dumps(features_dict(x=feature("Tensor", "tensor", {"shape": {"dimensions": ["a"]}}))),
+        json.dumps(features_dict(x=tensor("int64", encoding="gzip"))),
+        json.dumps(features_dict(x={"pythonClassName": 5})),
+        "[" * 100_000,
+        '{"type": "FeaturesDict", "content": "payload"}',
+    ],
+)
+def test_what_is_no_features_json_is_refused(document: str) -> None:
+    assert refused(tfds.from_json, document).reason is Reason.BAD_ARGUMENT
+
+
+def test_nesting_without_end_is_refused() -> None:
+    node: Any = LABEL
+    for _ in range(300):
+        node = sequence(node)
+    document = json.dumps(features_dict(x=node))
+    deep = document.replace(json.dumps(LABEL), "[" * 90_000)
+
+    assert refused(tfds.from_json, deep).reason is Reason.BAD_ARGUMENT
+
+
+def test_data_in_another_file_format_are_refused() -> None:
+    features = json.dumps(features_dict(x=LABEL))
+
+    assert list(tfds.from_json(features, '{"name": "d"}')) == ["x"]
+    assert list(tfds.from_json(features, '{"fileFormat": "tfrecord"}')) == ["x"]
+    error = refused(tfds.from_json, features, '{"fileFormat": "array_record"}')
+    assert error.reason is Reason.UNSUPPORTED
+
+
+def test_the_real_para_crawl_reads_by_its_features_json(corpus: Path) -> None:
+    folder = corpus / "files/google__trax/trax/data/testdata/para_crawl/ende/1.2.0"
+    schema = tfds.from_json(
+        (folder / "features.json").read_bytes(), (folder / "dataset_info.json").read_bytes()
+    )
+
+    (path,) = folder.glob("*.tfrecord-*")
+    summary = summarize(path)
+    columns: Any = ExampleParser(schema)(next(TFRecordReader(path).blocks()))
+
+    assert set(schema) == set(summary) == {"de", "en"}
+    assert columns["en"].shape == columns["de"].shape == (10,)
+
+
+# ------------------------------------------------------------------------------------ TFX
+
+
+def test_a_shape_is_dense_only_if_every_example_has_it() -> None:
+    schema = tfx.from_text(
+        """
+        feature { name: "always" type: FLOAT presence { min_fraction: 1.0 }
+                  shape { dim { size: 2 } dim { size: 3 } } }
+        feature { name: "often" type: INT presence { min_fraction: 0.9 } shape { dim { size: 1 } } }
+        feature { name: "never said" type: INT shape { dim { size: 1 } } }
+        feature { name: "some" type: BYTES value_count { min: 1 max: 1 }
+                  presence { min_fraction: 1.0 } }
+        """
+    )
+
+    assert schema.features == {
+        "always": FixedLenFeature([2, 3], FLOAT),
+        "often": VarLenFeature(INT64),
+        "never said": VarLenFeature(INT64),
+        "some": VarLenFeature(BYTES),
+    }
+
+
+def test_a_schema_may_ask_for_ragged_features() -> None:
+    text = 'represent_variable_length_as_ragged: true feature { name: "x" type: INT }'
+
+    assert tfx.from_text(text)["x"] == ragged(INT64)
+
+
+def test_an_escape_that_python_does_not_know_is_no_warning() -> None:
+    schema = tfx.from_text(r'feature { name: "x" type: INT other: "\O" }')
+
+    assert list(schema.features) == ["x"]
+
+
+def test_a_sparse_feature_takes_the_place_of_its_parts() -> None:
+    schema = tfx.from_text(
+        """
+        feature { name: "i" type: INT int_domain { min: 0 max: 99 } }
+        feature { name: "j" type: INT int_domain { min: 0 max: 9 } }
+        feature { name: "v" type: FLOAT }
+        feature { name: "other" type: INT }
+        sparse_feature { name: "s" index_feature { name: "i" } index_feature { name: "j" }
+                         value_feature { name: "v" } is_sorted: true }
+        """
+    )
+
+    assert schema.features == {
+        "other": VarLenFeature(INT64),
+        "s": SparseFeature(["i", "j"], "v", FLOAT, [100, 10], already_sorted=True),
+    }
+
+
+def test_representations_decide_for_the_columns_they_name() -> None:
+    schema = tfx.from_text(
+        """
+        feature { name: "d" type: FLOAT } feature { name: "v" type: BYTES }
+        feature { name: "i" type: INT } feature { name: "w" type: FLOAT }
+        feature { name: "r" type: INT } feature { name: "n" type: INT }
+        feature { name: "rest" type: INT }
+        tensor_representation_group { key: "" value {
+          tensor_representation { key: "d" value { dense_tensor {
+            column_name: "d" shape { dim { size: 2 } } default_value { float_value: 0.5 } } } }
+          tensor_representation { key: "v" value { varlen_sparse_tensor { column_name: "v" } } }
+          tensor_representation { key: "s" value { sparse_tensor {
+            dense_shape { dim { size: 7 } } index_column_names: "i" value_column_name: "w" } } }
+          tensor_representation { key: "r" value { ragged_tensor {
+            feature_path { step: "r" } row_partition_dtype: INT32
+            partition { row_length: "n" } partition { uniform_row_length: 2 } } } }
+        } }
+        tensor_representation_group { key: "another" value { } }
+        """
+    )
+
+    assert schema.features == {
+        "d": FixedLenFeature([2], FLOAT, [0.5, 0.5]),
+        "v": VarLenFeature(BYTES),
+        "s": SparseFeature(["i"], "w", FLOAT, [7]),
+        "r": RaggedFeature(
+            INT64, "r", [RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(2)]
+        ),
+        "rest": VarLenFeature(INT64),
+    }
+
+
+@pytest.mark.parametrize(
+    "stage", ["PLANNED", "ALPHA", "DEPRECATED", "DEBUG_ONLY", "DISABLED", "VALIDATION_DERIVED"]
+)
+def test_features_that_data_need_not_have_are_left_out(stage: str) -> None:
+    schema = tfx.from_text(
+        f"""
+        feature {{ name: "gone" type: INT lifecycle_stage: {stage} }}
+        feature {{ name: "old" type: INT deprecated: true }}
+        feature {{ name: "x" type: INT lifecycle_stage: PRODUCTION }}
+        """
+    )
+
+    assert list(schema) == ["x"]
+
+
+def test_unknown_parts_are_skipped() -> None:
+    schema = tfx.from_text(
+        """
+        # a comment
+        string_domain { name: "d" value: "a" value: "b" }
+        default_environment: "TRAINING"
+        generate_legacy_feature_spec: false
+        feature { name: "x" type: INT
+          domain: "d" bool_domain { } not_in_environment: "SERVING"
+          annotation { extra_metadata { [type.googleapis.com/a.b.C] { q: 1 } } }
+          drift_comparator { jensen_shannon_divergence { threshold: 0.1 } }
+          from_the_future: [1, 2.5, "x"] and_this { y: NONE }
+        }
+        """
+    )
+
+    assert schema.features == {"x": VarLenFeature(INT64)}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "key"),
+    [
+        ("", Reason.BAD_ARGUMENT, None),
+        ("payload: 1", Reason.BAD_ARGUMENT, None),
+        ("feature { name: payload }", Reason.BAD_ARGUMENT, None),
+        ("feature {", Reason.BAD_ARGUMENT, None),
+        ("\x00", Reason.BAD_ARGUMENT, None),
+        ("a {" * 3000, Reason.BAD_ARGUMENT, None),
+        ("feature { type: INT }", Reason.BAD_ARGUMENT, ""),
+        ('feature { name: "x" type: INT } feature { name: "x" }', Reason.BAD_ARGUMENT, "x"),
+        ('feature { name: "x" }', Reason.BAD_ARGUMENT, "x"),
+        ('feature { name: "x" type: STRUCT struct_domain { } }', Reason.UNSUPPORTED, "x"),
+        (
+            'feature { name: "x" type: INT value_counts { value_count { min: 1 } } }',
+            Reason.UNSUPPORTED,
+            "x",
+        ),
+        (
+            (
+                'feature { name: "x" type: INT presence { min_fraction: 1 }'
+                " shape { dim { size: -1 } } }"
+            ),
+            Reason.BAD_ARGUMENT,
+            "x",
+        ),
+        (
+            (
+                'feature { name: "v" type: INT } sparse_feature { name: "s" dense_shape { dim {'
+                ' size: 1 } } index_feature { name: "i" } value_feature { name: "v" } }'
+            ),
+            Reason.BAD_ARGUMENT,
+            "s",
+        ),
+        (
+            (
+                'feature { name: "v" type: INT } feature { name: "i" type: INT } sparse_feature {'
+                ' name: "s" index_feature { name: "i" } value_feature { name: "v" } }'
+            ),
+            Reason.BAD_ARGUMENT,
+            "s",
+        ),
+        (
+            (
+                'feature { name: "x" type: INT } tensor_representation_group { value {'
+                ' tensor_representation { key: "t" value { ragged_tensor { feature_path {'
+                ' step: "a" step: "b" } } } } } }'
+            ),
+            Reason.UNSUPPORTED,
+            "t",
+        ),
+        (
+            (
+                'feature { name: "x" type: INT } tensor_representation_group { value {'
+                ' tensor_representation { key: "t" value { } } } }'
+            ),
+            Reason.BAD_ARGUMENT,
+            "t",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused(text: str, reason: Reason, key: str | None) -> None:
+    error = refused(tfx.from_text, text)
+
+    assert (error.reason, error.key) == (reason, key)
+
+
+def dense(kind: str, shape: str, default: str) -> str:
+    return (
+        f'feature {{ name: "x" type: {kind} }} tensor_representation_group {{ value {{'
+        ' tensor_representation { key: "t" value { dense_tensor { column_name: "x"'
+        f" shape {{ {shape} }} {default} }} }} }} }} }}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "default"),
+    [
+        ("FLOAT", "dim { size: 50000000000 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 0 } " * 99, "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 0 } dim { size: 50000000000 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: -1 }", "default_value { float_value: 1 }"),
+        ("FLOAT", "dim { size: 1 }", 'default_value { bytes_value: "payload" }'),
+        ("BYTES", "dim { size: 1 }", "default_value { int_value: 1 }"),
+        ("INT", "dim { size: 1 }", "default_value { float_value: 1.5 }"),
+        ("INT", "dim { size: 1 }", "default_value { uint_value: 18446744073709551615 }"),
+        ("INT", "dim { size: 1 }", "default_value { }"),
+        ("INT", 'dim { name: "x" }', ""),
+        ("INT", "unknown_rank: true", ""),
+    ],
+)
+def test_dense_tensors_that_cannot_be_are_refused(kind: str, shape: str, default: str) -> None:
+    error = refused(tfx.from_text, dense(kind, shape, default))
+
+    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "t")
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "value"),
+    [
+        ("BYTES", 'bytes_value: "\\001\\000"', b"\1\0"),
+        ("INT", "uint_value: 9223372036854775807", 2**63 - 1),
+        ("FLOAT", "int_value: 2", 2.0),
+    ],
+)
+def test_a_default_is_there_for_each_value(kind: str, default: str, value: Any) -> None:
+    schema = tfx.from_text(dense(kind, "dim { size: 2 }", f"default_value {{ {default} }}"))
+
+    dtype = {"BYTES": BYTES, "INT": INT64, "FLOAT": FLOAT}[kind]
+    assert schema["x"] == FixedLenFeature([2], dtype, [value] * 2)
+
+
+@pytest.mark.parametrize("shape", ['dim { name: "x" }', "unknown_rank: true", "dim { } dim { }"])
+def test_a_shape_that_is_not_given_is_none(shape: str) -> None:
+    schema = tfx.from_text(
+        f'feature {{ name: "x" type: INT presence {{ min_fraction: 1 }} shape {{ {shape} }} }}'
+    )
+
+    assert schema["x"] == VarLenFeature(INT64)
+
+
+names = st.text(max_size=8)
+presences = st.sampled_from([None, 0.0, 0.5, 1.0])
+shapes = st.one_of(st.none(), st.lists(st.integers(0, 5), max_size=3))
+
+
+@given(
+    st.dictionaries(
+        names.filter(bool),
+        st.tuples(st.sampled_from([tfmd.BYTES, tfmd.INT, tfmd.FLOAT]), presences, shapes),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_any_schema_that_protobuf_prints_is_read(features: dict[str, Any]) -> None:
+    message = tfmd.Schema()
+    for name, (kind, presence, shape) in features.items():
+        added = message.feature.add(name=name, type=kind)
+        if presence is not None:
+            added.presence.min_fraction = presence
+        if shape is not None:
+            added.shape.SetInParent()
+            for size in shape:
+                added.shape.dim.add(size=size)
+
+    schema = tfx.from_text(text_format.MessageToString(message).encode())
+
+    dtypes = {tfmd.BYTES: BYTES, tfmd.INT: INT64, tfmd.FLOAT: FLOAT}
+    assert schema.features == {
+        name: FixedLenFeature(shape, dtypes[kind])
+        if presence == 1 and shape is not None
+        else VarLenFeature(dtypes[kind])
+        for name, (kind, presence, shape) in features.items()
+    }
+
+
+def test_the_real_penguins_read_by_their_schema(corpus: Path) -> None:
+    folder = corpus / "files/tensorflow__tfx/tfx/components/testdata/penguin"
+    schema = tfx.from_text((folder / "schema/schema.pbtxt").read_bytes())
+
+    (path,) = (folder / "data/Split-eval").iterdir()
+    columns: Any = ExampleParser(schema)(next(TFRecordReader(path).blocks()))
+
+    assert schema["species"] == FixedLenFeature([1], INT64)
+    assert {name: column.shape for name, column in columns.items()} == dict.fromkeys(
+        schema, (100, 1)
+    )
+
+
+# -------------------------------------------------------------------------- any text at all
+
+
+@given(st.one_of(st.text(max_size=60), st.binary(max_size=60)))
+@pytest.mark.parametrize("read", [superserial.from_yaml, tfds.from_json, tfx.from_text])
+def test_any_text_is_read_or_refused(read: Callable[..., Schema], text: str | bytes) -> None:
+    try:
+        schema = read(text)
+    except InvalidArgumentError:
+        return
+    assert isinstance(schema, Schema)
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-3, 9), st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(
+                ["shape", "dtype", "feature", "length", "dimensions", "features", "tensor", "x"]
+            ),
+            inner,
+            max_size=3,
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(sorted(tfds._FEATURES)), json_values, st.booleans())
+def test_any_content_of_a_class_is_read_or_refused(word: str, content: Any, old: bool) -> None:
+    node = {"type": word, "content": content} if old else feature(word, "tensor", content)
+    with contextlib.suppress(InvalidArgumentError):
+        tfds.from_json(json.dumps(features_dict(x=node)))
+
+
+@given(json_values)
+def test_any_mapping_is_a_header_or_refused(content: Any) -> None:
+    with contextlib.suppress(InvalidArgumentError):
+        superserial.from_mapping({"x": content})

@@ -1,0 +1,1324 @@
+"""What is saved is loaded: values, dtypes, shapes and structure, and nothing half-done is seen."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import pickle
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tfrecord_lite import (
+    Block,
+    BytesColumn,
+    Example,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedTensor,
+    Reason,
+    Schema,
+    SequenceExample,
+    SparseTensor,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    infer_schema,
+    load,
+    load_schema,
+    save,
+    summarize,
+)
+from tfrecord_lite.columns.join import join
+from tfrecord_lite.schema import Original
+from tfrecord_lite.storage.structure import checked, flatten, rebuild
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hypothesis.strategies import DrawFn
+
+
+def same(ours: Any, theirs: Any) -> None:
+    """Assert that two columns are alike in value, dtype and shape; NaNs by their bits."""
+    if isinstance(theirs, dict):
+        assert isinstance(ours, dict)
+        assert list(ours) == list(theirs)
+        for key, column in theirs.items():
+            same(ours[key], column)
+        return
+    if isinstance(theirs, tuple):
+        assert isinstance(ours, tuple)
+        assert len(ours) == len(theirs)
+        for one, other in zip(ours, theirs, strict=True):
+            same(one, other)
+        return
+    if isinstance(theirs, BytesColumn):
+        theirs = theirs.to_numpy()
+    assert isinstance(ours, np.ma.MaskedArray) == isinstance(theirs, np.ma.MaskedArray)
+    if isinstance(theirs, RaggedTensor):
+        assert isinstance(ours, RaggedTensor)
+        assert ours.shape == theirs.shape
+        assert [len(row) for row in ours] == [len(row) for row in theirs]
+        same(ours.values, theirs.values)
+        return
+    if isinstance(theirs, SparseTensor):
+        assert ours.shape == theirs.shape
+        same(ours.indices, theirs.indices)
+        same(ours.values, theirs.values)
+        return
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    if isinstance(theirs, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(theirs)
+        assert np.array_equal(np.ma.getmaskarray(ours), mask)
+        same(np.asarray(ours.data)[~mask], np.asarray(theirs.data)[~mask])
+        return
+    if theirs.dtype.kind in "OUST":
+        assert ours.tolist() == theirs.tolist()
+        assert list(map(type, ours.ravel())) == list(map(type, theirs.ravel()))
+    else:
+        assert ours.tobytes() == np.ascontiguousarray(theirs).tobytes()
+
+
+# ------------------------------------------------------------------------------ round trips
+
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128", "datetime64[s]",
+    "timedelta64[ns]", "S3", "U4",
+]  # fmt: skip
+
+
+@st.composite
+def arrays(draw: DrawFn, n_records: int) -> Any:
+    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    shape = draw(st.lists(st.integers(0, 3), max_size=2))
+    elements = None
+    if dtype.kind == "U":
+        elements = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
+    return draw(hnp.arrays(dtype, (n_records, *shape), elements=elements))
+
+
+@st.composite
+def masked_arrays(draw: DrawFn, n_records: int) -> Any:
+    array = draw(arrays(n_records))
+    gone = draw(hnp.arrays(np.bool_, n_records))
+    assume(array.size)
+    mask = np.broadcast_to(gone.reshape(-1, *[1] * (array.ndim - 1)), array.shape)
+    return np.ma.MaskedArray(array, mask.copy())
+
+
+@st.composite
+def ragged(draw: DrawFn, n_records: int) -> RaggedTensor:
+    lengths = draw(st.lists(st.integers(0, 3), min_size=n_records, max_size=n_records))
+    inner: Any
+    if draw(st.booleans()):
+        inner = draw(arrays(sum(lengths)))
+        assume(0 not in inner.shape[1:])
+    else:
+        inner = draw(ragged(sum(lengths)))
+    splits = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return RaggedTensor(inner, splits)
+
+
+@st.composite
+def strings(draw: DrawFn, n_records: int) -> Any:
+    element: Any = draw(st.sampled_from([st.binary(max_size=5), st.text(max_size=5)]))
+    values = draw(st.lists(element, min_size=n_records, max_size=n_records))
+    array = np.empty(n_records, object)
+    array[:] = values
+    if n_records and isinstance(values[0], str) and draw(st.booleans()):
+        return array.astype(np.dtypes.StringDType())
+    return array
+
+
+@st.composite
+def sparse(draw: DrawFn, n_records: int) -> SparseTensor:
+    dense = draw(hnp.arrays(st.sampled_from(["int64", "float32", "float64"]), (n_records, 2, 3)))
+    indices = np.argwhere(dense != 0)
+    return SparseTensor(indices, dense[tuple(indices.T)], dense.shape)
+
+
+def columns_of(n_records: int) -> st.SearchStrategy[Any]:
+    return st.one_of(
+        arrays(n_records),
+        masked_arrays(n_records),
+        ragged(n_records),
+        strings(n_records),
+        sparse(n_records),
+    )
+
+
+keys = st.sampled_from(["a", "b", "image", "", "x/y", "ü", "0", "row_lengths_1"])
+
+
+@st.composite
+def nests(draw: DrawFn) -> Any:
+    n_records = draw(st.sampled_from([0, 1, 2, 7]))
+    leaf = columns_of(n_records)
+    return draw(
+        st.one_of(
+            leaf,
+            st.recursive(
+                leaf,
+                lambda inner: st.one_of(
+                    st.dictionaries(keys, inner, max_size=3),
+                    st.lists(inner, max_size=3).map(tuple),
+                ),
+                max_leaves=4,
+            ),
+        )
+    )
+
+
+def clashes(data: Any) -> bool:
+    """Whether two of the names of flattened columns, or of what they are stored in, are one."""
+    try:
+        names = list(flatten(data)[1])
+    except InvalidArgumentError:
+        return True
+    return any(a != b and a.startswith(f"{b}/") for a in names for b in names)
+
+
+@given(data=nests())
+def test_any_columns_come_back(data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assume(not clashes(data))
+    path = tmp_path_factory.mktemp("any") / "data"
+    if isinstance(data, np.ndarray) and data.dtype == object and not len(data):
+        data = {"x": data}
+
+    schema = save(path, data)
+
+    same(load(path), data)
+    assert load_schema(f"{path}.schema.json") == schema
+
+
+@given(data=nests(), batch_size=st.integers(1, 4))
+def test_batches_are_all_of_it(
+    data: Any, batch_size: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assume(not clashes(data))
+    path = tmp_path_factory.mktemp("any") / "data"
+    save(path, data)
+
+    batches = list(load(path, batch_size=batch_size))
+
+    structure, leaves = flatten(data)
+    n_records = next((column.shape[0] for column in leaves.values()), 0)
+    sizes = [batch_size] * (n_records // batch_size) + [n_records % batch_size]
+    assert len(batches) == len([size for size in sizes if size])
+    parts = [flatten(batch)[1] for batch in batches]
+    for part, size in zip(parts, sizes, strict=False):
+        assert {column.shape[0] for column in part.values()} == {size}
+    if parts:
+        joined = {name: join([part[name] for part in parts]) for name in parts[0]}
+        same(rebuild(structure, joined), data)
+
+
+def row_of(data: Any, i: int) -> Any:
+    """Return a row, as a user would write it; None for what is masked."""
+    if isinstance(data, dict):
+        return {key: row_of(item, i) for key, item in data.items()}
+    if isinstance(data, tuple):
+        return tuple(row_of(item, i) for item in data)
+    value = data[i]
+    if isinstance(data, np.ma.MaskedArray):
+        return None if np.ma.getmaskarray(data)[i].all() else np.asarray(value)[()]
+    return value
+
+
+@given(data=nests())
+def test_rows_come_back_as_columns(data: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assume(not clashes(data))
+    leaves = flatten(data)[1]
+    assume(leaves)
+    for column in leaves.values():
+        assume(not isinstance(column, SparseTensor) and column.shape[0])
+        # Rows with several levels are lists; NumPy's texts come out of an array as str.
+        assume(not isinstance(column, RaggedTensor) or column.ragged_rank == 1)
+        flat: Any = column.flat_values if isinstance(column, RaggedTensor) else column
+        assume(flat.dtype.kind in "biufcO" and flat.size and flat.dtype != np.dtype("S"))
+        if isinstance(column, np.ma.MaskedArray):
+            assume(not np.ma.getmaskarray(column).all() and np.ma.getmaskarray(column).any())
+        if isinstance(column, RaggedTensor):  # of one length they are an array
+            assume(len({len(row) for row in column}) > 1)
+    n_records = next(iter(leaves.values())).shape[0]
+    path = tmp_path_factory.mktemp("any") / "data"
+
+    save(path, (row_of(data, i) for i in range(n_records)))
+
+    same(load(path), data)
+
+
+def test_every_wish_of_super_serials_users(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    data = {
+        "image": rng.integers(0, 256, (20, 4, 5), np.uint8),
+        "label": np.arange(20, dtype=np.int32),
+        "weights": rng.random((20, 3)),
+        "meta": {"name": np.array([f"n{i}" for i in range(20)], object), "ok": np.arange(20) > 9},
+        "pair": (np.arange(20.0), RaggedTensor.from_row_lengths(np.arange(190), np.arange(20))),
+    }
+    save(tmp_path / "d", data)
+
+    same(load(tmp_path / "d"), data)
+
+
+@pytest.mark.parametrize("options", ["GZIP", "ZLIB"])
+def test_compressed_files_come_back(tmp_path: Path, options: str) -> None:
+    data = {"x": np.arange(1000)}
+    save(tmp_path / "d", data, options=options)
+
+    same(load(tmp_path / "d"), data)
+    same(load(tmp_path / "d", compression=options), data)
+
+
+def test_what_is_saved_is_plain_examples(tmp_path: Path) -> None:
+    save(tmp_path / "d", {"x": np.array([[1, 2]], np.uint8), "n": {"s": ["text"]}})
+
+    (record,) = TFRecordReader(tmp_path / "d")
+    message = Example.FromString(record)
+    assert list(message.features.feature["x"].int64_list.value) == [1, 2]
+    assert list(message.features.feature["n/s"].bytes_list.value) == [b"text"]
+
+
+def test_a_sidecar_is_a_schema_and_a_structure_for_people(tmp_path: Path) -> None:
+    save(tmp_path / "d", (np.zeros(2), {"a": np.zeros((2, 3), np.uint8)}))
+
+    text = (tmp_path / "d.schema.json").read_text()
+    document = json.loads(text)
+    assert document["structure"] == ["0", {"a": "1/a"}]
+    assert document["features"]["1/a"]["original"] == {"dtype": "uint8", "shape": [3]}
+    assert text.count("\n") > 10
+    assert Schema.from_json(text).originals["0"] == Original("float64", [])
+
+
+def test_a_flat_dict_needs_no_structure(tmp_path: Path) -> None:
+    save(tmp_path / "d", {"a": np.zeros(2)})
+
+    assert "structure" not in json.loads((tmp_path / "d.schema.json").read_text())
+
+
+# ------------------------------------------------------------------------------------- rows
+
+
+def saved(path: Path, rows: Any) -> Any:
+    save(path, rows)
+    return load(path)
+
+
+MANY = 3000
+"""Rows of more than two batches."""
+
+
+def test_a_generator_is_read_once_and_may_give_any_row(tmp_path: Path) -> None:
+    rows = ({"i": i, "x": i / 7, "s": str(i), "v": np.full(2, i, np.int16)} for i in range(MANY))
+
+    columns = saved(tmp_path / "d", rows)
+
+    assert columns["i"].tolist() == list(range(MANY))
+    assert columns["x"].tolist() == [i / 7 for i in range(MANY)]
+    assert columns["s"].tolist() == [str(i) for i in range(MANY)]
+    assert columns["v"].dtype == np.int16
+    assert columns["v"].shape == (MANY, 2)
+
+
+@pytest.mark.parametrize("at", [0, 5, 1023, 1024, 2999])
+def test_rows_may_become_longer_or_lack_a_value_later(tmp_path: Path, at: int) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        for i in range(MANY):
+            odd = i == at
+            yield {
+                "v": np.arange(5.0 if odd else 2.0),
+                "w": np.full((3 if odd else 1, 2), i % 256, np.uint8),
+                "n": None if odd else i,
+                "f": None if odd else i / 7,
+                "t": None if odd else f"{i}",
+                "empty": [] if odd else [i],
+                "b": b"x" * 9 if odd else b"",
+            }
+
+    columns = saved(tmp_path / "d", rows())
+
+    others = [i for i in range(MANY) if i != at]
+    assert columns["v"][at].tolist() == [0, 1, 2, 3, 4]
+    assert columns["v"].dtype == np.float64
+    assert columns["w"].shape == (MANY, None, 2)
+    assert columns["w"][at].shape == (3, 2)
+    for name in ("n", "f", "t"):
+        assert np.flatnonzero(np.ma.getmaskarray(columns[name])).tolist() == [at]
+    assert columns["n"].dtype == np.int64
+    assert columns["f"][others[-1]] == others[-1] / 7
+    assert columns["t"][others[7]] == str(others[7])
+    assert columns["empty"][at].tolist() == []
+    assert columns["empty"][others[9]].tolist() == [others[9]]
+    assert columns["b"][at] == b"x" * 9
+
+
+@pytest.mark.parametrize("n_before", [1, 1024, 2500])
+@pytest.mark.parametrize("nothing", [None, []])
+def test_a_column_may_have_its_first_value_late(
+    tmp_path: Path, n_before: int, nothing: Any
+) -> None:
+    value: Any = 0.5 if nothing is None else [0.5]
+    rows = [{"x": nothing}] * n_before + [{"x": value}] * 3
+
+    column = saved(tmp_path / "d", rows)["x"]
+
+    if nothing is None:
+        assert np.flatnonzero(~np.ma.getmaskarray(column)).size == 3
+        assert column[-1] == 0.5
+    else:
+        assert column.row_lengths().tolist() == [0] * n_before + [1] * 3
+    assert column.dtype == np.float64
+
+
+@pytest.mark.parametrize("nothing", [None, []])
+def test_a_column_may_never_have_a_value(tmp_path: Path, nothing: Any) -> None:
+    columns = saved(tmp_path / "d", [{"x": nothing, "y": 1}] * 2000)
+
+    assert len(columns["x"]) == 2000
+    assert columns["y"].tolist() == [1] * 2000
+    alone = saved(tmp_path / "e", [{"x": nothing}] * 3)["x"]
+    if nothing is None:
+        assert np.ma.getmaskarray(alone).all()
+    else:
+        assert alone.to_list() == [[], [], []]
+
+
+def test_numbers_widen_as_far_as_they_are_stored_alike(tmp_path: Path) -> None:
+    first = {"i": np.int8(1), "u": np.uint8(1), "h": np.float16(0.5), "x": 0.5, "f": np.float32(1)}
+    later = {"i": np.int32(-9), "u": np.int8(-1), "h": np.float32(0.25), "x": 7, "f": 3}
+    columns = saved(tmp_path / "d", [first] * 1024 + [later] * 3)
+
+    dtypes = {name: column.dtype.name for name, column in columns.items()}
+    assert dtypes == {"i": "int32", "u": "int16", "h": "float32", "x": "float64", "f": "float32"}
+    assert [column[-1] for column in columns.values()] == [-9, -1, 0.25, 7, 3]
+    assert [column[0] for column in columns.values()] == [1, 1, 0.5, 0.5, 1]
+
+
+def test_tuples_and_single_values_are_rows_too(tmp_path: Path) -> None:
+    pairs = saved(tmp_path / "p", [(i, (str(i), [i] * i)) for i in range(4)])
+    flat = saved(tmp_path / "f", iter(range(4)))
+    deep = saved(tmp_path / "d", [{"a": {"b": i}, "c": (i, {"d": i})} for i in range(4)])
+
+    assert pairs[0].tolist() == [0, 1, 2, 3]
+    assert pairs[1][0].tolist() == ["0", "1", "2", "3"]
+    assert pairs[1][1].to_list() == [[], [1], [2, 2], [3, 3, 3]]
+    assert flat.tolist() == [0, 1, 2, 3]
+    assert deep["a"]["b"].tolist() == deep["c"][1]["d"].tolist() == [0, 1, 2, 3]
+
+
+def test_no_rows_at_all_are_no_columns(tmp_path: Path) -> None:
+    assert saved(tmp_path / "d", iter([])) == {}
+    assert saved(tmp_path / "e", {}) == {}
+
+
+GOOD = {"a": 1, "x": 0.5, "s": "t", "v": np.zeros((2, 2)), "l": [1]}
+
+
+@pytest.mark.parametrize("at", [1, 700, 1024, 2047, 2500])
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"a": "text"}, "a"),
+        ({"a": 2**64}, "a"),
+        ({"a": [1]}, "a"),
+        ({"x": "text"}, "x"),
+        ({"s": b"bytes"}, "s"),
+        ({"s": 5}, "s"),
+        ({"v": np.zeros((2, 3))}, "v"),
+        ({"v": np.zeros(2)}, "v"),
+        ({"v": np.zeros((2, 2), np.float32)}, "v"),
+        ({"l": None}, "l"),
+        ({"l": 5}, "l"),
+        ({"a": object()}, "a"),
+        ({"new": 1}, "new"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_named(
+    tmp_path: Path, at: int, change: dict[str, Any], key: str
+) -> None:
+    rows = [{**GOOD, "l": [1] * (i % 2)} for i in range(2600)]
+    rows[at] = {**GOOD, **change}
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", rows)
+
+    assert (caught.value.key, caught.value.index) == (key, at)
+    assert caught.value.source == str(tmp_path / "d")
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+@pytest.mark.parametrize("at", [1, 1500])
+def test_a_row_without_a_value_is_named(tmp_path: Path, at: int) -> None:
+    rows: list[Any] = [dict(GOOD) for _ in range(2000)]
+    del rows[at]["s"]
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", rows)
+
+    error = caught.value
+    assert (error.reason, error.key, error.index) == (Reason.MISSING, "s", at)
+
+
+@pytest.mark.parametrize("row", [(1,), (1, 2, 3), 5, {"0": 1, "1": 2}, ((1,), 2)])
+def test_a_row_of_another_structure_is_named(tmp_path: Path, row: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", [(1, 2)] * 4 + [row])
+
+    assert caught.value.index == 4
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**63 - 1])
+@pytest.mark.parametrize("at", [1, 1500])
+def test_an_integer_among_floats_is_never_rounded(tmp_path: Path, value: int, at: int) -> None:
+    rows: list[Any] = [{"x": 0.5}] * 2000
+    rows[at] = {"x": value}
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", rows)
+
+    assert (caught.value.key, caught.value.index) == ("x", at)
+
+
+@pytest.mark.parametrize("data", ["text", b"bytes", 5, None, np.float64(1)])
+def test_what_is_no_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
+    with pytest.raises(TypeError):
+        save(tmp_path / "d", data)
+    with pytest.raises(TypeError):
+        save(5, {"x": [1]})  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+@pytest.mark.parametrize(
+    ("data", "key"),
+    [
+        ({"a": np.zeros(2), "b": np.zeros(3)}, "b"),
+        ({"a": np.array(5)}, "a"),
+        ({"a": [1, "x"]}, "a"),
+        ({"a/b": np.zeros(1), "a": {"b": np.zeros(1)}}, "a/b"),
+        ({"a": np.zeros(2, "longdouble")}, "a"),
+        (np.zeros(2, "longdouble"), "value"),
+    ],
+)
+def test_columns_that_cannot_be_saved_are_named(tmp_path: Path, data: Any, key: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", data)
+
+    assert caught.value.key == key
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+def test_keys_must_be_texts(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        save(tmp_path / "d", {1: np.zeros(2)})
+
+
+def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
+    def peak_of(n_rows: int) -> int:
+        gc.collect()
+        tracemalloc.start()
+        save(tmp_path / "d", ({"i": i, "v": np.arange(i % 200)} for i in range(n_rows)))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    peak_of(3000)  # what is loaded and remembered once
+    few = peak_of(12_000)
+    assert peak_of(60_000) < 1.1 * few
+
+
+def test_large_rows_make_small_batches(tmp_path: Path) -> None:
+    tracemalloc.start()
+    save(tmp_path / "d", ({"v": np.full(2**20, i, np.float32)} for i in range(24)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 60 * 2**20
+    assert (tmp_path / "d").stat().st_size > 96 * 2**20
+
+
+# ----------------------------------------------------------------------- complete or not at all
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.arange(3)})
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield {"x": 1}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        save(path, rows())
+
+    same(load(path), {"x": np.arange(3)})
+    assert sorted(os.listdir(tmp_path)) == ["d", "d.schema.json"]  # noqa: PTH208
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_that_rows_are_made_with_leaves_the_files_to_its_parent(tmp_path: Path) -> None:
+    statuses = []
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield {"x": 1}
+        child = os.fork()
+        if child == 0:
+            raise KeyError
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        yield {"x": 2}
+
+    parent = os.getpid()
+    try:
+        save(tmp_path / "d", rows())
+    finally:
+        if os.getpid() != parent:
+            os._exit(7)
+
+    assert statuses == [7]
+    same(load(tmp_path / "d"), {"x": np.array([1, 2])})
+
+
+def test_saving_anew_replaces_data_and_sidecar(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.arange(3)})
+    save(path, {"y": np.zeros(2, np.uint8)})
+
+    same(load(path), {"y": np.zeros(2, np.uint8)})
+
+
+def test_a_sidecar_that_cannot_be_written_stops_the_data(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        save(tmp_path / "d", {"x": np.arange(3)}, tmp_path / "none" / "s.json")
+
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+def link_to(path: Path) -> Path:
+    link = path.with_name("link")
+    link.symlink_to(path)
+    return link
+
+
+def in_other_words(path: Path) -> Path:
+    return path.parent / ".." / path.parent.name / path.name
+
+
+@pytest.mark.parametrize("other", [lambda path: path, link_to, in_other_words])
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_sidecar_never_replaces_its_own_data(tmp_path: Path, other: Any, is_new: bool) -> None:
+    path = tmp_path / "d"
+    if not is_new:
+        path.write_bytes(b"what was there")
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(path, {"x": np.arange(3)}, other(path))
+
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert path.exists() != is_new
+    assert is_new or path.read_bytes() == b"what was there"
+
+
+def test_a_sidecar_elsewhere_removes_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.zeros(3)})
+    save(path, {"x": np.zeros(3, complex)}, tmp_path / "s")
+
+    assert sorted(os.listdir(tmp_path)) == ["d", "s"]  # noqa: PTH208
+    assert load(path, tmp_path / "s")["x"].dtype == np.complex128
+
+    (tmp_path / "link").symlink_to(tmp_path / "d.schema.json")
+    save(path, {"x": np.zeros(2)}, tmp_path / "link")
+    assert load(path)["x"].dtype == np.float64
+
+
+@pytest.mark.parametrize("first", [None, np.zeros(3)])
+@pytest.mark.parametrize("n_done", [0, 1])
+def test_a_crash_between_the_two_files_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Any, n_done: int
+) -> None:
+    path = tmp_path / "d"
+    if first is not None:
+        save(path, {"x": first})
+    replace = os.replace
+    done: list[Any] = []
+
+    def crash(source: Any, place: Any) -> None:
+        if len(done) == n_done:
+            os._exit(9)
+        done.append(place)
+        replace(source, place)
+
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(os, "replace", crash)
+        save(path, {"x": np.ones(3, np.complex64)})
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+    if first is None:
+        with pytest.raises(FileNotFoundError):
+            load(path)
+    elif n_done == 0:
+        same(load(path), {"x": first})
+    else:
+        with pytest.raises(InvalidArgumentError) as caught:
+            load(path)
+        assert caught.value.reason == Reason.BAD_ARGUMENT
+        assert caught.value.source == f"{path}.schema.json"
+
+
+def test_data_that_cannot_appear_leave_no_sidecar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def fail(source: Any, place: Any) -> None:
+        if str(place).endswith("d"):
+            raise OSError(5, "broken")
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="broken"):
+        save(tmp_path / "d", {"x": np.zeros(3)})
+
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+@pytest.mark.parametrize("n_rows", [3, 20_000])
+def test_a_sidecar_beside_other_data_is_refused_unless_it_is_given(
+    tmp_path: Path, n_rows: int
+) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.zeros(n_rows)})
+    with TFRecordWriter(path, mode="a") as writer:
+        writer.write_example({"x": np.ones(1).tobytes()})
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path)
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert load(path, f"{path}.schema.json")["x"].tolist() == [0.0] * n_rows + [1.0]
+
+
+# ---------------------------------------------------------------------------------- loading
+
+
+def test_the_schema_may_be_anywhere(tmp_path: Path) -> None:
+    data = {"x": np.arange(3, dtype=np.uint8)}
+    schema = save(tmp_path / "d", data, tmp_path / "elsewhere.json")
+
+    same(load(tmp_path / "d", tmp_path / "elsewhere.json"), data)
+    same(load(tmp_path / "d", schema), data)
+    assert load(tmp_path / "d")["x"].dtype == np.int64  # inferred
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "d", tmp_path / "none.json")
+
+
+def write(path: Path, records: list[bytes]) -> Path:
+    with TFRecordWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+    return path
+
+
+def test_without_a_sidecar_it_is_inferred(tmp_path: Path) -> None:
+    records = [
+        encode_example({"n": i, "l": [0.5] * (i % 3), **({"m": i} if i % 2 else {})})
+        for i in range(50)
+    ]
+    columns = load(write(tmp_path / "d", records))
+
+    assert columns["n"].tolist() == list(range(50))
+    assert columns["l"].row_lengths().tolist() == [i % 3 for i in range(50)]
+    assert np.ma.getmaskarray(columns["m"]).tolist() == [i % 2 == 0 for i in range(50)]
+    assert columns["m"].compressed().tolist() == list(range(1, 50, 2))
+    assert len(list(load(tmp_path / "d", batch_size=7))) == 8
+
+
+def test_files_and_patterns_are_one(tmp_path: Path) -> None:
+    save(
+        tmp_path / "p-0", {"u": np.array(["abc"]), "v": np.zeros((1, 2)), "n": np.zeros(1, np.int8)}
+    )
+    save(
+        tmp_path / "p-1", {"u": np.array(["abcde"]), "v": np.ones((2, 3))[:1], "n": np.ones(1, int)}
+    )
+
+    for source in (str(tmp_path / "p-*"), [tmp_path / "p-0", tmp_path / "p-1"]):
+        columns = load(source)
+        assert columns["u"].dtype == "U5"
+        assert columns["u"].tolist() == ["abc", "abcde"]
+        assert columns["v"].to_list() == [[0, 0], [1, 1, 1]]
+        assert columns["n"].dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("other", "key"),
+    [
+        ({"x": np.zeros(1, np.float32)}, "x"),
+        ({"x": np.zeros((1, 2, 2), int)}, "x"),
+        ({"y": np.zeros(1, int)}, None),
+        ((np.zeros(1, int),), None),
+    ],
+)
+def test_files_that_do_not_go_together_are_refused(
+    tmp_path: Path, other: Any, key: str | None
+) -> None:
+    save(tmp_path / "0", {"x": np.zeros(1, int)})
+    save(tmp_path / "1", other)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load([tmp_path / "0", tmp_path / "1"])
+
+    assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, key)
+    assert caught.value.source == str(tmp_path / "1")
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("nothing", [[], [{"x": []}, {"x": []}]])
+@pytest.mark.parametrize("values", [[[1, 2], [3]], [[0.5, 1.5], [2.5]], [["a"], ["b", "c"]]])
+def test_files_of_nothing_go_together_with_others(
+    tmp_path: Path, nothing: Any, values: Any, is_first: bool
+) -> None:
+    save(tmp_path / "n", nothing)
+    save(tmp_path / "d", [{"x": value} for value in values])
+    paths = [tmp_path / "n", tmp_path / "d"]
+
+    column = load(paths if is_first else paths[::-1])["x"]
+
+    empty: Any = [[] for _ in nothing]
+    assert column.to_list() == (empty + values if is_first else values + empty)
+    assert column.flat_values.dtype == load(tmp_path / "d")["x"].flat_values.dtype
+
+
+def test_a_file_of_nothing_but_missing_values_goes_together(tmp_path: Path) -> None:
+    save(tmp_path / "0", [{"x": None}])
+    save(tmp_path / "1", [{"x": 5}])
+
+    column = load([tmp_path / "0", tmp_path / "1"])["x"]
+
+    assert column.dtype == np.int64
+    assert np.ma.getmaskarray(column).tolist() == [True, False]
+
+
+def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
+    save(tmp_path / "0", {"x": np.zeros(1, int)})
+    save(tmp_path / "1", {"x": np.zeros(1, int)}, tmp_path / "s")
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load([tmp_path / "0", tmp_path / "1"])
+    assert caught.value.source == str(tmp_path / "1")
+    assert load([tmp_path / "0", tmp_path / "1"], tmp_path / "s")["x"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("with_sidecar", [False, True])
+@pytest.mark.parametrize("batch_size", [None, 4])
+def test_examples_and_sequence_examples_in_one_file_are_refused(
+    tmp_path: Path, with_sidecar: bool, batch_size: int | None
+) -> None:
+    sequence = SequenceExample()
+    sequence.context.feature["x"].int64_list.value.append(1)
+    sequence.feature_lists.feature_list["y"].feature.add().int64_list.value.append(1)
+    good = encode_example({"x": 1})
+    path = write(tmp_path / "d", [*[good] * 30, sequence.SerializeToString(), good])
+    schema = Schema({"x": FixedLenFeature([], int)}) if with_sidecar else None
+
+    def load_all() -> None:
+        if batch_size is None:
+            load(path, schema)
+        else:
+            list(load(path, schema, batch_size=batch_size))
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_all()
+
+    error = caught.value
+    assert (error.reason, error.index, error.source) == (Reason.MALFORMED, 30, str(path))
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"x": [1, 2]}, Reason.WRONG_COUNT),
+        ({"x": [1.5]}, Reason.WRONG_KIND),
+        ({"z": 1}, Reason.MISSING),
+    ],
+)
+def test_a_record_that_does_not_fit_is_named(tmp_path: Path, row: Any, reason: Reason) -> None:
+    path = write(tmp_path / "d", [encode_example({"x": 1})] * 20 + [encode_example(row)])
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path, Schema({"x": FixedLenFeature([], int)}))
+
+    error = caught.value
+    assert (error.reason, error.key, error.index) == (reason, "x", 20)
+    assert error.source == str(path)
+    assert error.offset
+
+
+def test_an_error_leaves_no_file_open(tmp_path: Path) -> None:
+    good, bad = encode_example({"x": 1}), encode_example({"x": 0.5})
+    path = write(tmp_path / "d", [good] * 3 + [bad] + [good] * 100_000)
+    schema = Schema({"x": FixedLenFeature([], int)})
+    before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else None  # noqa: PTH112, PTH208
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path, schema)
+
+    if before is not None:  # while the traceback is still held
+        assert caught.tb is not None
+        assert len(os.listdir("/proc/self/fd")) == len(before)  # noqa: PTH208
+
+
+def test_raw_values_that_do_not_make_up_the_shape_are_named(tmp_path: Path) -> None:
+    good, bad = (encode_example({"x": b"\0" * n}) for n in (16, 24))
+    path = write(tmp_path / "d", [*[good] * 20, bad])
+    schema = Schema({"x": FixedLenFeature([], bytes)}, {"x": Original("float64", [2])})
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path, schema)
+
+    error = caught.value
+    assert (error.reason, error.key, error.index) == (Reason.WRONG_COUNT, "x", 20)
+    assert error.source == str(path)
+
+
+# ------------------------------------------------------------ sidecars that are not to be trusted
+
+
+def with_sidecar(tmp_path: Path, document: Any) -> Path:
+    path = write(tmp_path / "d", [encode_example({"x": b"ab"}), encode_example({"x": b"c"})])
+    text = document if isinstance(document, bytes) else json.dumps(document).encode()
+    (tmp_path / "d.schema.json").write_bytes(text)
+    return path
+
+
+def feature(spec: str = "FixedLenFeature", **members: Any) -> dict[str, Any]:
+    shape: dict[str, Any] = {"shape": []} if spec == "FixedLenFeature" else {}
+    described = {"specification": spec, "dtype": "string", **shape, **members}
+    return {"format": "tfrecord_lite.Schema", "version": 1, "features": {"x": described}}
+
+
+HUGE = 2**40
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"",
+        b"\x80\x04.",
+        pickle.dumps({"x": 1}),
+        b"{",
+        b"[]",
+        b"\xff\xfe{",
+        {"format": "tfrecord_lite.Schema"},
+        {"format": "another"},
+        {**feature(), "structure": ["y"]},
+        {**feature(), "structure": ["x", "x"]},
+        {**feature(), "structure": []},
+        {**feature(), "structure": 5},
+        {**feature(), "structure": {"a": {"__class__": 5}}},
+        feature(original={"dtype": "V999999"}),
+        feature(original={"dtype": "uint8", "shape": [HUGE]}),
+        feature(original={"dtype": "uint8", "shape": [HUGE, HUGE]}),
+        feature(original={"dtype": "float64", "shape": [-1]}),
+        feature(original={"dtype": "string", "text": "S999999999"}),
+        feature(original={"dtype": "string", "text": "U999999999"}),
+        feature(shape=[HUGE]),
+        feature("RaggedFeature", value_key="y", original={
+            "dtype": "uint8", "shape": [HUGE], "missing": True
+        }),
+    ],
+    ids=lambda document: repr(document)[:50],
+)  # fmt: skip
+def test_a_sidecar_that_lies_is_refused_before_memory_is_taken(
+    tmp_path: Path, document: Any
+) -> None:
+    path = with_sidecar(tmp_path, document)
+
+    tracemalloc.start()
+    with pytest.raises(InvalidArgumentError):
+        load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        json.dumps({**feature(), "format": "another"}).encode(),
+        json.dumps({**feature(), "format": ""}).encode(),
+        json.dumps(feature()).encode("utf-16"),
+        json.dumps(feature()).encode("utf-16-le"),
+        b'{"a": 1}',
+        b"{}",
+    ],
+)
+def test_what_is_no_schema_is_not_taken_for_another_programs(
+    tmp_path: Path, document: bytes
+) -> None:
+    path = with_sidecar(tmp_path, document)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load(path)
+
+    assert caught.value.reason == Reason.BAD_ARGUMENT
+    assert not str(caught.value.detail).startswith("Super Serial")
+
+
+@given(document=st.binary(max_size=80))
+def test_any_bytes_for_a_sidecar_load_or_are_refused(
+    document: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = with_sidecar(tmp_path_factory.mktemp("any"), document)
+
+    with contextlib.suppress(InvalidArgumentError):
+        load(path)
+
+
+def test_nesting_without_end_is_refused(tmp_path: Path) -> None:
+    data: Any = np.zeros(1)
+    for _ in range(5000):
+        data = {"a": data}
+    with pytest.raises(InvalidArgumentError):
+        save(tmp_path / "d", data)
+    deep: Any = "x"
+    for _ in range(800):
+        deep = [deep]
+    assert checked(deep, ["x"])
+
+
+def test_fixed_width_strings_may_be_wider_than_their_data(tmp_path: Path) -> None:
+    data = {"x": np.array(["a", "b"], "U1000"), "y": np.array([b"a", b"b"], "S1000")}
+    save(tmp_path / "d", data)
+
+    same(load(tmp_path / "d"), data)
+
+
+# ------------------------------------------------------------------- schemas of other programs
+
+
+def test_what_super_serial_saved_loads(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    images = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
+    records = []
+    for i in range(2):
+        message = Example()
+        message.features.feature["image"].int64_list.value.extend(images[i].ravel().tolist())
+        message.features.feature["x"].float_list.value.append(i / 2)
+        message.features.feature["name"].bytes_list.value.append(b"n%d" % i)
+        records.append(message.SerializeToString())
+    path = write(tmp_path / "d.tfrecord", records)
+    (tmp_path / "d.header").write_text(
+        "image:\n  dtype: 4\n  shape:\n  - 3\n  - 4\n"
+        "name:\n  dtype: 7\n  shape: []\nx:\n  dtype: 2\n  shape: []\n"
+    )
+
+    columns = load(path, tmp_path / "d.header")
+
+    same(columns["image"], images)
+    same(columns["x"], np.array([0.0, 0.5]))
+    assert columns["name"].tolist() == [b"n0", b"n1"]
+
+
+def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
+    folder = corpus / "files/google__trax/trax/data/testdata/para_crawl/ende/1.2.0"
+    columns = load(str(folder / "*.tfrecord-*"), folder)
+    assert columns["en"].shape == (10,)
+    assert load_schema(folder) == load_schema(folder / "features.json")
+
+    folder = corpus / "files/tensorflow__tfx/tfx/components/testdata/penguin"
+    columns = load(str(folder / "data/Split-eval/*"), folder / "schema/schema.pbtxt")
+    assert columns["species"].shape == (100, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "dtype"),
+    [
+        ("a.pbtxt", 'feature { name: "x" type: INT }', "int64"),
+        ("a", '# hello\nfeature {\n  name: "x"\n  type: INT\n}', "int64"),
+        ("a.yaml", "x: {dtype: 9, shape: []}", "int64"),
+        ("a", '{"x": {"dtype": 9, "shape": []}}', "int64"),
+        ("features.json", '{"featuresDict": {"features": {"x": {"classLabel": {}}}}}', "int64"),
+        ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
+    ],
+)
+def test_a_schema_file_is_known_by_its_content(
+    tmp_path: Path, name: str, text: str, dtype: str
+) -> None:
+    (tmp_path / name).write_text(text, "utf-8")
+
+    schema = load_schema(tmp_path / name)
+
+    assert list(schema) == ["x"]
+    assert schema["x"].dtype == (object if dtype == "string" else dtype)  # type: ignore[attr-defined]
+
+
+def test_the_file_with_a_bad_schema_is_named(tmp_path: Path) -> None:
+    (tmp_path / "features.json").write_text('{"featuresDict": {"features": {"x": {"a": 1}}}}')
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_schema(tmp_path)
+    assert caught.value.source == str(tmp_path / "features.json")
+    assert caught.value.key == "x"
+
+    (tmp_path / "features.json").write_text('{"featuresDict": {"features": {"x": {"text": {}}}}}')
+    (tmp_path / "dataset_info.json").write_text('{"fileFormat": "riegeli"}')
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_schema(tmp_path)
+    assert caught.value.reason is Reason.UNSUPPORTED
+
+
+# ------------------------------------------------------------- columns and frames, to be inferred
+
+
+def test_columns_are_inferred_as_they_would_be_stored() -> None:
+    columns = {
+        "image": np.zeros((5, 2, 3), np.uint8),
+        "x": np.linspace(0, 1, 5),
+        "l": [[1], [], [2, 3], [], []],
+        "m": [1, None, 2, 3, 4],
+    }
+
+    schema = infer_schema(columns)
+
+    assert schema["image"] == FixedLenFeature([2, 3], "int64")
+    assert schema["x"] == FixedLenFeature([], "float32")
+    assert schema.originals["image"] == Original("uint8", [2, 3])
+    assert infer_schema(columns, defaults={"m": -1})["m"] == FixedLenFeature([], int, -1)
+    rows = [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+    assert list(infer_schema(rows)) == ["a", "b"]
+    assert summarize(rows)["b"].n_records == 1
+    assert summarize({"a": np.arange(10)}, max_records=3).n_records == 3
+
+
+FRAMES = ["pandas", "polars", "pyarrow"]
+
+
+def frame_of(library: str, data: dict[str, list[Any]]) -> Any:
+    module = pytest.importorskip(library)
+    if library == "pyarrow":
+        return module.table(data)
+    return module.DataFrame(data)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_data_frames_are_saved_and_inferred(tmp_path: Path, library: str) -> None:
+    data: dict[str, list[Any]] = {
+        "i": [1, 2, 3],
+        "x": [0.1, 0.2, 0.3],
+        "b": [True, False, True],
+        "s": ["a", None, "c"],
+        "l": [[1], [], [2, 3]],
+    }
+    frame = frame_of(library, data)
+
+    columns = saved(tmp_path / "d", frame)
+
+    assert columns["i"].tolist() == [1, 2, 3]
+    assert columns["x"].tolist() == [0.1, 0.2, 0.3]
+    assert columns["b"].dtype == np.bool_
+    assert np.ma.getmaskarray(columns["s"]).tolist() == [False, True, False]
+    assert columns["l"].to_list() == [[1], [], [2, 3]]
+    assert list(infer_schema(frame)) == list(data)
+
+
+class Frame:
+    """What a pandas DataFrame is, as far as it matters."""
+
+    iloc = None
+
+    def __init__(self, columns: Any, series: Any) -> None:
+        self._columns = columns
+        self._series = series
+
+    @property
+    def columns(self) -> Any:
+        return self._columns
+
+    def __getitem__(self, name: str) -> Any:
+        return self._series[name]
+
+    def to_numpy(self) -> None:
+        raise NotImplementedError
+
+
+class Series:
+    def __init__(self, values: Any) -> None:
+        self._values = np.asarray(values)
+        self.dtype = self._values.dtype
+
+    def to_numpy(self) -> Any:
+        return self._values
+
+
+def test_anything_that_is_like_a_data_frame_is_one(tmp_path: Path) -> None:
+    frame = Frame(["a"], {"a": Series([1, 2])})
+
+    same(saved(tmp_path / "d", frame), {"a": np.array([1, 2])})
+    with pytest.raises(TypeError):
+        save(tmp_path / "e", Frame([5], {5: Series([1])}))
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "e", Frame(["a", "a"], {"a": Series([1])}))
+    assert caught.value.key == "a"
+
+
+def polars_frame(values: Any, dtype: str) -> Any:
+    pl: Any = pytest.importorskip("polars")
+    return pl.DataFrame({"c": values}, schema={"c": eval(dtype, {"pl": pl})})  # noqa: S307
+
+
+def arrow_frame(values: Any, dtype: str) -> Any:
+    pa: Any = pytest.importorskip("pyarrow")
+    return pa.table({"c": pa.array(values, eval(dtype, {"pa": pa}))})  # noqa: S307
+
+
+def arrow_chunks(values: Any, dtype: str) -> Any:
+    pa: Any = pytest.importorskip("pyarrow")
+    kind = eval(dtype, {"pa": pa})  # noqa: S307
+    chunks = [pa.array(values[:1], kind), pa.array([], kind), pa.array(values[1:], kind)]
+    return pa.table({"c": pa.chunked_array(chunks)})
+
+
+POLARS_LISTS = [
+    ("pl.List(pl.Int8)", [[1, 2], [], [3]], "int8"),
+    ("pl.List(pl.Float32)", [[0.5], [], [1, 2]], "float32"),
+    ("pl.List(pl.Boolean)", [[True], [], [False]], "bool"),
+    ("pl.List(pl.List(pl.UInt16))", [[[1], []], [], [[2, 3]]], "uint16"),
+    ("pl.List(pl.Int8)", [[], []], "int8"),
+]
+ARROW_LISTS = [
+    ("pa.list_(pa.int8())", [[1, 2], [], [3]], "int8"),
+    ("pa.large_list(pa.float32())", [[0.5], [], [1, 2]], "float32"),
+    ("pa.list_(pa.bool_())", [[True], [], [False]], "bool"),
+    ("pa.list_(pa.list_(pa.uint16()))", [[[1], []], [], [[2, 3]]], "uint16"),
+    ("pa.list_(pa.int8())", [[], []], "int8"),
+]
+CASES = [
+    *((polars_frame, *case) for case in POLARS_LISTS),
+    *((make, *case) for case in ARROW_LISTS for make in (arrow_frame, arrow_chunks)),
+]
+
+
+@pytest.mark.parametrize(("make", "dtype", "values", "inner"), CASES)
+def test_lists_in_frames_keep_their_dtype(
+    tmp_path: Path, make: Any, dtype: str, values: Any, inner: str
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert column.flat_values.dtype == inner
+    assert column.to_list() == values
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype"),
+    [
+        (polars_frame, "pl.Array(pl.Float32, 2)"),
+        (arrow_frame, "pa.list_(pa.float32(), 2)"),
+        (arrow_chunks, "pa.list_(pa.float32(), 2)"),
+    ],
+)
+@pytest.mark.parametrize("values", [[[1, 2], [3, 4]], [[1, 2], None, [3, 4]]])
+def test_lists_of_one_length_are_an_array(
+    tmp_path: Path, make: Any, dtype: str, values: Any
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert (column.dtype, column.shape) == ("float32", (len(values), 2))
+    gone = [row is None for row in values]
+    assert np.ma.getmaskarray(column).all(axis=1).tolist() == gone
+    assert column[~np.array(gone)].tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values"),
+    [
+        (polars_frame, "pl.List(pl.Int8)", [[1], [None]]),
+        (polars_frame, "pl.List(pl.List(pl.Int8))", [[[1]], [None]]),
+        (polars_frame, "pl.Array(pl.Int8, 1)", [[1], [None]]),
+        (polars_frame, "pl.List(pl.Int8)", [[1], None]),
+        (arrow_frame, "pa.list_(pa.int8())", [[1], [None]]),
+        (arrow_frame, "pa.list_(pa.int8(), 1)", [[1], [None]]),
+        (arrow_frame, "pa.list_(pa.int8())", [[1], None]),
+    ],
+)
+def test_nulls_in_lists_are_refused(tmp_path: Path, make: Any, dtype: str, values: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", make(values, dtype))
+
+    assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "c")
+
+
+def pandas_frame(values: Any, dtype: str) -> Any:
+    pd: Any = pytest.importorskip("pandas")
+    return pd.DataFrame({"c": pd.Series(values, dtype=dtype)})
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values", "unit", "expected"),
+    [
+        (polars_frame, "pl.Date", [1, None], "D", [1, None]),
+        (polars_frame, "pl.Date", [1, 2], "D", [1, 2]),
+        (polars_frame, "pl.Datetime('us', 'Europe/Berlin')", [1, None], "us", [1, None]),
+        (polars_frame, "pl.Duration('ms')", [1, None], "ms", [1, None]),
+        (arrow_frame, "pa.date32()", [1, None], "D", [1, None]),
+        (arrow_frame, "pa.timestamp('us', 'Europe/Berlin')", [1, None], "us", [1, None]),
+        (arrow_chunks, "pa.timestamp('s', 'UTC')", [1, 2], "s", [1, 2]),
+        (pandas_frame, "datetime64[ns, Europe/Berlin]", [3_600_000, None], "ns", [3_600_000]),
+    ],
+)
+def test_times_keep_their_unit_and_become_utc(
+    tmp_path: Path, make: Any, dtype: str, values: Any, unit: str, expected: list[int | None]
+) -> None:
+    column = saved(tmp_path / "d", make(values, dtype))["c"]
+
+    assert str(column.dtype).endswith(f"64[{unit}]")
+    if make is pandas_frame:  # which has NaT for what is missing
+        assert np.isnat(column).tolist() == [False, True]
+    else:
+        assert np.ma.getmaskarray(column).tolist() == [value is None for value in expected]
+    assert column[:1].astype(np.int64).tolist() == expected[:1]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "values"),
+    [
+        (polars_frame, "pl.Decimal(5, 2)", [1, 2]),
+        (polars_frame, "pl.Struct({'a': pl.Int8})", [{"a": 1}]),
+        (polars_frame, "pl.List(pl.Struct({'a': pl.Int8}))", [[{"a": 1}]]),
+        (polars_frame, "pl.Time", [1]),
+        (arrow_frame, "pa.decimal128(5, 2)", [1, 2]),
+        (arrow_frame, "pa.struct([('a', pa.int8())])", [{"a": 1}]),
+        (arrow_frame, "pa.map_(pa.string(), pa.int8())", [[("a", 1)]]),
+        (arrow_frame, "pa.time64('us')", [1]),
+    ],
+)
+def test_columns_of_other_types_are_named(
+    tmp_path: Path, make: Any, dtype: str, values: Any
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", make(values, dtype))
+
+    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "c")
+
+
+def test_blocks_still_are_records() -> None:
+    block = Block.from_records([encode_example({"a": 1})])
+
+    assert infer_schema(block) == infer_schema([block[0]])
+
+
+def test_a_sidecar_that_a_url_names_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "d"
+    save(path, {"x": np.arange(3)}, schema_path=f"file://{path}.schema.json")
+
+    assert (tmp_path / "d.schema.json").exists()

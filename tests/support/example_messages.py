@@ -1,0 +1,401 @@
+"""Example messages in every legal encoding, their mutations, and what decodes them.
+
+The encoder takes its decisions from a function ``below(n)``, which returns a
+number from 0 to n - 1: a random generator's, or one that draws from Hypothesis.
+0 is always the plain choice, so that a counterexample shrinks to the plainest
+message that still shows it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from unittest import mock
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from tests.support import reference_example as reference
+from tests.support.reference_example import (
+    ABSENT,
+    BYTES,
+    FLOAT,
+    I32,
+    INT64,
+    LEN,
+    NO_KIND,
+    VARINT,
+    Dialect,
+    Feature,
+    RefusedError,
+)
+from tfrecord_lite import testing
+from tfrecord_lite.example.decode import batch as engine_batch
+from tfrecord_lite.example.decode.batch import Batch, Memory
+from tfrecord_lite.example.decode.layout import Match
+from tfrecord_lite.messages import Example
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.testing.damage import mutate
+from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, len_field, varint
+from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.repeated import Extents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from tfrecord_lite import InvalidArgumentError
+    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.example.sequence.batch import SequenceBatch
+
+# What the tests take from here, and the package has for its users too.
+__all__ = ["UNKNOWN_NUMBERS", "Below", "len_field", "mutate", "varint"]
+
+Features: TypeAlias = dict[bytes, Feature]
+
+SPARE = 512
+
+# --- plain encoding
+
+
+def plain_list(kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
+    """Encode a list as protobuf does: numbers packed."""
+    if not values:
+        return b""
+    match kind:
+        case reference.BYTES:
+            return b"".join(len_field(1, v) for v in values if isinstance(v, bytes))
+        case reference.FLOAT:
+            numbers = [v.to_bytes(4, "little") for v in values if isinstance(v, int)]
+        case _:
+            numbers = [varint(v) for v in values if isinstance(v, int)]
+    return len_field(1, b"".join(numbers))
+
+
+def plain_feature(feature: Feature) -> bytes:
+    if feature.kind == NO_KIND:
+        return b""
+    return len_field(feature.kind, plain_list(feature.kind, feature.values))
+
+
+def plain_entry(key: bytes, feature: Feature) -> bytes:
+    return len_field(1, len_field(1, key) + len_field(2, plain_feature(feature)))
+
+
+def plain(features: Features) -> bytes:
+    """Encode an Example as protobuf does."""
+    return len_field(1, b"".join(plain_entry(*item) for item in features.items()))
+
+
+# --- every legal encoding
+
+_KNOWN_TYPES = {BYTES: {LEN}, FLOAT: {LEN, I32}, INT64: {LEN, VARINT}}
+
+
+class Scribe(testing.Scribe):
+    """Writes Examples in unusual ways that mean the same, with all that Features allow."""
+
+    def list_message(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
+        """Write a list: packed, unpacked, or any mixture."""
+        parts: list[bytes] = []
+        for piece in self.pieces(len(values)):
+            some = values[piece]
+            if kind == BYTES:
+                parts += (self.len_field(1, v) for v in some if isinstance(v, bytes))
+                continue
+            numbers = [
+                v.to_bytes(4, "little") if kind == FLOAT else self.varint(v)
+                for v in some
+                if isinstance(v, int)
+            ]
+            if self.sometimes():
+                wire_type = I32 if kind == FLOAT else VARINT
+                parts += (self.tag(1, wire_type) + number for number in numbers)
+            elif numbers or self.sometimes():
+                parts.append(self.len_field(1, b"".join(numbers)))
+        return self.with_unknown(parts, {1: _KNOWN_TYPES[kind]})
+
+    def decoy(self) -> Feature:
+        """Return a feature that will not count."""
+        kind = self._below(4)
+        n = self._below(3)
+        return Feature(
+            kind, () if kind == NO_KIND else (b"decoy",) * n if kind == BYTES else (7,) * n
+        )
+
+    def lists(self, feature: Feature) -> list[bytes]:
+        """Write the fields of a Feature: maybe in several lists, maybe behind other kinds."""
+        parts = []
+        while feature.kind != NO_KIND and self.sometimes():
+            decoy = self.decoy()
+            if decoy.kind not in {NO_KIND, feature.kind}:
+                parts.append(self.len_field(decoy.kind, self.list_message(*decoy)))
+            elif decoy.kind == feature.kind and parts:  # does not count: another follows
+                parts.insert(0, self.len_field(decoy.kind, self.list_message(*decoy)))
+        if feature.kind != NO_KIND:
+            parts += (
+                self.len_field(feature.kind, self.list_message(feature.kind, feature.values[piece]))
+                for piece in self.pieces(len(feature.values))
+            )
+        return parts
+
+    def entry(self, key: bytes, feature: Feature) -> bytes:
+        """Write the map entry of a Feature."""
+        known = {number: {LEN} for number in (BYTES, FLOAT, INT64)}
+        return self.entry_of(key, self.lists(feature), known)
+
+    def entry_of(self, key: bytes, fields: list[bytes], known: dict[int, set[int]]) -> bytes:
+        """Write a map entry: key and value in any order, each maybe several times, or missing."""
+        values = [
+            self.len_field(2, self.with_unknown(fields[piece], known))
+            for piece in self.pieces(len(fields))
+        ]
+        if not fields and self.sometimes():
+            values = []
+        keys = [self.len_field(1, key)]
+        if key == b"" and self.sometimes():
+            keys = []
+        elif self.sometimes():
+            keys.insert(0, self.len_field(1, b"decoy"))
+        parts = []
+        while keys and values:
+            parts.append((values if self.sometimes() else keys).pop(0))
+        return self.len_field(1, b"".join(parts + keys + values))
+
+    def aside(self, key: bytes) -> bytes:
+        """Write a map entry with an unknown field, which does not count."""
+        parts = [len_field(1, key), len_field(2, plain_feature(self.decoy()))]
+        parts.insert(self._below(3), self.unknown({1: {LEN}, 2: {LEN}}))
+        return self.len_field(1, b"".join(parts))
+
+    def example(self, features: Features) -> bytes:
+        """Write an Example that means these features."""
+        return self.with_unknown(self.features(features), {1: {LEN}})
+
+    def features(self, features: Features) -> list[bytes]:
+        """Write the ``features`` of an Example, or the context of a SequenceExample."""
+        parts = []
+        for key, feature in features.items():
+            while self.sometimes():
+                parts.append(self.entry(key, self.decoy()))
+            parts.append(self.entry(key, feature))
+            while self.sometimes():
+                parts.append(self.aside(key))
+        return self.maps(1, parts)
+
+    def maps(self, number: int, entries: list[bytes]) -> list[bytes]:
+        """Write messages that hold map entries, maybe several."""
+        return [
+            self.len_field(number, self.with_unknown(entries[piece], {1: {LEN}}))
+            for piece in self.pieces(len(entries))
+        ]
+
+
+# --- random features and mutations
+
+KEYS = (b"a", b"b", b"", b"label", b"image/encoded", "\N{SNOWMAN}".encode(), b"a\0", b"abcdefgh")
+FLOATS = (0, 0x3F800000, 0x80000000, 0x7F800000, 0x7FC00000, 0x7FA12345, 0xFFFFFFFF, 1)
+INTS = (0, 1, -1, 127, 128, 16383, 16384, 2**31, 2**56 - 1, 2**56, 2**63 - 1, -(2**63))
+
+
+def some_value(below: Below, kind: int) -> int | bytes:
+    match kind:
+        case reference.BYTES:
+            return bytes(below(256) for _ in range(below(12)))
+        case reference.FLOAT:
+            return FLOATS[below(len(FLOATS))] if below(2) else below(2**32)
+        case _:
+            if below(2):
+                return INTS[below(len(INTS))]
+            number = below(2 ** (1 + below(63)))
+            return -number if below(4) == 3 else number
+
+
+def some_feature(below: Below, kind: int | None = None, n_values: int | None = None) -> Feature:
+    kind = below(4) if kind is None else kind
+    if kind == NO_KIND:
+        return ABSENT
+    n_values = (0, 1, 1, 2, 3, 5, 9)[below(7)] if n_values is None else n_values
+    values = tuple(some_value(below, kind) for _ in range(n_values))
+    return Feature(kind, values)  # type: ignore[arg-type]
+
+
+def some_features(below: Below, keys: Sequence[bytes] = KEYS, most: int = 5) -> Features:
+    return {keys[below(len(keys))]: some_feature(below) for _ in range(below(most + 1))}
+
+
+# --- look-alikes: as one program writes them
+
+
+class Pattern(NamedTuple):
+    """What the messages of a program have in common."""
+
+    keys: tuple[bytes, ...]
+    kinds: tuple[int, ...]
+    counts: tuple[int | None, ...]
+    """Values of each feature; None if it varies."""
+    widths: tuple[int, ...]
+    """Typical length of byte strings; of numbers, what to multiply a varying count with."""
+
+
+def look_alike(below: Below, pattern: Pattern) -> Features:
+    """Return the features of one message of a program."""
+    features = {}
+    for key, kind, count, width in zip(*pattern, strict=True):
+        n_values = below(1 + width) if count is None else count
+        if kind == BYTES:
+            length = max(0, width - 2 + below(5))
+            strings = tuple(bytes([below(256)]) * length for _ in range(min(n_values, 5)))
+            features[key] = Feature(BYTES, strings)
+        elif kind == FLOAT:
+            features[key] = Feature(FLOAT, tuple(below(2**32) for _ in range(n_values)))
+        elif kind == INT64:
+            # A wide number now and then changes the length of the list.
+            limits = (2**7, 2**7, 2**7, 2**14, 2**63)
+            features[key] = Feature(
+                INT64, tuple(below(limits[below(5)]) - below(2) for _ in range(n_values))
+            )
+        else:
+            features[key] = ABSENT
+    return features
+
+
+# --- what the protobuf runtime makes of bytes
+
+
+def runtime_accepts(message: bytes) -> bool:
+    try:
+        Example.FromString(message)
+    except (DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+RUNTIME = Dialect(
+    length_bytes=10 if runtime_accepts(b"\x1a" + varint(0, 10)) else 5,
+    zero_in_groups=runtime_accepts(b"\x1b\x00\x00\x1c"),
+)
+"""How the protobuf runtime at hand answers the questions that releases disagree on."""
+
+
+def is_settled(error: InvalidArgumentError) -> bool:
+    """Say whether all runtimes refuse a message for what this package refused it for."""
+    return not (RUNTIME.zero_in_groups and "number 0" in (error.detail or ""))
+
+
+def runtime(message: bytes) -> Features:
+    """Parse with the protobuf runtime; the bits of floats are exact."""
+    try:
+        example = Example.FromString(message)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise RefusedError(str(error)) from None
+    found = {}
+    for key, feature in example.features.feature.items():
+        match feature.WhichOneof("kind"):
+            case "bytes_list":
+                value = Feature(BYTES, tuple(feature.bytes_list.value))
+            case "float_list":
+                # A float that becomes a Python float and back loses a signalling NaN.
+                feature.float_list.DiscardUnknownFields()
+                n_bytes = 4 * len(feature.float_list.value)
+                stored = feature.float_list.SerializeToString()
+                bits: np.ndarray = (
+                    np.frombuffer(stored, "<u4", offset=len(stored) - n_bytes)
+                    if n_bytes
+                    else np.empty(0, "<u4")
+                )
+                value = Feature(FLOAT, tuple(map(int, bits)))
+            case "int64_list":
+                value = Feature(INT64, tuple(feature.int64_list.value))
+            case _:
+                value = ABSENT
+        found[key.encode()] = value
+    return found
+
+
+# --- what the engine makes of bytes
+
+
+class Buffer(NamedTuple):
+    """Messages in one buffer, with other bytes before, between and behind them."""
+
+    data: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]
+    stops: npt.NDArray[np.int64]
+
+
+def buffer_of(messages: Sequence[bytes], between: bytes = b"", fill: bytes = b"\0") -> Buffer:
+    """Lay messages out, with some bytes between them and a filling behind them."""
+    starts = np.cumsum([len(between), *(len(m) + len(between) for m in messages)])[:-1]
+    lengths = np.array([len(m) for m in messages], np.int64)
+    behind = (fill * SPARE)[:SPARE]
+    data = b"".join([*(between + message for message in messages), behind])
+    return Buffer(np.frombuffer(data, np.uint8), starts.astype(np.int64), starts + lengths)
+
+
+class Reading(NamedTuple):
+    """A batch as the engine reads it, and by which way."""
+
+    batch: Batch
+    table: KeyTable
+    n_by_layout: int
+    """Messages that a layout read."""
+
+
+def read(
+    messages: Sequence[bytes],
+    keys: Iterable[bytes],
+    memory: Memory | None = None,
+    *,
+    general: bool = False,
+    between: bytes = b"",
+    fill: bytes = b"\0",
+) -> Reading:
+    """Read a batch with the engine; with `general`, without layouts."""
+    table = KeyTable(list(keys))
+    most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch.FEW)
+    with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, FEW=few):
+        batch = Batch(*buffer_of(messages, between, fill), table, memory or Memory())
+    by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, Match))
+    return Reading(batch, table, by_layout)
+
+
+def flat_values(batch: Batch | SequenceBatch, lists: Lists) -> list[int] | list[bytes]:
+    """Return the values of one feature of all messages, end to end; floats as their bits."""
+    flat = lists.flat
+    if isinstance(flat, Extents):
+        view = batch.data.tobytes()
+        extents = zip(flat.start.tolist(), flat.length.tolist(), strict=True)
+        return [view[start : start + length] for start, length in extents]
+    if flat.dtype == np.float32:
+        return [int(bits) for bits in flat.view(np.uint32)]
+    if flat.dtype == object:  # a few messages, read by the protobuf runtime
+        return list(flat)
+    assert flat.dtype == np.int64
+    return [int(number) for number in flat]
+
+
+def features_of(reading: Reading) -> list[Features]:
+    """Return what the engine read, message by message; features of no kind left out."""
+    batch = reading.batch
+    found: list[Features] = [{} for _ in range(batch.n_messages)]
+    for number, key in enumerate(reading.table.keys):
+        kinds = np.broadcast_to(batch.kinds(number), (batch.n_messages,))
+        for kind in Kind:
+            lists = batch.lists(number, kind)
+            assert (lists.kind == kinds).all()
+            assert not lists.counts[kinds != kind].any()
+            values = flat_values(batch, lists)
+            stop = 0
+            for message, count in enumerate(lists.counts.tolist()):
+                start, stop = stop, stop + count
+                if kinds[message] == kind:
+                    found[message][key] = Feature(kind, tuple(values[start:stop]))  # type: ignore[arg-type]
+            assert stop == len(values)
+    return found
+
+
+def with_a_kind(features: Features, asked: Iterable[bytes] | None = None) -> Features:
+    """Leave out features without kind, which the engine does not tell from missing ones."""
+    keys = features if asked is None else asked
+    return {k: features[k] for k in keys if k in features and features[k].kind != NO_KIND}

@@ -1,0 +1,66 @@
+"""Small files of records, and plain forms of what pipelines give, for the tests of data sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite import FixedLenFeature
+from tfrecord_lite.messages import Example
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+FEATURES = {"n": FixedLenFeature([], "int64"), "s": FixedLenFeature([], "string")}
+
+
+def example(number: int) -> bytes:
+    """Return an Example that says its number twice."""
+    message = Example()
+    message.features.feature["n"].int64_list.value.append(number)
+    message.features.feature["s"].bytes_list.value.append(b"%d" % number * (number % 4))
+    return message.SerializeToString(deterministic=True)
+
+
+def write(path: Path, records: Iterable[bytes]) -> str:
+    path.write_bytes(bytes(frame(list(records))))
+    return str(path)
+
+
+def write_files(folder: Path, counts: Iterable[int]) -> list[str]:
+    """Write files of so many Examples each, numbered through."""
+    names, first = [], 0
+    for i, count in enumerate(counts):
+        names.append(write(folder / f"{i:02}", [example(first + k) for k in range(count)]))
+        first += count
+    return names
+
+
+def plain(element: Any) -> Any:
+    """Return an element as lists, dictionaries and tuples, which can be compared."""
+    if isinstance(element, dict):
+        return {key: plain(value) for key, value in element.items()}
+    if isinstance(element, (tuple, list)):
+        return tuple(map(plain, element))
+    return element.tolist() if isinstance(element, (np.ndarray, np.generic)) else element
+
+
+def number_of(record: bytes) -> int:
+    """Return the number of an Example."""
+    return int(Example.FromString(record).features.feature["n"].int64_list.value[0])
+
+
+def numbers(elements: Iterable[Any]) -> list[int]:
+    """Return the numbers of all Examples in records, batches of them, or columns."""
+    out: list[int] = []
+    for element in elements:
+        if isinstance(element, bytes):
+            out.append(number_of(element))
+        elif isinstance(element, dict):
+            out += np.atleast_1d(element["n"]).tolist()
+        else:
+            out += numbers(element)
+    return out

@@ -1,0 +1,688 @@
+"""tfrecord_lite.testing: each strategy draws what it says, and the assertions find mutants."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.internal import api_implementation
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from tests.support import reference, reference_example
+from tests.support.reference_example import RefusedError
+from tfrecord_lite import (
+    BytesColumn,
+    Example,
+    ExampleParser,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedTensor,
+    Schema,
+    SequenceExample,
+    SparseTensor,
+    TFRecordReader,
+    TFRecordWriter,
+    parse_single_example,
+    testing,
+)
+from tfrecord_lite.messages import Event, HistogramProto, Summary
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.testing import assert_damage_is_noticed, assert_round_trip, assert_same
+from tfrecord_lite.testing.records import head, is_sound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from google.protobuf.message import Message
+    from hypothesis.strategies import SearchStrategy
+
+ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs the extra dtypes")
+
+in_c = pytest.mark.skipif(
+    api_implementation.Type() == "python",
+    reason="the runtime in Python knows no fields with over-long tags",
+)
+
+
+def some(strategy: SearchStrategy[Any], condition: Callable[[Any], bool]) -> Any:
+    """Find an example that meets a condition; fail if there seems to be none."""
+    quick = settings(
+        max_examples=2000,
+        database=None,
+        phases=[Phase.generate],  # any will do, not only the smallest
+        suppress_health_check=list(HealthCheck),
+    )
+    return find(strategy, condition, settings=quick, random=random.Random(0))
+
+
+# ------------------------------------------------------------------------------- encodings
+
+MANY_KINDS = Event(
+    wall_time=1.5,
+    step=-3,
+    summary=Summary(
+        value=[
+            Summary.Value(tag="a", simple_value=0.5),
+            Summary.Value(
+                tag="h", histo=HistogramProto(min=-1, bucket=[1, 2], bucket_limit=[3, 4])
+            ),
+            Summary.Value(),
+        ]
+    ),
+)
+OF_PROTO2 = FileDescriptorProto()
+descriptor_pb2.DESCRIPTOR.CopyToProto(OF_PROTO2)
+del OF_PROTO2.message_type[4:], OF_PROTO2.enum_type[:]
+
+
+@st.composite
+def any_messages(draw: st.DrawFn) -> Message:
+    return draw(
+        st.one_of(
+            testing.examples(),
+            testing.sequence_examples(),
+            st.sampled_from([MANY_KINDS, OF_PROTO2]),
+        )
+    )
+
+
+@in_c
+@given(any_messages(), st.data())
+def test_an_encoding_means_the_same(message: Message, data: st.DataObject) -> None:
+    encoded = data.draw(testing.encodings(message))
+
+    parsed = type(message).FromString(encoded)
+
+    parsed.DiscardUnknownFields()
+    plain = message.SerializeToString(deterministic=True)
+    assert parsed.SerializeToString(deterministic=True) == plain
+
+
+@in_c
+@given(any_messages(), st.data())
+def test_without_unknown_fields_there_are_none(message: Message, data: st.DataObject) -> None:
+    encoded = data.draw(testing.encodings(message, unknown_fields=False))
+
+    plain = message.SerializeToString(deterministic=True)
+    assert type(message).FromString(encoded).SerializeToString(deterministic=True) == plain
+
+
+@pytest.mark.parametrize(
+    "message", [MANY_KINDS, OF_PROTO2, Example()], ids=lambda m: type(m).__name__
+)
+def test_the_plainest_encoding_is_the_runtimes(message: Message) -> None:
+    plain = message.SerializeToString(deterministic=True)
+
+    assert testing.Scribe(lambda n: 0).message(plain, message.DESCRIPTOR) == plain  # noqa: ARG005
+
+
+def test_bits_of_a_nan_stay() -> None:
+    signalling = bytes.fromhex("0a0f0a0d0a016612081206") + b"\x0a\x04\x01\x00\xa0\x7f"
+
+    for seed in range(50):
+        scribe = testing.Scribe(random.Random(seed).randrange, 3)
+        found = reference_example.parse(scribe.message(signalling, Example.DESCRIPTOR))
+        assert found[b"f"].values == (0x7FA00001,)
+
+
+def features_of(message: bytes) -> dict[bytes, Any]:
+    try:
+        return reference_example.parse(message)
+    except RefusedError:
+        return {}
+
+
+INTS = Example()
+INTS.features.feature["a"].int64_list.value.extend([1, 2, 300])
+INTS.features.feature["b"].bytes_list.value.append(b"x")
+
+
+def fields_of_a(message: bytes) -> list[reference_example.Field]:
+    """Return the fields of the Int64Lists of feature a."""
+    return [
+        field
+        for key, contents, _ in reference_example.entries(message)
+        for content in contents
+        for stored in reference_example.submessages(content, 3, reference_example.PACKAGE, 0)
+        for field in reference_example.fields(stored)
+        if key == b"a" and field.number == 1
+    ]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda m: [f.wire_type for f in fields_of_a(m)] == [2, 2],
+        lambda m: {f.wire_type for f in fields_of_a(m)} == {0},
+        lambda m: {f.wire_type for f in fields_of_a(m)} == {0, 2},
+        lambda m: [e.key for e in reference_example.entries(m)] == [b"b", b"a"],
+        lambda m: len(reference_example.entries(m)) == 3,
+        lambda m: len(reference_example.submessages(m, 1, reference_example.PACKAGE, 0)) == 2,
+        lambda m: {f.number for f in reference_example.fields(m)} > {1},
+        lambda m: 3 in {f.wire_type for f in reference_example.fields(m)},
+        lambda m: any(f.number == 1 and f.wire_type != 2 for f in reference_example.fields(m)),
+    ],
+    ids=[
+        "packed in two chunks",
+        "unpacked",
+        "a mixture",
+        "reordered",
+        "a key twice",
+        "features in two parts",
+        "an unknown field",
+        "a group",
+        "a known field of another type",
+    ],
+)
+def test_encodings_come_in_every_way(condition: Callable[[bytes], bool]) -> None:
+    message = some(testing.encodings(INTS), condition)
+
+    assert features_of(message)[b"a"].values == (1, 2, 300)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [b"\x12\x00", b"\x0a\x00", b""],
+    ids=["without its key", "without its value", "without both"],
+)
+def test_map_entries_come_without_defaults(entry: bytes) -> None:
+    default = Example()
+    default.features.feature[""].SetInParent()
+    written = bytes([0x0A, len(entry) + 2, 0x0A, len(entry)]) + entry
+
+    assert some(testing.encodings(default), lambda message: message == written)
+
+
+def test_what_a_oneof_held_before_may_have_had_values() -> None:
+    def was_bytes(message: bytes) -> bool:
+        return any(
+            stored == b"\x0a\x00"
+            for _, contents, _ in reference_example.entries(message)
+            for content in contents
+            for stored in reference_example.submessages(content, 1, reference_example.PACKAGE, 0)
+        )
+
+    just_ints = Example()
+    just_ints.features.feature["a"].int64_list.value.append(7)
+    some(testing.encodings(just_ints), was_bytes)
+
+
+def test_damaged_messages_are_sometimes_refused_and_sometimes_another_message() -> None:
+    def is_refused(message: bytes) -> bool:
+        return not features_of(message)
+
+    some(testing.damaged_messages(INTS), is_refused)
+    some(testing.damaged_messages(INTS), lambda m: features_of(m).keys() > {b"a"})
+
+
+# -------------------------------------------------------------------------- Examples, specs
+
+
+@given(testing.feature_specs(), st.data())
+def test_examples_for_features_parse_with_them(
+    features: dict[str, Any], data: st.DataObject
+) -> None:
+    examples = data.draw(st.lists(testing.examples_for(features), min_size=1, max_size=6))
+    serialized = [example.SerializeToString() for example in examples]
+
+    columns = ExampleParser(features)(serialized)
+
+    assert columns.keys() == features.keys()
+    for message in serialized:
+        parse_single_example(message, features)
+
+
+@given(testing.feature_specs(min_size=2, max_size=3))
+def test_as_many_features_as_asked_for(features: dict[str, Any]) -> None:
+    assert 2 <= len(features) <= 3
+    ExampleParser(features)
+
+
+def test_features_are_of_every_class_and_partition() -> None:
+    def shows(name: str) -> Callable[[Any], bool]:
+        return lambda features: name in repr(features)
+
+    for name in ("FixedLen", "VarLen", "FixedLenSequence", "Sparse", "Ragged"):
+        some(testing.feature_specs(), shows(f"{name}Feature"))
+    for name in ("RowSplits", "RowLengths", "RowStarts", "RowLimits", "ValueRowIds", "Uniform"):
+        some(testing.feature_specs(), shows(name))
+
+
+def test_a_feature_may_be_missing_only_where_it_may() -> None:
+    optional = {"a": FixedLenFeature([], int, 7)}
+    some(testing.examples_for(optional), lambda e: "a" not in e.features.feature)
+    some(testing.examples_for(optional), lambda e: "a" in e.features.feature)
+    with pytest.raises(NoSuchExample):
+        some(
+            testing.examples_for({"a": FixedLenFeature([], int)}),
+            lambda e: "a" not in e.features.feature,
+        )
+
+
+@given(testing.schemas())
+def test_schemas_survive_json(schema: Schema) -> None:
+    assert isinstance(schema, Schema)
+    assert Schema.from_json(schema.to_json()) == schema
+
+
+@given(testing.feature_specs(), st.data())
+def test_columns_are_what_parsing_gives(features: dict[str, Any], data: st.DataObject) -> None:
+    columns = data.draw(testing.columns(features, 2, 3))
+
+    for name, column in columns.items():
+        kinds = (np.ndarray, RaggedTensor, SparseTensor)
+        assert isinstance(column, kinds), name
+        n_rows = column.dense_shape[0] if isinstance(column, SparseTensor) else len(column)
+        assert 2 <= n_rows <= 3
+
+
+@given(testing.examples(max_features=2), testing.sequence_examples(max_features=1, max_steps=2))
+def test_no_more_features_and_steps_than_asked_for(
+    example: Example, sequence: SequenceExample
+) -> None:
+    assert len(example.features.feature) <= 2
+    assert len(sequence.context.feature) <= 1
+    assert len(sequence.feature_lists.feature_list) <= 1
+    for steps in sequence.feature_lists.feature_list.values():
+        assert len(steps.feature) <= 2
+
+
+@given(testing.examples(allow_nan=False), testing.sequence_examples(allow_nan=False))
+def test_without_nan_messages_equal_themselves(example: Example, sequence: SequenceExample) -> None:
+    assert Example.FromString(example.SerializeToString()) == example
+    assert SequenceExample.FromString(sequence.SerializeToString()) == sequence
+
+
+@pytest.mark.parametrize("kind", ["bytes_list", "float_list", "int64_list", None])
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_features_are_of_every_kind_and_also_empty(kind: str | None, *, is_empty: bool) -> None:
+    def fits(feature: Any) -> bool:
+        found = feature.WhichOneof("kind")
+        return found == kind and (kind is None or is_empty != bool(getattr(feature, kind).value))
+
+    some(testing.feature_messages(), fits)
+
+
+@given(testing.bytes_columns(), testing.ragged_tensors(), testing.sparse_tensors())
+def test_columns_are_sound(
+    strings: BytesColumn, ragged: RaggedTensor, sparse: SparseTensor
+) -> None:
+    assert BytesColumn.from_list(strings.to_list()) == strings
+    assert len(ragged.to_list()) == len(ragged)
+    dense = sparse.to_dense(b"" if sparse.dtype == object else 0)
+    assert dense.shape == tuple(sparse.dense_shape)
+
+
+@given(testing.tables(min_rows=2, max_rows=4))
+def test_tables_keep_their_limits(table: tuple[dict[str, Any], list[Example]]) -> None:
+    columns, examples = table
+    assert 2 <= len(examples) <= 4
+    assert 1 <= len(columns) <= 5
+    for example in examples:
+        assert set(example.features.feature) <= set(columns)
+
+
+@pytest.mark.parametrize(
+    "form", [np.ndarray, np.ma.MaskedArray, list, BytesColumn, RaggedTensor, SparseTensor]
+)
+def test_tables_have_columns_of_every_form(form: type) -> None:
+    def has_form(table: tuple[dict[str, Any], list[Example]]) -> bool:
+        return any(type(column) is form for column in table[0].values())
+
+    some(testing.tables(max_rows=2), has_form)
+
+
+def test_tables_of_no_rows_and_of_features_that_are_missing() -> None:
+    some(testing.tables(min_rows=0), lambda table: not table[1])
+    some(
+        testing.tables(max_rows=2),
+        lambda table: any(len(one.features.feature) < len(table[0]) for one in table[1]),
+    )
+
+
+def test_columns_come_in_every_way() -> None:
+    some(testing.bytes_columns(), lambda c: c.offsets[0] > 0 and b"" in c.to_list())
+    some(testing.ragged_tensors(), lambda r: r.ragged_rank == 3 and len(r.flat_values) > 1)
+    some(testing.ragged_tensors(), lambda r: len(r) == 0)
+    some(testing.sparse_tensors(), lambda s: len(s.dense_shape) == 3 and len(s.values) > 1)
+
+
+# --------------------------------------------------------------------------------- records
+
+
+@given(testing.records(min_size=1, max_size=3, max_bytes=5))
+def test_records_keep_their_limits(records: list[bytes]) -> None:
+    assert 1 <= len(records) <= 3
+    assert max(map(len, records)) <= 5
+
+
+@given(testing.odd_lengths())
+def test_heads_are_sound(length: int) -> None:
+    assert head(length) == reference.encode_head(length)
+
+
+@given(testing.any_stream())
+def test_sound_is_what_the_reference_reads_to_its_end(stream: bytes) -> None:
+    assert is_sound(stream) == (reference.decode(stream)[1] is None)
+
+
+@given(testing.records(min_size=1), st.data())
+def test_a_damaged_file_is_never_sound(records: list[bytes], data: st.DataObject) -> None:
+    stream = bytes(frame(records))
+
+    damaged = data.draw(testing.damaged(stream))
+
+    assert reference.decode(damaged)[1] is not None
+
+
+@given(st.binary(max_size=30), st.data())
+def test_pieces_are_all_of_it(stream: bytes, data: st.DataObject) -> None:
+    assert b"".join(data.draw(testing.pieces_of(stream))) == stream
+
+
+# -------------------------------------------------------------------------------- sameness
+
+NAN = float("nan")
+PAIR = np.dtype([("x", "f4"), ("y", "i8")])
+TEXT = np.dtypes.StringDType(na_object=NAN)
+
+
+def masked(values: Any, mask: Any, dtype: Any = None) -> Any:
+    return np.ma.MaskedArray(np.array(values, dtype), mask)
+
+
+SAME: list[tuple[Any, Any]] = [
+    (b"a", bytearray(b"a")),
+    (b"a", memoryview(b"a")),
+    ([1, (2,)], [1, (2,)]),
+    (NAN, NAN),
+    (np.float32(NAN), -np.float32(NAN)),
+    (np.array(NAN), np.array(NAN)),
+    (ml_dtypes.bfloat16(NAN), ml_dtypes.bfloat16(NAN)),
+    (np.array([NAN, 1], ml_dtypes.bfloat16), np.array([-NAN, 1], ml_dtypes.bfloat16)),
+    (np.array([NAN], ml_dtypes.float8_e4m3fn), np.array([-NAN], ml_dtypes.float8_e4m3fn)),
+    (np.array([3, -1], ml_dtypes.int4), np.array([3, -1], ml_dtypes.int4)),
+    (np.array([NAN, 1], np.longdouble), np.array([-NAN, 1], np.longdouble)),
+    (np.array([complex(NAN, 2)], ">c8"), np.array([complex(-NAN, 2)], ">c8")),
+    (np.array([(NAN, 1)], PAIR), np.array([(-NAN, 1)], PAIR)),
+    (np.array([(NAN, 1)], PAIR)[0], np.array([(-NAN, 1)], PAIR)[0]),
+    (np.array(["NaT", 0], "M8[s]"), np.array(["NaT", 0], "M8[s]")),
+    (np.array([b"a", b""]), np.array([b"a", b""])),
+    (np.array(["a", NAN], TEXT), np.array(["a", -NAN], TEXT)),
+    (np.array([b"ab"], "V2"), np.array([b"ab"], "V2")),
+    (np.empty(2, np.dtype([])), np.empty(2, np.dtype([]))),
+    (masked([1.0, 2.0], [0, 1]), masked([1.0, 3.0], [0, 1])),
+    (masked([1.0, NAN], [1, 0]), masked([NAN, NAN], [1, 0])),
+    (masked([1.0], np.ma.nomask), masked([1.0], [0])),
+    (masked([b"a", 7], [0, 1], object), masked([b"a", None], [0, 1], object)),
+    (masked([(NAN, 1)], [(0, 1)], PAIR), masked([(NAN, 2)], [(0, 1)], PAIR)),
+    (np.ma.masked, np.ma.masked),
+    ({1: NAN, "a": 2, None: 3}, {None: 3, "a": 2, 1: NAN}),
+    (np.array([NAN, 1.5], np.float32), np.array([-NAN, 1.5], np.float32)),
+    (np.array([b"a", b""], object), np.array([b"a", b""], object)),
+    ({"a": np.arange(3)}, {"a": np.arange(3)}),
+    (Example(), Example()),
+    (BytesColumn.from_list([b"a", b"b", b"c"])[1:], BytesColumn.from_list([b"b", b"c"])),
+    (RaggedTensor(np.array([NAN]), [0, 1]), RaggedTensor(np.array([NAN]), [0, 1])),
+    (SparseTensor([[0]], [NAN], [2]), SparseTensor([[0]], [NAN], [2])),
+    (np.empty((0, 2)), np.empty((0, 2))),
+    (np.complex128(complex(NAN, 1)), np.complex128(complex(NAN, 1))),
+]
+DIFFERENT: list[tuple[Any, Any]] = [
+    (b"a", b"b"),
+    (b"a", "a"),
+    (1, 1.0),
+    (1, True),
+    (0.0, -0.0),
+    ([1], [1, 1]),
+    (np.arange(3), [0, 1, 2]),
+    (np.arange(3), np.arange(3.0)),
+    (np.arange(3), np.arange(3, dtype=np.int32)),
+    (np.zeros(3), np.zeros((3, 1))),
+    (np.zeros(1), -np.zeros(1)),
+    (np.array([NAN]), np.array([1.0])),
+    (np.array([b"a", b"b"], object), np.array([b"a", b"c"], object)),
+    ({"a": 1}, {"a": 2}),
+    ({"a": 1}, {"b": 1}),
+    ({"a": 1}, {"a": 1, "b": 2}),
+    (Example(), SequenceExample()),
+    (INTS, Example()),
+    (BytesColumn.from_list([b"ab", b""]), BytesColumn.from_list([b"a", b"b"])),
+    (RaggedTensor(np.array([1, 2]), [0, 1, 2]), RaggedTensor(np.array([1, 2]), [0, 0, 2])),
+    (SparseTensor([[0]], [1], [2]), SparseTensor([[0]], [1], [3])),
+    (SparseTensor([[0]], [1], [2]), SparseTensor([[1]], [1], [2])),
+    (np.array([complex(0.0, -0.0)]), np.array([complex(0.0, 0.0)])),
+    (None, 0),
+    ([1], (1,)),
+    ({"a": [1]}, {"a": (1,)}),
+    ({1: 0}, {True: 0}),
+    ({1: 0, "a": 0, None: 0}, {2: 0, b"a": 0}),
+    (np.float32(0.0), -np.float32(0.0)),
+    (np.float32(0.0), np.float64(0.0)),
+    (np.float64(0.0), 0.0),
+    (np.float32(0.0), np.zeros((), np.float32)),
+    (np.array([0], ml_dtypes.bfloat16), -np.array([0], ml_dtypes.bfloat16)),
+    (np.array([NAN], ml_dtypes.bfloat16), np.array([1], ml_dtypes.bfloat16)),
+    (np.array([0], np.longdouble), -np.array([0], np.longdouble)),
+    (np.array([complex(NAN, 1)]), np.array([complex(NAN, 2)])),
+    (np.array([(0.0, 1)], PAIR), np.array([(-0.0, 1)], PAIR)),
+    (np.array([(NAN, 1)], PAIR), np.array([(NAN, 2)], PAIR)),
+    (np.array(["NaT"], "M8[s]"), np.array([0], "M8[s]")),
+    (np.array(["a"], TEXT), np.array([NAN], TEXT)),
+    (np.array(["a"]), np.array(["b"])),
+    (np.array([b"ab"], "V2"), np.array([b"ac"], "V2")),
+    (np.array([NAN], object), np.array([np.float64(NAN)], object)),
+    (masked([1, 2], [0, 1]), masked([1, 2], [1, 1])),
+    (masked([1, 2], [0, 1]), masked([2, 2], [0, 1])),
+    (masked([1, 2], [0, 0]), np.array([1, 2])),
+    (masked([b"a", b"b"], [0, 1], object), masked([b"a", b"b"], [0, 0], object)),
+    (masked([(1, 1)], [(0, 1)], PAIR), masked([(1, 1)], [(1, 0)], PAIR)),
+    (np.ma.masked, masked(0.0, True)),
+    (BytesColumn.from_list([b"a"]), np.array([b"a"], object)),
+    (RaggedTensor(np.array([1]), [0, 1]), {"flat_values": np.array([1]), "row_splits": [np.array([0, 1])]}),
+    (SparseTensor([[0]], [1], [2]), {"indices": np.array([[0]]), "values": np.array([1]), "dense_shape": np.array([2])}),
+    (Example(), {"tensorflow.Example": b""}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "expected"), SAME)
+def test_same(found: Any, expected: Any) -> None:
+    assert_same(found, expected)
+    assert_same(expected, found)
+
+
+@pytest.mark.parametrize(("found", "expected"), DIFFERENT)
+def test_different(found: Any, expected: Any) -> None:
+    for one, other in ((found, expected), (expected, found)):
+        with pytest.raises(AssertionError):
+            assert_same(one, other)
+
+
+def test_an_array_of_a_file_is_an_array(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(3))
+    assert_same(np.load(tmp_path / "a.npy", mmap_mode="r"), np.arange(3))
+
+
+def test_the_error_names_keys_of_mixed_types() -> None:
+    with pytest.raises(AssertionError, match=r"value lacks \['b', 2\], and has \[None\] besides"):
+        assert_same({1: 0, None: 0}, {1: 0, 2: 0, "b": 0})
+
+
+def test_the_error_says_where() -> None:
+    with pytest.raises(AssertionError, match="value, field 'y' differs at 1 of 2 values, first 1"):
+        assert_same(np.array([(0, 1), (0, 2)], PAIR), np.array([(0, 1), (0, 3)], PAIR))
+    with pytest.raises(AssertionError, match="value, mask differs at 1 of 2 values, first 0"):
+        assert_same(masked([1, 2], [0, 1]), masked([1, 2], [1, 1]))
+    with pytest.raises(AssertionError, match="item 3, key 'a', value 1 is of float64"):
+        assert_same({"a": [1, np.zeros(2)]}, {"a": [1, np.zeros(2, np.float32)]}, "item 3")
+
+
+# ------------------------------------------------------------------------------ round trips
+
+
+def write(path: str, records: Iterable[bytes]) -> None:
+    with TFRecordWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+
+
+def of_stubborn_reader(path: str) -> list[bytes]:
+    """Read what comes before damage, and say nothing of it."""
+    found = []
+    try:
+        for record in TFRecordReader(path):
+            found.append(record)  # noqa: PERF402
+    except ValueError:
+        pass
+    return found
+
+
+class Once:
+    """A reader that reads a file once."""
+
+    def __init__(self) -> None:
+        self.read: set[str] = set()
+
+    def __call__(self, path: str) -> list[bytes]:
+        records = [] if path in self.read else list(TFRecordReader(path))
+        self.read.add(path)
+        return records
+
+
+ITEMS = [b"one\0", b"", b"\xff", b"one\0"]
+MUTANTS: dict[str, Callable[[list[bytes]], Iterable[bytes]]] = {
+    "loses the last": lambda items: items[:-1],
+    "repeats the last": lambda items: [*items, items[-1]],
+    "reverses": lambda items: items[::-1],
+    "drops empty ones": lambda items: filter(None, items),
+    "drops twins": dict.fromkeys,
+    "strips NULs": lambda items: [item.rstrip(b"\0") for item in items],
+    "gives text": lambda items: [item.decode("latin-1") for item in items],  # type: ignore[misc]
+    "gives nothing": lambda items: [],  # noqa: ARG005
+}
+
+
+@given(testing.records())
+def test_our_own_files_make_the_round_trip(records: list[bytes]) -> None:
+    assert_round_trip(write, TFRecordReader, records)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
+def test_a_reader_that_is_wrong_is_found_out(
+    mutant: Callable[[list[bytes]], Iterable[bytes]],
+) -> None:
+    assert_round_trip(write, TFRecordReader, ITEMS)
+    with pytest.raises(AssertionError):
+        assert_round_trip(write, lambda path: mutant(list(TFRecordReader(path))), ITEMS)
+
+
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name != "gives text"])
+def test_a_writer_that_is_wrong_is_found_out(name: str) -> None:
+    with pytest.raises(AssertionError):
+        assert_round_trip(
+            lambda path, items: write(path, MUTANTS[name](items)), TFRecordReader, ITEMS
+        )
+
+
+def test_a_reader_that_reads_once_is_found_out() -> None:
+    with pytest.raises(AssertionError, match="again"):
+        assert_round_trip(write, Once(), ITEMS)
+
+
+def test_what_is_read_may_have_another_form() -> None:
+    def lengths(path: str) -> list[int]:
+        return [len(record) for record in TFRecordReader(path)]
+
+    assert_round_trip(write, lengths, ITEMS, expected=[4, 0, 1, 4])
+    with pytest.raises(AssertionError):
+        assert_round_trip(write, lengths, ITEMS)
+
+
+@given(testing.records(min_size=1), st.data())
+def test_our_reader_notices_damage(records: list[bytes], data: st.DataObject) -> None:
+    sound = bytes(frame(records))
+
+    assert_damage_is_noticed(TFRecordReader, sound, data.draw(testing.damaged(sound)))
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        of_stubborn_reader,
+        lambda path: TFRecordReader(path, verify=False),
+        lambda path: chain([b"more"], TFRecordReader(path)),
+        lambda path: sorted(of_stubborn_reader(path)),
+    ],
+    ids=["stops in silence", "checks no data", "makes data up", "sorts"],
+)
+def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
+    sound = bytes(frame([b"one", b"two", b"three"]))
+    flipped = bytearray(sound)
+    flipped[19 + 12] ^= 1  # in the data of the second record
+
+    assert_damage_is_noticed(TFRecordReader, sound, bytes(flipped))
+    with pytest.raises(AssertionError):
+        assert_damage_is_noticed(
+            lambda path: reader(path) if "damaged" in Path(path).name else TFRecordReader(path),
+            sound,
+            bytes(flipped),
+        )
+
+
+def test_what_cannot_be_told_from_a_sound_file_passes() -> None:
+    sound = bytes(frame([b"one", b"two"]))
+
+    assert_damage_is_noticed(TFRecordReader, sound, bytes(frame([b"one"])))
+
+
+def test_a_program_that_reads_every_encoding_is_told_from_one_that_does_not() -> None:
+    def first_feature(message: bytes) -> bytes:
+        """Find the first key by where it usually is."""
+        return message[6 : 6 + message[5]]
+
+    plain = INTS.SerializeToString(deterministic=True)
+    assert first_feature(plain) == b"a"
+    some(testing.encodings(INTS), lambda m: len(m) > 6 and first_feature(m) != b"a")
+
+
+def test_engine_and_runtime_agree_on_drawn_encodings() -> None:
+    parser = ExampleParser({"a": FixedLenFeature([3], int)})
+
+    @given(testing.encodings(INTS))
+    def check(message: bytes) -> None:
+        assert_same(parser([message] * 6)["a"], np.tile([1, 2, 300], (6, 1)))
+
+    check()
+    with pytest.raises(InvalidArgumentError):
+        parser([b"\xff"])
+
+
+# ------------------------------------------------------------------------------ the package
+
+
+def test_it_is_not_loaded_with_the_package_and_says_what_it_needs() -> None:
+    code = (
+        "import sys, tfrecord_lite\n"
+        "print('hypothesis' in sys.modules, 'tfrecord_lite.testing' in sys.modules)\n"
+        "sys.modules['hypothesis'] = None\n"
+        "try:\n"
+        "    import tfrecord_lite.testing\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == (
+        "False False\nstrategies need an extra package: pip install 'tfrecord-numpy[testing]'\n"
+    )

@@ -1,0 +1,759 @@
+"""The namespace tf without TensorFlow: what it says, keeps, and leaves to the library.
+
+That scripts print what they print with TensorFlow is tested beside it, in tests/parity.
+"""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tfrecord_lite
+from tests.support.corpus import ROOT
+from tests.support.fresh import run_fresh
+from tests.support.tf_scripts import OURS, SCRIPTS, run_script
+from tfrecord_lite import Block, ExampleParser, TFRecordWriter, encode_example, errors, tf
+from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk
+from tfrecord_lite.dataset.records import Files
+from tfrecord_lite.dataset.sharding import worker_part
+from tfrecord_lite.tf._record import Neighbours, RecordTensor, _group_of
+from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+# ------------------------------------------------------------------------------ the names
+
+
+def test_the_package_does_not_load_it_unless_it_is_asked_for() -> None:
+    out = run_fresh(
+        "import sys, tfrecord_lite\n"
+        "before = 'tfrecord_lite.tf' in sys.modules\n"
+        "print(before, tfrecord_lite.tf.int64.name, 'tensorflow' in sys.modules)"
+    )
+
+    assert out == "False int64 False\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tfrecord_lite import tf",
+        "import tfrecord_lite.tf as tf",
+        "import tfrecord_lite.tf.compat.v1 as tf",
+        "from tfrecord_lite.tf.compat import v1 as tf",
+    ],
+)
+def test_every_way_to_import_it(line: str) -> None:
+    assert run_fresh(
+        f"{line}\nprint(tf.train.Example(), tf.io.FixedLenFeature, tf.int64.name)"
+    ) == (" <class 'tfrecord_lite.schema.features.FixedLenFeature'> int64\n")
+
+
+MODULES = [
+    "tf", "tf.data", "tf.data.experimental", "tf.dtypes", "tf.errors", "tf.image", "tf.io",
+    "tf.io.gfile", "tf.python_io", "tf.sparse", "tf.train", "tf.compat", "tf.compat.v1",
+    "tf.compat.v1.gfile", "tf.compat.v1.io",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(name: str) -> None:
+    module = importlib.import_module(f"tfrecord_lite.{name}")
+
+    with pytest.raises(AttributeError, match=r"tf\S*no_such_name is not here.*: \w+") as caught:
+        module.no_such_name  # noqa: B018
+
+    assert caught.value.name == "no_such_name"
+    assert all(hasattr(module, public) for public in module.__all__)
+
+
+@pytest.mark.parametrize(
+    ("ask", "hint"),
+    [
+        (lambda: tf.keras, "torch"),
+        (lambda: tf.function, "leave it out"),
+        (lambda: tf.image.resize, "Pillow"),
+        (lambda: tf.math, "NumPy"),
+        (lambda: tf.io.tf_record_iterator, "compat.v1"),
+        (lambda: tf.data.Dataset.range(1).window, "itertools"),
+        (lambda: tf.data.Dataset.random, "NumPy"),
+        (lambda: tf.data.Dataset.range(1).element_spec, "next"),
+        (lambda: tf.compat.v1.app, "argparse"),
+        (lambda: tf.constant(1).mean, "numpy"),
+    ],
+)
+def test_the_hint_fits_the_name(ask: Callable[[], Any], hint: str) -> None:
+    with pytest.raises(AttributeError, match=hint):
+        ask()
+
+
+def test_what_is_there_is_the_library() -> None:
+    assert tf.train.Example is tfrecord_lite.Example
+    assert tf.io.FixedLenFeature is tfrecord_lite.FixedLenFeature
+    assert tf.io.TFRecordWriter is tf.python_io.TFRecordWriter is TFRecordWriter
+    assert tf.compat.v1.train is tf.train
+    assert tf.errors.DataLossError is errors.DataLossError
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_runs_where_there_is_no_tensorflow(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+
+    assert run_script(OURS, SCRIPTS[name], tmp_path / "empty")
+
+
+# ---------------------------------------------------------------------------- tensors
+
+arrays = st.one_of(
+    st.integers(-(2**63), 2**63 - 1).map(np.int64),
+    st.floats(width=32).map(np.float32),
+    st.binary(max_size=4),
+    st.lists(st.integers(0, 255), max_size=3).map(lambda items: np.array(items, np.uint8)),
+    st.lists(st.binary(max_size=3), min_size=1, max_size=3).map(
+        lambda items: np.array([*items, None], object)[:-1]
+    ),
+)
+structures = st.recursive(
+    arrays,
+    lambda inner: st.one_of(
+        st.dictionaries(st.text(max_size=2), inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+    ),
+    max_leaves=6,
+)
+
+
+def described(value: Any) -> Any:
+    def leaf(item: Any) -> Any:
+        return item if isinstance(item, bytes) else (str(item.dtype), item.shape, item.tolist())
+
+    return repr(map_structure(leaf, value))
+
+
+@given(structures)
+def test_plain_values_are_the_same_behind_tensors(value: Any) -> None:
+    wrapped = wrap(value)
+
+    assert described(unwrap(wrapped)) == described(value)
+    assert described(unwrap(pickle.loads(pickle.dumps(wrapped)))) == described(value)
+    map_structure(lambda item: isinstance(item, tf.Tensor) or pytest.fail(repr(item)), wrapped)
+
+
+@given(arrays)
+def test_a_tensor_shares_its_memory_and_answers_as_an_array(value: Any) -> None:
+    tensor = tf.Tensor(value)
+
+    assert tensor.numpy() is value or np.shares_memory(tensor.numpy(), value) or not np.size(value)
+    assert tensor.shape == np.shape(value)
+    assert tensor.dtype == (np.object_ if isinstance(value, bytes) else value.dtype)
+    assert np.array_equal(np.asarray(tensor), np.asarray(value, tensor.dtype), equal_nan=False) or (
+        np.isnan(value)
+    )
+
+
+def test_ragged_and_sparse_columns_keep_their_parts() -> None:
+    ragged = tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 3])
+    sparse = tf.SparseTensor([[0], [2]], [b"a", b"b"], [3])
+
+    for made in (ragged, pickle.loads(pickle.dumps(ragged))):
+        assert made.to_list() == [[1], [2, 3]]
+        assert made.values.dtype == tf.int32
+        assert made.to_tensor().numpy().tolist() == [[1, 0], [2, 3]]
+    assert tf.cast(ragged, tf.float32).values.dtype == tf.float32
+    for made in (sparse, pickle.loads(pickle.dumps(sparse))):
+        assert tf.sparse.to_dense(made).numpy().tolist() == [b"a", b"", b"b"]
+    assert isinstance(unwrap(sparse), tfrecord_lite.SparseTensor)
+
+
+def test_dtypes_are_numpys_under_another_name() -> None:
+    for name in tf.dtypes.__all__:
+        dtype = getattr(tf, name, None)
+        if not isinstance(dtype, tf.DType) or name in {"bfloat16", "string"}:
+            continue
+        assert np.dtype(dtype) == dtype
+        assert np.zeros(1, dtype).dtype == dtype
+        assert pickle.loads(pickle.dumps(dtype)) == dtype
+    assert tf.string == np.object_
+    assert tf.int64 != tf.int32
+    assert tf.int64 != "no dtype"
+    assert tf.io.FixedLenFeature([], tf.int64) == tf.io.FixedLenFeature([], np.int64)
+
+
+def test_values_that_would_change_are_refused() -> None:
+    for value, dtype in ((1.5, tf.int32), (300, tf.uint8), ("a", tf.int64), (1, tf.string)):
+        with pytest.raises(TypeError):
+            tf.constant(value, dtype)
+    with pytest.raises(TypeError):
+        tf.cast("a", tf.int32)
+
+
+def test_settings_that_would_change_a_result_are_refused() -> None:
+    pytest.importorskip("PIL")
+    gif = b"GIF89a" + bytes(20)
+    for ask in (
+        lambda: tf.io.decode_image(gif),
+        lambda: tf.io.decode_png(b"", dtype=tf.uint16),
+        lambda: tf.io.decode_jpeg(b"", ratio=2),
+        lambda: tf.io.encode_jpeg(np.zeros((1, 1, 3), np.uint8), "grayscale"),
+        lambda: tf.io.gfile.GFile("gs://bucket/file"),
+        lambda: tf.data.Dataset.range(1).cache("file"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            ask()
+        assert caught.value.reason is errors.Reason.UNSUPPORTED
+
+
+# --------------------------------------------------------------------------- data sets
+
+
+def files(folder: Path) -> list[str]:
+    """Write three files of seven records, two and none."""
+    out = []
+    for number, size in enumerate((7, 2, 0)):
+        out.append(str(folder / f"{number}.tfrecord"))
+        with TFRecordWriter(out[-1]) as writer:
+            for i in range(size):
+                writer.write(encode_example({"x": 10 * number + i}))
+    return out
+
+
+def number_of(record: Any) -> Any:
+    return tf.io.parse_single_example(record, {"x": tf.io.FixedLenFeature([], tf.int64)})["x"]
+
+
+def records_of(name: Any) -> tf.data.Dataset:
+    return tf.data.TFRecordDataset(name).map(number_of)
+
+
+def counted() -> Any:
+    yield from range(9)
+
+
+def double(x: Any) -> Any:
+    return {"x": x * 2, "text": tf.constant("t")}
+
+
+def datasets(folder: Path) -> dict[str, tf.data.Dataset]:
+    """Return data sets that end in each stage which is the namespace's own."""
+    names = files(folder)
+    numbers = tf.data.Dataset.range(9)
+    return {
+        "slices": numbers,
+        "calls": tf.data.Dataset.from_generator(counted, tf.int64),
+        "map": numbers.map(double),
+        "interleave": tf.data.Dataset.from_tensor_slices(names).interleave(records_of, 2, 2),
+        "flat_map": tf.data.Dataset.from_tensor_slices(names).flat_map(records_of),
+        "shuffled inside": tf.data.Dataset.list_files(names, seed=1).flat_map(
+            lambda name: records_of(name).shuffle(3, seed=2)
+        ),
+        "unbatch": numbers.batch(4).unbatch(),
+        "batch": numbers.map(double).batch(4),
+        "zip": tf.data.Dataset.zip((numbers, numbers.map(double).shuffle(4, seed=1))),
+        "concatenate": numbers.take(4).map(double).concatenate(numbers.skip(2).map(double)),
+        "padded_batch": numbers.map(lambda x: np.arange(int(x))).padded_batch(4),
+    }
+
+
+@pytest.mark.parametrize("name", [
+    "slices", "calls", "map", "interleave", "flat_map", "shuffled inside", "unbatch", "batch",
+    "padded_batch", "zip", "concatenate",
+])  # fmt: skip
+def test_each_stage_goes_on_from_each_of_its_states(name: str, tmp_path: Path) -> None:
+    inner = datasets(tmp_path)[name]._dataset
+    whole = [repr(element) for element in inner.set_epoch(0)]
+    assert len(whole) > 2
+
+    for n in range(len(whole) + 1):
+        run = iter(inner.set_epoch(0))
+        head = [repr(next(run)) for _ in range(n)]
+        again = iter(inner)
+        again.load_state_dict(run.state_dict())
+        assert head + [repr(element) for element in again] == whole
+
+
+@pytest.mark.parametrize(
+    "name", ["slices", "calls", "interleave", "flat_map", "unbatch", "map", "concatenate"]
+)
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_workers_share_the_elements(name: str, n_workers: int, tmp_path: Path) -> None:
+    inner = datasets(tmp_path)[name]._dataset
+    whole = sorted(repr(element) for element in inner)
+
+    parts = [
+        [repr(element) for element in tfrecord_lite.Dataset(worker_part(inner._plan, n_workers, i))]
+        for i in range(n_workers)
+    ]
+
+    assert sorted(element for part in parts for element in part) == whole
+
+
+@given(st.integers(0, 40), st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=3))
+def test_parts_of_parts_are_those_of_a_list(n: int, cuts: list[tuple[int, int]]) -> None:
+    plan: Any = tf.data.Dataset.range(n)._dataset._plan
+    expected = list(range(n))
+    for n_parts, number in cuts:
+        plan = plan.part(n_parts, number % n_parts)
+        expected = expected[number % n_parts :: n_parts]
+
+    assert [int(x) for x in tfrecord_lite.Dataset(plan)] == expected
+    assert plan.size() == len(expected)
+
+
+@given(st.lists(st.integers(0, 6), max_size=5), st.integers(1, 4), st.integers(1, 4))
+def test_interleave_is_what_num_parallel_reads_is(sizes: list[int], cycle: int, block: int) -> None:
+    # The same rule twice, once over records of files: see the tests of the library's.
+    made = tf.data.Dataset.from_tensor_slices(np.arange(len(sizes))).interleave(
+        lambda i: tf.data.Dataset.range(sizes[int(i)]).map(lambda j: 10 * i + j), cycle, block
+    )
+    queues = [[10 * i + j for j in range(size)] for i, size in enumerate(sizes)]
+    slots: list[list[int] | None] = [None] * cycle
+    expected, turn = [], 0
+    while queues or any(slot is not None for slot in slots):
+        slot = slots[turn]
+        if slot is None and queues:
+            slot = slots[turn] = queues.pop(0)
+        if slot is not None:
+            expected += slot[:block]
+            is_short = len(slot) < block
+            del slot[:block]
+            slots[turn] = None if is_short else slot
+        turn = (turn + 1) % cycle
+
+    assert [int(x) for x in made] == expected
+
+
+def test_data_sets_can_be_pickled_if_their_functions_can(tmp_path: Path) -> None:
+    made = datasets(tmp_path)["interleave"].batch(3)
+
+    again = pickle.loads(pickle.dumps(made))
+
+    assert [repr(x) for x in again] == [repr(x) for x in made]
+
+
+def test_parsers_are_kept_between_records() -> None:
+    from tfrecord_lite.tf.io import _parsing
+
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+    record = encode_example({"x": 1})
+    for _ in range(3):
+        tf.io.parse_single_example(record, dict(spec))
+
+    assert _parsing._example_parser(spec) is _parsing._example_parser(dict(spec))
+
+
+def of_some_rank(x: Any) -> Any:
+    rank = 1 + int(x)
+    return tf.SparseTensor([[0] * rank], [1], [2] * rank)
+
+
+def test_a_list_of_tensors_is_several_and_one_of_numbers_is_a_tensor() -> None:
+    numbers = tf.data.Dataset.range(1)
+
+    (several,) = numbers.map(lambda x: [x, x + 1])
+    (one,) = numbers.map(lambda _: [5, 6])
+
+    assert isinstance(several, tuple)
+    assert one.numpy().tolist() == [5, 6]
+
+
+def test_epochs_reshuffle_unless_they_should_not() -> None:
+    numbers = tf.data.Dataset.range(30)
+    for reshuffles, is_same in ((True, False), (None, False), (False, True)):
+        shuffled = numbers.shuffle(30, seed=1, reshuffle_each_iteration=reshuffles)
+        first, second = ([int(x) for x in shuffled] for _ in range(2))
+        assert (first == second) == is_same
+        assert sorted(first) == sorted(second) == list(range(30))
+
+
+def test_files_are_listed_in_random_order_unless_said_otherwise(tmp_path: Path) -> None:
+    for i in range(10):
+        (tmp_path / f"{i}").touch()
+    pattern = str(tmp_path / "*")
+
+    listed = [name.numpy() for name in tf.data.Dataset.list_files(pattern, shuffle=False)]
+    shuffled = [name.numpy() for name in tf.data.Dataset.list_files(pattern, seed=1)]
+
+    assert listed == sorted(listed)
+    assert shuffled != listed
+    assert sorted(shuffled) == listed
+
+
+def test_names_of_a_tuple_stay() -> None:
+    pair = collections.namedtuple("pair", "x y")  # noqa: PYI024 - as scripts have them
+
+    for batch in tf.data.Dataset.range(2).map(lambda x: pair(x, 2 * x)):
+        assert batch.y.numpy() == 2 * batch.x.numpy()
+
+
+def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    for name in (one, two):
+        with tf.io.gfile.GFile(name, "w") as file:
+            file.write(name)
+
+    for change in (tf.io.gfile.copy, tf.io.gfile.rename):
+        with pytest.raises(tf.errors.AlreadyExistsError):
+            change(one, two)
+    tf.io.gfile.rename(one, two, overwrite=True)
+    assert tf.io.read_file(two) == one
+
+
+def test_what_cannot_be_stacked_or_sliced_is_refused() -> None:
+    for ask, reason in (
+        (lambda: tf.data.Dataset.from_tensor_slices(1), errors.Reason.BAD_SHAPE),
+        (lambda: tf.data.Dataset.from_tensor_slices(([1], [1, 2])), errors.Reason.WRONG_COUNT),
+        (lambda: tf.data.Dataset.range(3).batch(0), errors.Reason.BAD_ARGUMENT),
+        (
+            lambda: list(tf.data.Dataset.range(3).map(lambda x: np.arange(int(x))).batch(3)),
+            errors.Reason.WRONG_COUNT,
+        ),
+        (
+            lambda: list(tf.data.Dataset.range(3).padded_batch(3, padded_shapes=[1])),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (
+            lambda: list(
+                tf.data.Dataset.range(3).map(lambda x: np.arange(int(x))).padded_batch(3, [1])
+            ),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (
+            lambda: list(tf.data.Dataset.range(2).map(of_some_rank).batch(2)),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (
+            lambda: list(tf.data.Dataset.range(2).map(of_some_rank).padded_batch(2)),
+            errors.Reason.UNSUPPORTED,
+        ),
+        (
+            lambda: list(
+                tf.data.Dataset.from_generator(
+                    lambda: iter([[1]]), output_signature=tf.TensorSpec([2], tf.int32)
+                )
+            ),
+            errors.Reason.BAD_SHAPE,
+        ),
+        (lambda: tf.data.Dataset.list_files("no/such/*"), errors.Reason.BAD_ARGUMENT),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            ask()
+        assert caught.value.reason is reason
+
+
+# ------------------------------------------------------- records parsed with their neighbours
+
+SPEC: dict[str, Any] = {
+    "x": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
+    "pair": tf.io.FixedLenFeature([2], tf.float32, default_value=[0, 0]),
+    "text": tf.io.FixedLenFeature([], tf.string, default_value=""),
+    "many": tf.io.VarLenFeature(tf.int64),
+    "words": tf.io.VarLenFeature(tf.string),
+}
+rows = st.fixed_dictionaries(
+    {},
+    optional={
+        "x": st.integers(-5, 5),
+        "pair": st.just(np.array([1.5, 2], np.float32)),
+        "text": st.binary(max_size=3),
+        "many": st.lists(st.integers(-3, 3), min_size=1, max_size=3),
+        "words": st.lists(st.binary(max_size=3), min_size=1, max_size=3),
+    },
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=40), st.data())
+def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(
+    given_rows: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    records = [encode_example(row) for row in given_rows]
+    bad = data.draw(st.none() | st.integers(0, len(records) - 1))
+    if bad is not None:
+        records[bad] = b"\xff"
+    near = Neighbours(chunk_of(records))
+    order = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=60))
+
+    for i in order:
+        record = RecordTensor(records[i], near, i)
+        outcomes = []
+        for each in (record, records[i]):
+            try:
+                outcomes.append(repr(tf.io.parse_single_example(each, SPEC)))
+            except tf.errors.InvalidArgumentError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
+
+
+@given(st.integers(0, 5000), st.integers(1, 1024))
+def test_groups_follow_each_other_and_are_no_larger_than_allowed(number: int, largest: int) -> None:
+    start, stop = _group_of(number, largest)
+
+    assert start <= number < stop
+    assert stop - start <= largest
+    assert _group_of(start, largest) == _group_of(stop - 1, largest) == (start, stop)
+    assert _group_of(stop, largest)[0] == stop
+
+
+def test_few_groups_are_kept() -> None:
+    records = [encode_example({"x": i}) for i in range(3000)]
+    near = Neighbours(chunk_of(records))
+
+    for i, record in enumerate(records):
+        parsed = tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
+        assert parsed["x"] == i
+
+    assert 1 <= len(near._groups) <= 4
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        tf.io.FixedLenSequenceFeature([], tf.int64, allow_missing=True),
+        tf.io.RaggedFeature(tf.int64),
+    ],
+)
+def test_features_whose_rows_a_batch_pads_are_parsed_alone(feature: Any) -> None:
+    records = [encode_example({"many": list(range(n))}) for n in (3, 0, 1)]
+    near = Neighbours(chunk_of(records))
+
+    parsed = [
+        tf.io.parse_single_example(RecordTensor(record, near, i), {"many": feature})["many"]
+        for i, record in enumerate(records)
+    ]
+
+    assert [each.numpy().tolist() for each in parsed] == [[0, 1, 2], [], [0]]
+
+
+def test_only_a_shuffle_of_all_names_is_one_of_files(tmp_path: Path) -> None:
+    names = tf.data.Dataset.from_tensor_slices(files(tmp_path))
+    for size, is_plain in ((2, False), (3, True), (9, True)):
+        dataset = names.shuffle(size, seed=1).interleave(tf.data.TFRecordDataset, 2)
+        assert isinstance(dataset._dataset._plan, Files) == is_plain
+        assert len(list(dataset)) == 9
+
+
+def test_large_records_are_not_parsed_by_the_thousand(monkeypatch: Any) -> None:
+    record = encode_example({"text": bytes(300_000)})
+    near = Neighbours(chunk_of([record] * 20))
+    sizes = []
+    whole = ExampleParser.__call__
+
+    def noted(self: ExampleParser, block: Any) -> Any:
+        sizes.append(len(block))
+        return whole(self, block)
+
+    monkeypatch.setattr(ExampleParser, "__call__", noted)
+
+    for i in range(20):
+        tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
+
+    assert sizes == [3] * 6 + [2]
+
+
+def test_a_batch_of_records_is_parsed_where_it_is(tmp_path: Path, monkeypatch: Any) -> None:
+    names = files(tmp_path)
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+    seen = []
+
+    def parse(batch: Any) -> Any:
+        seen.append(pickle.loads(pickle.dumps(batch)).numpy().tolist())
+        assert batch.shape == (len(batch),)
+        return tf.io.parse_example(batch, spec)
+
+    def made_to_strings(_: Any) -> Any:
+        raise AssertionError
+
+    batches = tf.data.TFRecordDataset(names).batch(4)
+    columns = [batch["x"].numpy().tolist() for batch in batches.map(parse)]
+    assert seen == [batch.tolist() for batch in batches.as_numpy_iterator()]
+    assert columns == [[0, 1, 2, 3], [4, 5, 6, 10], [11]]
+
+    monkeypatch.setattr(BatchChunk, "elements", made_to_strings)
+    quick = batches.map(lambda batch: tf.io.parse_example(batch, spec))
+    assert [batch["x"].numpy().tolist() for batch in quick] == columns
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        list(
+            batches.map(
+                lambda b: tf.io.parse_example(b, {"y": tf.io.FixedLenFeature([], tf.int64)})
+            )
+        )
+    assert (caught.value.source, caught.value.index) == (names[0], 0)
+
+
+def chunk_of(records: list[bytes]) -> RecordChunk:
+    block = Block.from_records(records)
+    places = np.zeros((len(records), 3), np.int64)
+    return RecordChunk(["file"], block.data, block.offsets, block.lengths, places)
+
+
+def test_rows_that_were_cut_out_do_not_share_memory() -> None:
+    records = [encode_example({"pair": np.full(2, i, np.float32)}) for i in range(9)]
+    near = Neighbours(chunk_of(records))
+
+    parsed = [
+        tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
+        for i, record in enumerate(records)
+    ]
+    for i, row in enumerate(parsed):
+        assert row["pair"].numpy().base is None
+        assert row["many"].values.numpy().base is None
+        assert row["pair"].numpy().tolist() == [i, i]
+
+
+def test_many_records_are_parsed_by_few_calls(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "x"
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"x": np.arange(2000)})
+    calls: list[Any] = []
+    whole, single = ExampleParser.__call__, ExampleParser.parse_single
+
+    def counting(function: Any) -> Any:
+        def counted(*arguments: Any) -> Any:
+            calls.append(function)
+            return function(*arguments)
+
+        return counted
+
+    monkeypatch.setattr(ExampleParser, "__call__", counting(whole))
+    monkeypatch.setattr(ExampleParser, "parse_single", counting(single))
+
+    for threads in (None, 4):
+        calls.clear()
+        dataset = tf.data.TFRecordDataset(path).map(number_of, num_parallel_calls=threads)
+        assert [int(x) for x in dataset] == list(range(2000))
+        assert len(calls) < 20
+
+
+def test_what_a_function_makes_of_an_error_is_that_records_own(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with TFRecordWriter(path) as writer:
+        for i in range(30):
+            writer.write(encode_example({"x": i}) if i != 17 else b"\xff")
+    seen = []
+
+    def parse(record: Any) -> Any:
+        try:
+            seen.append(int(number_of(record)))
+        except tf.errors.InvalidArgumentError:
+            seen.append(-1)
+        return record
+
+    list(tf.data.TFRecordDataset(path).map(parse))
+    assert seen == [*range(17), -1, *range(18, 30)]
+
+
+@pytest.mark.parametrize(
+    "how", ["names", "a lambda", "shuffled", "take inside", "one of them", "all of them"]
+)
+def test_files_are_interleaved_by_the_library_where_they_are_nothing_but_files(
+    how: str, tmp_path: Path
+) -> None:
+    names = files(tmp_path)
+    listed = tf.data.Dataset.list_files(names, shuffle=how == "shuffled", seed=3)
+    make: Callable[[Any], tf.data.Dataset] = {
+        "a lambda": lambda name: tf.data.TFRecordDataset(name, ""),
+        "take inside": lambda name: tf.data.TFRecordDataset(name).take(9),
+        "all of them": lambda name: tf.data.TFRecordDataset(name, num_parallel_reads=2),
+        "one of them": lambda name: tf.data.TFRecordDataset(
+            name, num_parallel_reads=2 if b"0.tf" in name.numpy() else None
+        ),
+    }.get(how, tf.data.TFRecordDataset)
+
+    dataset = listed.interleave(make, cycle_length=2)
+
+    is_plain = how in {"names", "a lambda", "shuffled"}
+    assert isinstance(dataset._dataset._plan, Files) == is_plain
+    slow = listed.map(lambda name: name).interleave(make, cycle_length=2)
+    found, expected = list(dataset.map(number_of)), list(slow.map(number_of))
+    if how == "shuffled":
+        found, expected = sorted(map(int, found)), sorted(map(int, expected))
+    assert repr(found) == repr(expected)
+    assert len(found) == 9
+
+
+# ------------------------------------------------------------------------ the documentation
+
+
+def test_the_guide_lists_every_name_that_is_there() -> None:
+    page = (ROOT / "docs" / "tf.md").read_text(encoding="utf-8")
+    families = {"int16", "int32", "int64", "uint16", "uint32", "uint64", "int8", "uint8"}
+
+    for module in MODULES:
+        for name in importlib.import_module(f"tfrecord_lite.{module}").__all__:
+            is_module = f"tf.{name}" in MODULES or f"{module}.{name}" in MODULES
+            is_old = module == "tf.compat.v1" and hasattr(tf.io, name)
+            assert (
+                is_module
+                or is_old
+                or name in families
+                or f"`{name}`" in page
+                or (f"tf.sparse.{name}`" in page)
+            ), (module, name)
+    for name, value in vars(tf.data.Dataset).items():
+        if not name.startswith("_") and callable(getattr(tf.data.Dataset, name)):
+            assert f"`{name}`" in page, (name, value)
+
+
+def test_the_name_of_an_example_stands_elsewhere_in_tensorflow_1() -> None:
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+
+    calls: tuple[Callable[[], Any], ...] = (
+        lambda: tf.io.parse_single_example(b"", spec, "the name", "operation"),
+        lambda: tf.compat.v1.parse_single_example(b"", spec, "operation", "the name"),
+        lambda: tf.io.parse_example([b""], spec, ["the name"], "operation"),
+        lambda: tf.compat.v1.io.parse_example([b""], spec, "operation", ["the name"]),
+    )
+    for call in calls:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="the name"):
+            call()
+
+
+def test_readers_of_our_own_or_of_the_namespace_are_the_same(tmp_path: Path) -> None:
+    names = files(tmp_path)
+    spec = {"x": tf.io.FixedLenFeature([], tf.int64)}
+
+    for reader in (None, tf.data.TFRecordDataset, tfrecord_lite.TFRecordDataset):
+        made = tf.data.experimental.make_batched_features_dataset(
+            names, 4, spec, reader, num_epochs=1, shuffle=False
+        )
+        assert [batch["x"].numpy().tolist() for batch in made] == [
+            [0, 1, 2, 3],
+            [4, 5, 6, 10],
+            [11],
+        ]
+
+
+def test_numbers_may_be_tensors_and_data_sets_are_true() -> None:
+    dataset = tf.data.Dataset.range(10)
+    two: Any = tf.constant(2)
+
+    assert [int(item) for item in dataset.skip(two).take(two).repeat(two)] == [2, 3, 2, 3]
+    assert bool(tf.data.Dataset.range(0))
+
+
+def test_the_reader_of_batches_may_return_a_data_set_of_either_kind(tmp_path: Path) -> None:
+    path = str(tmp_path / "n.tfrecord")
+    with tf.io.TFRecordWriter(path) as writer:
+        for i in range(3):
+            feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[i]))
+            features = tf.train.Features(feature={"n": feature})
+            writer.write(tf.train.Example(features=features).SerializeToString())
+    batches = tf.data.experimental.make_batched_features_dataset(
+        path,
+        2,
+        {"n": tf.io.FixedLenFeature([], tf.int64)},
+        reader=lambda names: tf.data.TFRecordDataset(names).take(3),
+        num_epochs=1,
+        shuffle=False,
+    )
+
+    assert [batch["n"].numpy().tolist() for batch in batches] == [[0, 1], [2]]

@@ -1,0 +1,173 @@
+"""The parts that encoding is made of: numbers, nested lengths, copies, frames in place."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import Block, encode_examples
+from tfrecord_lite.arrays.ragged import scatter
+from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
+from tfrecord_lite.wire import emit
+from tfrecord_lite.wire import parts as wire_parts
+from tfrecord_lite.wire.pack import varint, varint_cells, varint_run, varint_size
+
+int64s = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(0, 63).map(lambda n: (1 << n) - 1),
+    st.integers(0, 62).map(lambda n: 1 << n),
+)
+small = st.integers(0, 2**14 + 1)
+
+
+# Content comes from a seed: it is large, and does not matter.
+seeds = st.integers(0, 2**32).map(random.Random)
+
+
+def scalar(value: int) -> bytes:
+    """Encode one number as the format's page says, byte by byte."""
+    value &= 2**64 - 1
+    out = []
+    while value >= 128:
+        out.append(value % 128 + 128)
+        value //= 128
+    return bytes([*out, value])
+
+
+@given(
+    st.one_of(st.lists(int64s, max_size=40), st.lists(small, max_size=40)),
+    st.sampled_from([1, 500]),
+)
+def test_numbers_are_encoded_as_one_by_one(values: list[int], times: int) -> None:
+    array = np.array(values * times, np.int64)  # up to more than are encoded in one go
+
+    data, sizes = varint_run(array)
+    cells, widths = varint_cells(array)
+
+    one = [scalar(value) for value in values]
+    assert data.tobytes() == b"".join(one) * times
+    assert np.broadcast_to(sizes, array.shape).tolist() == [len(v) for v in one] * times
+    assert [cells[i, : widths[i]].tobytes() for i in range(len(one))] == one
+    assert widths.tolist() == [len(v) for v in one] * times
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_one_number_and_its_size(value: int) -> None:
+    assert varint(value) == scalar(value)
+    assert varint_size(value) == len(scalar(value))
+
+
+LENGTHS = st.one_of(
+    st.integers(0, 40), st.sampled_from([63, 64, 65, 127, 128, 4095, 4096, 4097, 9000])
+)
+
+
+@given(st.lists(LENGTHS, max_size=12), seeds)
+def test_ranges_are_copied_and_nothing_beside_them(lengths: list[int], chance: Any) -> None:
+    data = np.frombuffer(chance.randbytes(10_000), np.uint8)
+    starts = [chance.randrange(data.size - n + 1) for n in lengths]
+    gaps = [chance.randrange(3) for _ in lengths]
+    out = np.full(sum(lengths) + sum(gaps), 7, np.uint8)
+    places, wanted, at = [], bytearray(), 0
+    for start, n, gap in zip(starts, lengths, gaps, strict=True):
+        wanted += b"\7" * gap + data[start : start + n].tobytes()
+        at += gap
+        places.append(at)
+        at += n
+    order = chance.sample(range(len(lengths)), len(lengths))
+
+    columns = [np.array(column, np.int64)[order] for column in (places, starts, lengths)]
+    scatter(out, columns[0], data, columns[1], columns[2])
+
+    assert out.tobytes() == bytes(wanted)
+
+
+levels = st.lists(st.binary(min_size=1, max_size=4), min_size=1, max_size=4).map(tuple)
+
+
+def nested(some: tuple[bytes, ...], payload: bytes) -> bytes:
+    for level in reversed(some):
+        payload = level + scalar(len(payload)) + payload
+    return payload
+
+
+@given(
+    st.lists(
+        st.tuples(levels, st.sampled_from([3, 20, 40, 140, 20_000]), st.booleans()), max_size=4
+    ),
+    st.integers(1, 8),
+    seeds,
+)
+def test_parts_are_written_in_order_into_every_message(
+    fields: list[tuple[tuple[bytes, ...], int, bool]], n_messages: int, chance: Any
+) -> None:
+    wanted = [b""] * n_messages
+    parts = []
+    for some, longest, is_optional in fields:
+        payloads = [chance.randbytes(chance.randrange(longest)) for _ in range(n_messages)]
+        present = [not is_optional or chance.random() < 0.7 for _ in range(n_messages)]
+        sizes = np.array([len(p) for p in payloads])
+        data = np.frombuffer(b"".join(payloads), np.uint8)
+        payload: wire_parts.Payload = wire_parts.compact(data, np.cumsum(sizes) - sizes, sizes)
+        if chance.random() < 0.3:
+            payload = wire_parts.Objects(payloads, sizes)
+        parts.append(wire_parts.Part(some, payload, np.array(present) if is_optional else None))
+        for i in range(n_messages):
+            wanted[i] += nested(some, payloads[i]) if present[i] else b""
+
+    data, offsets, lengths = emit.emit(b"\x0a", parts, n_messages)
+
+    block = Block(data, offsets, lengths)
+    assert block.to_list() == [nested((b"\x0a",), content) for content in wanted]
+    assert (offsets[1:] - offsets[:-1] - lengths[:-1] == wire_parts.GAP_BYTES).all()
+
+
+def test_a_long_stretch_of_fixed_fields_is_cut() -> None:
+    columns = {f"{i:03}": np.full(3, i, np.int64) for i in range(100)}
+
+    block = encode_examples(columns)
+
+    assert [len(record) for record in block] == [int(block.lengths[0])] * 3
+    assert len(set(block.to_list())) == 1
+
+
+@given(st.lists(st.lists(int64s, max_size=3), max_size=5))
+def test_a_block_is_framed_where_it_is(rows: list[list[int]]) -> None:
+    block = encode_examples({"x": rows}) if rows else Block.from_records([])
+    records = block.to_list()
+
+    frames = frame_in_place(block)
+
+    assert bytes(frames or b"") == bytes(frame(records))
+    assert block.to_list() == records
+
+
+@pytest.mark.parametrize("key", [slice(None, None, 2), slice(None, None, -1), slice(1, None)])
+def test_records_that_are_not_a_frame_apart_are_left_alone(key: slice) -> None:
+    block = encode_examples({"x": [1, 2, 3]})[key]
+    before = block.data.copy()
+
+    frames = frame_in_place(block)
+
+    if key == slice(1, None):  # the one before it makes way
+        assert bytes(frames or b"") == bytes(frame(block))
+    else:
+        assert frames is None
+        assert np.array_equal(block.data, before)
+    assert frame_in_place(Block.from_records([b"a", b"b"])) is None
+
+
+@given(st.lists(st.binary(max_size=20), max_size=4), st.integers(0, 10))
+def test_a_record_in_pieces_is_framed_as_a_whole(pieces: list[bytes], room: int) -> None:
+    whole = b"".join(pieces)
+    buffer = bytearray(b"\xff" * (len(whole) + 16 + room))
+
+    frames = frame_pieces(pieces, buffer)
+
+    assert bytes(frames) == bytes(frame([whole]))
+    assert buffer[len(whole) + 16 :] == b"\xff" * room

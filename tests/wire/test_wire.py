@@ -1,0 +1,509 @@
+"""The wire: every decoder of many at once equals a loop over one at a time.
+
+What a decoder reads lies in a buffer with other bytes around it, which it must
+not take for its own; and cut short anywhere it must say so.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import reference_example as reference
+from tests.support.example_messages import (
+    UNKNOWN_NUMBERS,
+    Buffer,
+    Scribe,
+    buffer_of,
+    len_field,
+    mutate,
+    varint,
+)
+from tests.support.example_strategies import float_bits, int64s, strings
+from tests.support.reference_example import BYTES, FLOAT, INT64, RefusedError
+from tfrecord_lite import testing
+from tfrecord_lite.arrays import ragged
+from tfrecord_lite.arrays.lanes import lanes, rows
+from tfrecord_lite.arrays.ragged import gather, ranges, row_splits
+from tfrecord_lite.wire import fields as wire_fields
+from tfrecord_lite.wire.fields import WireError, tokenise
+from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.repeated import (
+    Extents,
+    repeated_fixed32,
+    repeated_len,
+    repeated_varint,
+    varint_runs,
+)
+from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
+from tfrecord_lite.wire.varint import TOO_LONG, decode_run, read_varints, squeeze
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hypothesis.strategies import DrawFn
+
+fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a", b"\x0a\x01", b"\x08\x96\x01"])
+everywhere = pytest.mark.parametrize("few", [0, 24, 10**9], ids=["lockstep", "both", "walk"])
+"""In lockstep, one by one, and the one after the other, as it is by default."""
+
+
+def with_few(few: int) -> mock._patch[int]:
+    return mock.patch.object(wire_fields, "_FEW", few)
+
+
+# --- lanes, ragged
+
+
+@given(st.binary(min_size=8, max_size=40), st.data())
+def test_a_lane_holds_the_eight_bytes_from_its_offset(data: bytes, draw: st.DataObject) -> None:
+    at = draw.draw(st.integers(0, len(data) - 8))
+
+    word = lanes(np.frombuffer(data, np.uint8))[at]
+
+    assert int(word) == int.from_bytes(data[at : at + 8], "little")
+
+
+@given(st.binary(min_size=1, max_size=40), st.data())
+def test_a_row_holds_the_bytes_from_its_offset(data: bytes, draw: st.DataObject) -> None:
+    n_bytes = draw.draw(st.integers(1, len(data)))
+    at = draw.draw(st.lists(st.integers(0, len(data) - n_bytes), max_size=5))
+
+    found = rows(np.frombuffer(data, np.uint8), n_bytes)[np.array(at, np.int64)]
+
+    assert [row.tobytes() for row in found] == [data[i : i + n_bytes] for i in at]
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 5)), max_size=6), st.integers(1, 4))
+def test_ranges_are_the_ranges_of_python(pairs: list[tuple[int, int]], step: int) -> None:
+    starts, counts = np.array(pairs, np.int64).reshape(-1, 2).T
+
+    assert ranges(starts, counts, step).tolist() == [
+        number for start, n in pairs for number in range(start, start + n * step, step)
+    ]
+
+
+@given(st.lists(st.integers(0, 5), max_size=6))
+def test_row_splits_add_up(counts: list[int]) -> None:
+    splits = row_splits(np.array(counts, np.int64)).tolist()
+
+    assert splits == [sum(counts[:i]) for i in range(len(counts) + 1)]
+
+
+@given(st.lists(st.binary(max_size=20), max_size=6), st.integers(1, 300), st.data())
+def test_gather_copies_ranges_in_any_order(
+    parts: list[bytes], widest: int, draw: st.DataObject
+) -> None:
+    if draw.draw(st.booleans()):
+        parts = [*parts, bytes(range(256)) * 2]
+    buffer = buffer_of(parts)
+    order = draw.draw(st.lists(st.integers(0, len(parts) - 1), max_size=8)) if parts else []
+    starts, lengths = buffer.starts[order], (buffer.stops - buffer.starts)[order]
+
+    with mock.patch.object(ragged, "_WIDEST_ROW_BYTES", widest):
+        found = gather(buffer.data, starts, lengths)
+
+    assert found.tobytes() == b"".join(parts[i] for i in order)
+
+
+def test_gather_reads_up_to_the_last_byte_of_the_buffer() -> None:
+    data = np.arange(100, dtype=np.uint8)
+
+    found = gather(data, np.array([99, 0, 100]), np.array([1, 60, 0]))
+
+    assert found.tolist() == [99, *range(60)]
+
+
+# --- varint
+
+any_varint = st.tuples(st.integers(0, 2**64 - 1), st.integers(1, 10)).map(lambda a: varint(*a))
+short_varint = st.tuples(st.integers(0, 300), st.integers(1, 4)).map(lambda a: varint(*a))
+bits_past_64 = st.tuples(st.binary(min_size=9, max_size=9), st.integers(0, 127)).map(
+    lambda a: bytes(byte | 0x80 for byte in a[0]) + bytes([a[1]])
+)
+too_long = st.binary(min_size=10, max_size=14).map(lambda b: bytes(x | 0x80 for x in b) + b"\0")
+
+
+@given(st.lists(st.one_of(any_varint, bits_past_64), max_size=30), fills)
+def test_varints_are_read_at_any_offset(numbers: list[bytes], fill: bytes) -> None:
+    data, starts, stops = buffer_of(numbers, fill=fill)
+
+    values, sizes = read_varints(lanes(data), starts)
+
+    assert values.tolist() == [reference.varint(number, 0)[0] for number in numbers]
+    assert sizes.tolist() == (stops - starts).tolist()
+
+
+@given(st.lists(st.one_of(any_varint, too_long), max_size=30), fills)
+def test_a_varint_of_more_than_ten_bytes_is_told(numbers: list[bytes], fill: bytes) -> None:
+    data, starts, stops = buffer_of(numbers, fill=fill)
+
+    _, sizes = read_varints(lanes(data), starts)
+
+    assert sizes.tolist() == np.minimum(stops - starts, TOO_LONG).tolist()
+
+
+@given(
+    st.one_of(
+        st.lists(st.one_of(any_varint, bits_past_64), max_size=30),
+        st.lists(short_varint, max_size=30),
+        st.lists(st.one_of(short_varint, st.integers(0, 2**56 - 1).map(varint)), max_size=30),
+    )
+)
+def test_a_run_of_varints_is_decoded(numbers: list[bytes]) -> None:
+    run = b"".join(numbers)
+
+    values, lasts = decode_run(np.frombuffer(run, np.uint8))
+
+    assert [n % 2**64 for n in values.tolist()] == reference.varints(run)
+    assert (lasts + 1).tolist() == list(itertools.accumulate(map(len, numbers)))
+
+
+@given(
+    st.one_of(
+        st.lists(any_varint, min_size=1, max_size=10),
+        st.lists(short_varint, min_size=1, max_size=10),
+    ),
+    st.data(),
+)
+def test_a_run_cut_anywhere_keeps_the_whole_varints(
+    numbers: list[bytes], draw: st.DataObject
+) -> None:
+    run = b"".join(numbers)
+    run = run[: draw.draw(st.integers(0, len(run)))]
+
+    values, lasts = decode_run(np.frombuffer(run, np.uint8))
+
+    whole = run[: lasts[-1] + 1 if lasts.size else 0]
+    assert [n % 2**64 for n in values.tolist()] == reference.varints(whole)
+    assert all(byte >= 0x80 for byte in run[len(whole) :])
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1), st.integers(1, 8))
+def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: int) -> None:
+    kept = int.from_bytes(b"\x7f" * n_bytes, "little")
+    words = [number & kept for number in numbers]
+
+    found = squeeze(np.array(words, np.uint64), n_bytes)
+
+    assert found.tolist() == [
+        sum(byte << 7 * i for i, byte in enumerate(word.to_bytes(8, "little"))) for word in words
+    ]
+
+
+# --- fields
+
+
+@st.composite
+def wire_messages(draw: DrawFn) -> bytes:
+    """Return fields of any kind, in a legal encoding or damaged."""
+    scribe = Scribe(testing.chooser(draw), length_bytes=10)
+    parts = [scribe.unknown({1: set(), 2: set()}) for _ in range(draw(st.integers(0, 4)))]
+    if draw(st.booleans()):
+        parts.append(len_field(1, draw(st.binary(max_size=20))))
+    message = b"".join(parts)
+    if draw(st.integers(0, 3)) == 3:
+        message = mutate(testing.chooser(draw), message, b"".join(parts[:1]))
+    return message
+
+
+def slowly(messages: Sequence[bytes], depth: int = 0) -> tuple[list[list[reference.Field]], int]:
+    """Return each message's fields, and the number of messages that are none."""
+    found: list[list[reference.Field]] = []
+    n_refused = 0
+    for message in messages:
+        try:
+            found.append(reference.fields(message, depth=depth))
+        except RefusedError:
+            n_refused += 1
+    return found, n_refused
+
+
+def assert_same_fields(messages: Sequence[bytes], buffer: Buffer, depth: int = 0) -> None:
+    expected, n_refused = slowly(messages, depth)
+    if n_refused:
+        with pytest.raises(WireError) as caught:
+            tokenise(*buffer, depth)
+        wrong = caught.value.message
+        assert slowly([messages[wrong]], depth)[1]
+        assert buffer.starts[wrong] <= caught.value.offset <= buffer.stops[wrong]
+        return
+    fields = tokenise(*buffer, depth)
+    owners = np.repeat(np.arange(len(messages)), [len(each) for each in expected])
+    assert fields.owner.tolist() == owners.tolist()
+    base = buffer.starts[owners]
+    columns = (fields.number, fields.wire_type, fields.start - base, fields.stop - base)
+    found = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert found == [tuple(field) for each in expected for field in each]
+
+
+@everywhere
+@given(messages=st.lists(wire_messages(), max_size=4), between=fills, fill=fills)
+def test_messages_are_split_into_fields(
+    few: int, messages: list[bytes], between: bytes, fill: bytes
+) -> None:
+    with with_few(few):
+        assert_same_fields(messages, buffer_of(messages, between, fill))
+
+
+@given(message=wire_messages(), others=st.lists(wire_messages(), max_size=4), n=st.integers(1, 40))
+def test_many_messages_are_split_into_fields(message: bytes, others: list[bytes], n: int) -> None:
+    messages = [*others[:2], *[message] * n, *others[2:]]
+
+    assert_same_fields(messages, buffer_of(messages, b"\x0a", b"\xff"))
+
+
+@everywhere
+@given(message=wire_messages(), fill=fills)
+def test_every_prefix_of_a_message_is_split_or_refused(
+    few: int, message: bytes, fill: bytes
+) -> None:
+    with with_few(few):
+        for stop in range(len(message)):
+            cut = Buffer(buffer_of([message], fill=fill).data, np.array([0]), np.array([stop]))
+            assert_same_fields([message[:stop]], cut)
+
+
+@everywhere
+@given(data=st.binary(max_size=12), depth=st.integers(0, 4))
+def test_noise_is_split_or_refused(few: int, data: bytes, depth: int) -> None:
+    with with_few(few):
+        assert_same_fields([data], buffer_of([data], fill=b"\x80"), depth)
+
+
+@everywhere
+@pytest.mark.parametrize("depth", range(5))
+@pytest.mark.parametrize("n_groups", range(93, 103))
+def test_groups_nest_a_hundred_deep(few: int, depth: int, n_groups: int) -> None:
+    message = b"\x23" * n_groups + b"\x24" * n_groups
+    with with_few(few):
+        assert_same_fields([message], buffer_of([message]), depth)
+
+
+@everywhere
+@pytest.mark.parametrize("number", [1, 15, 16, *UNKNOWN_NUMBERS, 2**29, 2**61 - 1])
+@pytest.mark.parametrize("size", [1, 2, 4, 5, 6, 10])
+def test_a_tag_has_32_bits_in_up_to_five_bytes(few: int, number: int, size: int) -> None:
+    message = varint(number << 3, size) + b"\x05"
+    with with_few(few):
+        assert_same_fields([message, message], buffer_of([message, message]))
+
+
+@everywhere
+@pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 11])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_huge_length_is_refused(few: int, length: int, place: int) -> None:
+    messages = [b"\x0a\x01a", b"", b"\x0a\x01a"]
+    messages[place] = b"\x0a" + varint(length) + b"abc"
+    with with_few(few):
+        assert_same_fields(messages, buffer_of(messages))
+
+
+@everywhere
+def test_fields_stay_in_order_around_groups(few: int) -> None:
+    plain, group = b"\x08\x01\x12\x01a", b"\x1b\x08\x07\x1c"
+    messages = [plain + group + plain, plain, group, b"", plain * 3] * 6
+    with with_few(few):
+        assert_same_fields(messages, buffer_of(messages, b"\x1b"))
+
+
+# --- repeated
+
+
+@st.composite
+def list_messages(draw: DrawFn, kind: int) -> bytes:
+    """Return the values of a list in any legal encoding, sometimes damaged."""
+    values: st.SearchStrategy[Any] = {BYTES: strings, FLOAT: float_bits, INT64: int64s}[kind]
+    content = draw(st.lists(values, max_size=6))
+    message = Scribe(testing.chooser(draw), draw(st.sampled_from([100, 6, 3])), 10).list_message(
+        kind, content
+    )
+    return mutate(testing.chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
+
+
+READERS: dict[int, Callable[..., tuple[np.ndarray, Extents | np.ndarray]]] = {
+    BYTES: repeated_len,
+    FLOAT: repeated_fixed32,
+    INT64: repeated_varint,
+}
+
+
+@pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])
+@given(draw=st.data())
+def test_lists_are_read_in_any_encoding(kind: int, draw: st.DataObject) -> None:
+    messages = draw.draw(st.lists(list_messages(kind), max_size=5))
+    if draw.draw(st.booleans()):
+        messages = [*messages, *messages[:1] * 40]
+    buffer = buffer_of(messages, draw.draw(fills), draw.draw(fills))
+    assert_same_lists(kind, messages, buffer)
+
+
+@pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])
+@given(draw=st.data())
+def test_every_prefix_of_a_list_is_read_or_refused(kind: int, draw: st.DataObject) -> None:
+    message = draw.draw(list_messages(kind))
+    data = buffer_of([message], fill=draw.draw(fills)).data
+    for stop in range(len(message)):
+        buffer = Buffer(data, np.array([0]), np.array([stop]))
+        assert_same_lists(kind, [message[:stop]], buffer)
+
+
+def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
+    try:
+        expected = [reference.list_values(message, kind, depth=0) for message in messages]
+    except RefusedError:
+        with pytest.raises(WireError) as caught:
+            READERS[kind](*buffer, 1)
+        with pytest.raises(RefusedError):
+            reference.list_values(messages[caught.value.message], kind, depth=0)
+        return
+    counts, found = READERS[kind](*buffer, 1)
+    assert counts.tolist() == [len(values) for values in expected]
+    flat = [value for values in expected for value in values]
+    if isinstance(found, Extents):
+        pairs = zip(found.start.tolist(), found.length.tolist(), strict=True)
+        assert [buffer.data[a : a + n].tobytes() for a, n in pairs] == flat
+    else:
+        assert found.tolist() == flat
+        assert found.base is None or not np.shares_memory(found, buffer.data)
+
+
+@given(st.lists(st.one_of(st.lists(any_varint, max_size=4).map(b"".join), too_long), max_size=5))
+def test_runs_of_varints_are_decoded_each(runs: list[bytes]) -> None:
+    data, starts, stops = buffer_of(runs)
+    try:
+        expected = [reference.varints(run) for run in runs]
+    except RefusedError:
+        with pytest.raises(WireError) as caught:
+            varint_runs(data, starts, stops - starts)
+        with pytest.raises(RefusedError):
+            reference.varints(runs[caught.value.message])
+        return
+
+    counts, values = varint_runs(data, starts, stops - starts)
+
+    assert counts.tolist() == [len(numbers) for numbers in expected]
+    assert [n % 2**64 for n in values.tolist()] == [n for numbers in expected for n in numbers]
+
+
+# --- keys
+
+short_keys = st.text("ab\0", max_size=3).map(str.encode)
+long_keys = st.tuples(st.sampled_from([7, 8, 9, 16, 300, 2000]), short_keys).map(
+    lambda a: b"x" * a[0] + a[1]
+)
+some_keys = st.one_of(short_keys, long_keys, st.binary(max_size=20))
+
+
+@given(st.lists(some_keys, unique=True, max_size=12), st.lists(some_keys, max_size=12), fills)
+def test_keys_are_found_at_any_offset(known: list[bytes], others: list[bytes], fill: bytes) -> None:
+    strings = known + others
+    data, starts, stops = buffer_of(strings, fill, fill)
+
+    found = KeyTable(known).find(data, starts, stops - starts)
+
+    assert found.tolist() == [known.index(s) if s in known else -1 for s in strings]
+
+
+def test_keys_that_differ_in_length_and_zeros_alone_are_told_apart() -> None:
+    known = [b"a", b"b\0", b"a\0", b"", b"\0", b"\1", b"\1\0", b"\3\0\0", b"\0" * 8, b"\0" * 9]
+    data, starts, stops = buffer_of(known)
+
+    found = KeyTable(known).find(data, starts, stops - starts)
+
+    assert found.tolist() == list(range(len(known)))
+
+
+def test_another_fold_is_taken_when_fingerprints_collide() -> None:
+    known = [b"key %d" % i for i in range(50)]
+    data, starts, stops = buffer_of(known)
+    # The fingerprints of a multiplier of 2**60 keep four bits only.
+    with mock.patch("tfrecord_lite.wire.keys._MULTIPLIER", 2**60):
+        table = KeyTable(known)
+
+    assert int(table._multiplier) != 2**60
+    assert table.find(data, starts, stops - starts).tolist() == list(range(50))
+
+
+def test_no_keys_are_found_in_an_empty_table() -> None:
+    data, starts, stops = buffer_of([b"", b"a"])
+
+    assert KeyTable([]).find(data, starts, stops - starts).tolist() == [-1, -1]
+
+
+def test_a_table_of_one_huge_key_and_many_short_ones_is_small() -> None:
+    known = [b"x" * 1_000_000, *(b"%d" % i for i in range(5000))]
+    data, starts, stops = buffer_of([*known, b"x" * 999_999 + b"y"])
+
+    found = KeyTable(known).find(data, starts, stops - starts)
+
+    assert found.tolist() == [*range(5001), -1]
+
+
+# --- template
+
+
+@given(
+    st.binary(min_size=1, max_size=MAX_TEMPLATE_BYTES),
+    st.lists(st.integers(0, 2**16), max_size=3),
+    st.data(),
+)
+def test_a_template_matches_its_known_bytes_alone(
+    known: bytes, flips: list[int], draw: st.DataObject
+) -> None:
+    place = draw.draw(st.integers(0, len(known)))
+    length = draw.draw(st.integers(0, min(9, len(known) - place)))
+    messages = [known]
+    for flip in flips:
+        changed = bytearray(known)
+        changed[flip // 8 % len(known)] ^= 1 << flip % 8
+        messages.append(bytes(changed))
+    data, starts, _ = buffer_of(messages, b"!", b"\xff")
+
+    stretch = Template(known, [(place, length)], []).match(data, starts)
+
+    wrong = [
+        message[:place] + message[place + length :] != known[:place] + known[place + length :]
+        for message in messages
+    ]
+    assert (stretch.wrong is None) == (not any(wrong))
+    if stretch.wrong is not None:
+        assert stretch.wrong.tolist() == wrong
+    assert [row.tobytes() for row in stretch.fixed(place, length)] == [
+        message[place : place + length] for message in messages
+    ]
+
+
+@given(st.lists(st.integers(0, 2**14), min_size=1, max_size=6), st.data())
+def test_a_template_reads_lengths_that_agree(lengths: list[int], draw: st.DataObject) -> None:
+    """Two nested lengths, in as many bytes as the first row has."""
+    more = draw.draw(st.integers(0, 5))
+    outer, inner = len(varint(lengths[0] + more)), len(varint(lengths[0]))
+    lie = draw.draw(st.sampled_from([0, 0, 1]))
+    rows_of = [
+        b"\x0a" + varint(n + more + (lie if i else 0), outer) + b"\x12" + varint(n, inner)
+        for i, n in enumerate(lengths)
+    ]
+    data, starts, stops = buffer_of([row + b"\xac\x02" for row in rows_of], fill=b"\xff")
+    holes = [Hole(1, outer, more), Hole(2 + outer, inner, 0)]
+
+    stretch = Template(rows_of[0], [], holes).match(data, starts)
+    found = stretch.lengths()
+    wrong = np.zeros(len(lengths), np.bool_) if stretch.wrong is None else stretch.wrong
+
+    for i, (row, n) in enumerate(zip(rows_of, lengths, strict=True)):
+        as_wide = len(row) == len(rows_of[0]) and len(varint(n)) <= inner
+        assert bool(wrong[i]) == (not as_wide or (i > 0 and lie > 0))
+        if not wrong[i]:
+            assert found[i] == n
+    fits = [i for i, row in enumerate(rows_of) if len(row) == len(rows_of[0])]
+    values, sizes = stretch.varints()
+    assert values[fits].tolist() == [300] * len(fits)
+    assert sizes[fits].tolist() == [2] * len(fits)
+    assert (stops > starts).all()

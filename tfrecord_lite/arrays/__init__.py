@@ -1,0 +1,1 @@
+"""Integer and byte arrays: loads at any offset, ranges, copies of many ranges."""

@@ -1,0 +1,111 @@
+"""Columns of many batches, joined to one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns.bytes import BytesColumn
+from tfrecord_lite.columns.ragged import RaggedTensor
+from tfrecord_lite.columns.sparse import SparseTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["join"]
+
+
+def join(columns: Sequence[Any]) -> Any:
+    """Join columns of one kind, in order, along the dimension of records.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray, masked array, RaggedTensor, SparseTensor or BytesColumn
+        At least one; all of one class and dtype. Arrays may differ in their second dimension,
+        as padded batches do: the shorter ones are filled up with 0 or ``b""``.
+
+    Returns
+    -------
+    column
+        Owns its memory, but if there is only one column: that itself.
+
+    Examples
+    --------
+    >>> join([RaggedTensor([1, 2], [0, 2]), RaggedTensor([3], [0, 0, 1])])
+    <RaggedTensor [[1, 2], [], [3]]>
+    """
+    if len(columns) == 1:
+        return columns[0]
+    return next(make for cls, make in _JOINERS if isinstance(columns[0], cls))(columns)
+
+
+def _masked(columns: Sequence[Any]) -> Any:
+    data = np.concatenate([np.asarray(column.data) for column in columns])
+    mask = np.concatenate([np.ma.getmaskarray(column) for column in columns])
+    return np.ma.MaskedArray(data, mask)
+
+
+def _arrays(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    widths = {column.shape[1:2] for column in columns}
+    if len(widths) > 1:
+        widest = max(width[0] for width in widths)
+        columns = [_filled_up(column, widest) for column in columns]
+    return np.concatenate(columns)
+
+
+def _filled_up(array: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
+    fill: Any = b"" if array.dtype == object else 0
+    out = np.full((len(array), width, *array.shape[2:]), fill, array.dtype)
+    out[:, : array.shape[1]] = array
+    return out
+
+
+def _ragged(columns: Sequence[RaggedTensor]) -> RaggedTensor:
+    values = join([column.values for column in columns])
+    splits = [column.row_splits for column in columns]
+    sizes = [len(column.values) for column in columns]
+    ends = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    whole = np.concatenate(
+        [[0], *(part[1:] + start for part, start in zip(splits, ends[:-1], strict=True))]
+    )
+    # A RaggedTensor's splits are all of one dtype, so those of inner rows may decide.
+    dtype: Any = splits[0].dtype if ends[-1] <= np.iinfo(splits[0].dtype).max else np.int64
+    if isinstance(values, RaggedTensor):
+        if values.row_splits.dtype == np.int64:
+            dtype = np.int64
+        values = _with_splits(values, dtype)
+    return RaggedTensor(values, whole.astype(dtype))
+
+
+def _with_splits(column: RaggedTensor, dtype: Any) -> RaggedTensor:
+    inner = column.values
+    if isinstance(inner, RaggedTensor):
+        inner = _with_splits(inner, dtype)
+    splits = column.row_splits.astype(dtype, copy=False)
+    return RaggedTensor(inner, splits, column.uniform_row_length)
+
+
+def _sparse(columns: Sequence[SparseTensor]) -> SparseTensor:
+    rows = np.cumsum([0, *(column.shape[0] for column in columns)])
+    indices = np.concatenate([column.indices for column in columns])
+    indices[:, 0] += np.repeat(rows[:-1], [len(column.values) for column in columns])
+    shape = np.max([column.dense_shape for column in columns], axis=0)
+    shape[0] = rows[-1]
+    return SparseTensor(indices, join([column.values for column in columns]), shape)
+
+
+def _strings(columns: Sequence[BytesColumn]) -> BytesColumn:
+    lengths = np.concatenate([column.lengths for column in columns])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    data = [column.data[column.offsets[0] : column.offsets[-1]] for column in columns]
+    return BytesColumn(offsets, np.concatenate(data))
+
+
+_JOINERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (np.ma.MaskedArray, _masked),
+    (np.ndarray, _arrays),
+    (RaggedTensor, _ragged),
+    (SparseTensor, _sparse),
+    (BytesColumn, _strings),
+)

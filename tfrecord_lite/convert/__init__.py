@@ -1,0 +1,1 @@
+"""Python values and arrays to the lists of features and back; no wire format."""

@@ -1,0 +1,288 @@
+"""Columns to the keys of a schema: what goes where, and whether it fits.
+
+A schema's features read keys; here each is asked what it would have to read to give the
+column back. A dense or variable-length feature reads one key; a sparse one reads its
+values and its coordinates, a ragged one with several levels its values and how they are
+divided. What does not fit is refused, with key and record.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.arrays.ragged import ranges, row_splits
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.convert.lists import Outgoing, empty, exact_floats, outgoing
+from tfrecord_lite.convert.normalize import regular
+from tfrecord_lite.convert.originals import is_raw, outside, to_raw, to_storable, too_long
+from tfrecord_lite.convert.types import refuse
+from tfrecord_lite.errors import Reason
+from tfrecord_lite.schema import (
+    Dense,
+    Kind,
+    Original,
+    Padded,
+    Ragged,
+    RaggedFeature,
+    Schema,
+    Sparse,
+    VarLen,
+    prepare,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.schema import FeatureSpec
+
+__all__ = ["fit"]
+
+
+def fit(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> dict[str, Outgoing]:
+    """Turn columns into lists, one a key that the schema's features read.
+
+    Parameters
+    ----------
+    columns : mapping of str to column
+    schema : Schema, or mapping of str to feature specification
+
+    Returns
+    -------
+    dict of str to Outgoing
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a column that the schema does not have; ``MISSING`` for a
+        required feature without column or value; ``WRONG_KIND``, ``WRONG_COUNT``,
+        ``BAD_PARTITION`` and ``BAD_INDEX`` for a record that does not fit its feature;
+        ``UNREPRESENTABLE`` for a value that the feature's original dtype does not have.
+    """
+    for name in columns:
+        if name not in schema:
+            close = get_close_matches(str(name), list(schema))
+            nearest = f"; the nearest: {', '.join(map(repr, close))}" if close else ""
+            refuse(str(name), f"a column that is not in the schema{nearest}")
+    originals = schema.originals if isinstance(schema, Schema) else {}
+    found: dict[str, Outgoing] = {}
+    for name, feature in prepare(schema).items():
+        column = columns.get(name)
+        if column is None:
+            if isinstance(feature, Dense) and feature.default is None and feature.size:
+                refuse(name, "no column for a required feature", None, Reason.MISSING)
+            continue
+        for key, out in _FITTERS[type(feature)](name, column, feature, originals.get(name)):
+            if key in found:
+                refuse(key, f"two features write this key, {name!r} is one of them")
+            found[key] = out
+    return found
+
+
+Fitted = list[tuple[str, Outgoing]]
+
+
+def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Outgoing:
+    """Return a column as lists of a kind."""
+    is_signed = False
+    if original is not None and is_raw(original, kind):
+        column = to_raw(name, regular(name, column), original)
+    elif original is not None:
+        if original.dtype == "uint64":
+            column = regular(name, column)
+            flat = getattr(column, "flat_values", getattr(column, "values", column))
+            is_signed = flat.dtype.kind == "i"
+        column = to_storable(name, column, original, kind)
+    out = outgoing(name, column)
+    if out.kind is Kind.INT64 and kind is Kind.FLOAT:
+        out = exact_floats(name, out)
+    if out.kind is kind:
+        if original is not None and not is_raw(original, kind):
+            _check_original(name, out, original, is_signed=is_signed)
+        return out
+    if out.kind is not None and out.counts_array().any():
+        detail = f"the column holds {out.kind.label}, the schema says {kind.label}"
+        refuse(name, detail, None, Reason.WRONG_KIND)
+    nothing = empty(out.n_records, kind)
+    return replace(nothing, present=out.present)
+
+
+def _check_original(name: str, out: Outgoing, original: Original, *, is_signed: bool) -> None:
+    """Refuse values that would not be the same in the dtype they are to come back in."""
+    wrong: npt.NDArray[np.bool_] | None
+    if (
+        is_signed
+    ):  # and stored in two's complement: a negative number would come back as a large one
+        wrong = out.flat < 0 if out.flat.min(initial=0) < 0 else None
+        what = original.dtype
+    elif out.kind is not Kind.BYTES:
+        wrong = outside(out.flat, original)
+        what = original.dtype
+    else:
+        wrong = too_long(out.flat, original.text)
+        what = str(original.text)
+    if wrong is None:
+        return
+    number = int(wrong.argmax())
+    index = int(np.searchsorted(row_splits(out.counts_array()), number, "right")) - 1
+    detail = f"a value that is no {what}, as which the schema is to bring it back"
+    detail += "; give the schema of schema_of for columns that hold all values"
+    refuse(name, detail, index, Reason.UNREPRESENTABLE)
+
+
+def _require(name: str, wrong: np.ndarray[Any, Any], reason: Reason, detail: str) -> None:
+    """Refuse the first record that is wrong."""
+    if wrong.any():
+        refuse(name, detail, int(wrong.argmax()), reason)
+
+
+def _dense(name: str, column: Any, feature: Dense, original: Original | None) -> Fitted:
+    is_array = isinstance(column, np.ndarray) and column.dtype.kind != "O"
+    if is_array and not is_raw(original, feature.kind):
+        known = [feature.shape, (feature.size,)] + ([original.shape] if original else [])
+        if column.shape[1:] not in known and math.prod(column.shape[1:]) == feature.size:
+            detail = f"records of shape {column.shape[1:]}, the schema says {feature.shape}"
+            refuse(name, detail, None, Reason.WRONG_COUNT)
+    out = _lists(name, column, feature.kind, original)
+    counts = out.counts_array()
+    wrong = counts != feature.size
+    if out.present is not None:
+        wrong &= out.present
+        if feature.default is None and feature.size:
+            _require(name, ~out.present, Reason.MISSING, "no value for a required feature")
+    if wrong.any():
+        found = counts[wrong.argmax()]
+        detail = f"{found} values, the shape {feature.shape} holds {feature.size}"
+        _require(name, wrong, Reason.WRONG_COUNT, detail)
+    if out.n_records and not isinstance(out.counts, int) and out.present is None:
+        out = replace(out, counts=feature.size)  # all alike: which is stored faster
+    return [(name, out)]
+
+
+def _padded(name: str, column: Any, feature: Padded, original: Original | None) -> Fitted:
+    out = _lists(name, column, feature.kind, original)
+    detail = f"the number of values is no multiple of {feature.size}, those of a block"
+    _require(name, out.counts_array() % feature.size != 0, Reason.WRONG_COUNT, detail)
+    return [(name, out)]
+
+
+def _var_len(name: str, column: Any, feature: VarLen, original: Original | None) -> Fitted:
+    return [(name, _lists(name, column, feature.kind, original))]
+
+
+def _sparse(name: str, column: Any, feature: Sparse, original: Original | None) -> Fitted:
+    """Write values and coordinates, in the order of records."""
+    if not isinstance(column, SparseTensor):
+        detail = f"a SparseFeature is written from a SparseTensor, not {type(column).__name__}"
+        refuse(name, detail, None, Reason.WRONG_KIND)
+    if column.shape[1:] != feature.sizes:
+        detail = f"rows of the dense shape {column.shape[1:]}, the schema says {feature.sizes}"
+        refuse(name, detail, None, Reason.WRONG_COUNT)
+    n_records = column.shape[0]
+    outside = ((column.indices < 0) | (column.indices >= column.dense_shape)).any(axis=1)
+    if outside.any():
+        number = int(outside.argmax())
+        index = int(column.indices[number, 0])
+        refuse(name, f"index of value {number} is outside of dense_shape", index, Reason.BAD_INDEX)
+    order = np.argsort(column.indices[:, 0], kind="stable")
+    indices = column.indices[order]
+    splits = row_splits(np.bincount(indices[:, 0], minlength=n_records).astype(np.int64))
+    values: Any = column.values
+    if is_raw(original, feature.kind) and original is not None:
+        values = to_raw(name, np.asarray(values), original)
+        original = None
+    rows = RaggedTensor(values.take(order), splits)
+    found = [(feature.value_key, _lists(name, rows, feature.kind, original))]
+    for i, key in enumerate(feature.index_keys):
+        places = RaggedTensor(indices[:, i + 1], splits)
+        found.append((key, outgoing(key, places)))
+    return found
+
+
+def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) -> Fitted:
+    """Write values, and for each level how they are divided."""
+    out = _lists(name, column, feature.kind, original)
+    if not feature.partitions:
+        return [(feature.key, out)]
+    column = regular(name, column)
+    raw = is_raw(original, feature.kind)
+    levels = [np.asarray(s, np.int64) for s in getattr(column, "nested_row_splits", ())]
+    levels = levels[:-1] if raw else levels
+    if len(levels) != 1 + len(feature.partitions):
+        detail = f"{len(levels)} ragged levels, the schema has {1 + len(feature.partitions)}"
+        refuse(name, detail, None, Reason.BAD_PARTITION)
+    if not raw and not isinstance(column.flat_values, BytesColumn):
+        levels[-1] = levels[-1] * math.prod(column.flat_values.shape[1:])
+    found = [(feature.key, out)]
+    bounds = levels[0]  # of each record, in rows of the level
+    for splits, partition in zip(levels[1:], feature.partitions, strict=True):
+        if isinstance(partition, RaggedFeature.UniformRowLength):
+            wrong = np.flatnonzero(np.diff(splits) != partition.length)
+            if wrong.size:
+                index = int(np.searchsorted(bounds, wrong[0], "right")) - 1
+                detail = f"a row is not of the length {partition.length}"
+                refuse(name, detail, index, Reason.WRONG_COUNT)
+        else:
+            numbers, counts = _PARTITIONS[type(partition)](splits, bounds)
+            found.append((partition.key, outgoing(partition.key, RaggedTensor(numbers, counts))))
+        bounds = splits[bounds]
+    return found
+
+
+_FITTERS: dict[type, Callable[[str, Any, Any, Original | None], Fitted]] = {
+    Dense: _dense,
+    Padded: _padded,
+    VarLen: _var_len,
+    Sparse: _sparse,
+    Ragged: _ragged,
+}
+
+
+# --------------------------------------------------- one way to say how rows are divided each
+# Given are the splits of all rows of a batch, and which rows are each record's; returned
+# are the numbers to store, and the splits of those by records. They count from the record.
+
+Numbers: TypeAlias = "npt.NDArray[np.int64]"
+
+
+def _before(splits: Numbers, bounds: Numbers) -> Numbers:
+    """Return, for each row, the number of values in the records before."""
+    return np.repeat(splits[bounds[:-1]], np.diff(bounds))
+
+
+def _row_lengths(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
+    return np.diff(splits), bounds
+
+
+def _row_starts(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
+    return splits[:-1] - _before(splits, bounds), bounds
+
+
+def _row_limits(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
+    return splits[1:] - _before(splits, bounds), bounds
+
+
+def _row_splits(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
+    counts = np.diff(bounds) + 1  # one more than rows
+    rows = ranges(bounds[:-1], counts)
+    return splits[rows] - np.repeat(splits[bounds[:-1]], counts), row_splits(counts)
+
+
+def _value_rowids(splits: Numbers, bounds: Numbers) -> tuple[Numbers, Numbers]:
+    numbers = np.arange(splits.size - 1) - np.repeat(bounds[:-1], np.diff(bounds))
+    return np.repeat(numbers, np.diff(splits)), splits[bounds]
+
+
+_PARTITIONS: dict[type, Callable[[Numbers, Numbers], tuple[Numbers, Numbers]]] = {
+    RaggedFeature.RowLengths: _row_lengths,
+    RaggedFeature.RowStarts: _row_starts,
+    RaggedFeature.RowLimits: _row_limits,
+    RaggedFeature.RowSplits: _row_splits,
+    RaggedFeature.ValueRowIds: _value_rowids,
+}

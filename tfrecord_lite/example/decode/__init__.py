@@ -1,0 +1,1 @@
+"""Messages to columns, many at a time."""

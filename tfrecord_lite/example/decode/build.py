@@ -1,0 +1,402 @@
+"""From the lists of features to results: dense, padded, sparse and ragged.
+
+Every function here takes what was read of one feature in all messages of a batch,
+and what was asked for; and returns the result. With `single` the batch is one
+message, and the result is that of the single-example call, without the batch
+dimension (rule E1).
+
+A message that does not fit raises :class:`~.blame.Misfit`, the first that does not fit this
+feature.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.arrays.ragged import gather, ranges, row_splits
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.decode.first_error import Misfit
+from tfrecord_lite.schema import Dense, Padded, RaggedFeature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.schema import Partition, Ragged, Sparse
+    from tfrecord_lite.wire.repeated import Extents
+
+    Flat: TypeAlias = npt.NDArray[Any] | BytesColumn
+
+_SHORT_BYTES = 256
+_MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
+"""Rows that the row ids of a batch may leave empty: so many, and so many a message besides.
+Memory is not taken on a number's word."""
+
+__all__ = ["Column", "dense", "padded", "ragged", "room_for", "sparse", "strings", "var_len"]
+
+
+class Column:
+    """The values of one feature in all messages of a batch.
+
+    Parameters
+    ----------
+    key : str
+    lists : Lists
+        What was read, of the right kind or none.
+    flat : ndarray or BytesColumn
+        All values, end to end.
+    is_missing : bool, shape (n,), optional
+        Whether a message lacks the feature; if not given, one without a kind does (X3).
+    """
+
+    def __init__(
+        self,
+        key: str,
+        lists: Lists,
+        flat: Flat,
+        is_missing: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.key = key
+        self.n_messages = lists.n_messages
+        self.flat = flat
+        self._lists = lists
+        self._is_missing = is_missing
+
+    def copy(self) -> Column:
+        """Return a column of values of its own."""
+        flat = self.flat
+        if isinstance(flat, BytesColumn):
+            copied: Flat = BytesColumn(flat.offsets.copy(), flat.data.copy())
+        else:
+            copied = flat.copy()
+        return Column(self.key, self._lists, copied, self._is_missing)
+
+    @property
+    def count(self) -> int | None:
+        """How many values every message has, if that is known and none lacks the feature."""
+        counts, kinds = self._lists.values.counts, self._lists.kinds
+        return counts if isinstance(counts, int) and isinstance(kinds, int) and kinds else None
+
+    @cached_property
+    def is_missing(self) -> npt.NDArray[np.bool_]:
+        """Whether a message lacks the feature; shape (n,)."""
+        return np.equal(self._lists.kind, 0) if self._is_missing is None else self._is_missing
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Values in each message; shape (n,)."""
+        return self._lists.counts
+
+    def refuse(self, wrong: npt.NDArray[np.bool_], reason: Reason, detail: str) -> None:
+        """Raise :class:`Misfit` for the first message that is wrong; `{}` is its count."""
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            raise Misfit(first, reason, self.key, detail.format(self.counts[first]))
+
+
+def strings(
+    data: npt.NDArray[np.uint8], extents: Extents, *, as_column: bool
+) -> npt.NDArray[np.object_] | BytesColumn:
+    """Copy byte strings out of a buffer: an object each, or one column of all."""
+    if as_column:
+        joined = gather(data, extents.start, extents.length)
+        return BytesColumn(row_splits(extents.length), joined)
+    starts, lengths = extents.start, extents.length
+    out = np.empty(starts.size, object)
+    if int(lengths.sum()) < _SHORT_BYTES * starts.size:
+        # Slices of bytes are cheaper than views of an array, and the copy is small.
+        splits = row_splits(lengths).tolist()
+        copied = gather(data, starts, lengths).tobytes()
+        out[:] = [copied[a:b] for a, b in pairwise(splits)]
+        return out
+    view = memoryview(data)  # type: ignore[arg-type]
+    stops = (starts + lengths).tolist()
+    out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
+    return out
+
+
+def dense(column: Column, feature: Dense, *, single: bool) -> npt.NDArray[Any] | BytesColumn:
+    r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
+    shape = feature.shape if single else (column.n_messages, *feature.shape)
+    flat = column.flat
+    if len(shape) != 1 and isinstance(flat, BytesColumn):
+        flat = flat.to_numpy()  # a column has one dimension
+    if column.count == feature.size:
+        return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
+    if feature.default is None:
+        detail = "and has no default value; give default_value=, or use VarLenFeature"
+        column.refuse(column.is_missing, Reason.MISSING, detail)
+    wrong = ~column.is_missing & (column.counts != feature.size)
+    detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
+    column.refuse(wrong, Reason.WRONG_COUNT, detail)
+    if feature.default is not None and column.is_missing.any():
+        default = feature.default.reshape(1, feature.size)
+        filled = np.empty((column.counts.size, feature.size), feature.kind.dtype)
+        present = flat.to_numpy() if isinstance(flat, BytesColumn) else flat
+        filled[~column.is_missing] = present.reshape(-1, feature.size)
+        filled[column.is_missing] = default
+        if not isinstance(flat, BytesColumn):
+            return filled.reshape(shape)
+        return BytesColumn.from_list(filled.reshape(-1).tolist())
+    return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
+
+
+def padded(column: Column, feature: Padded, *, single: bool) -> npt.NDArray[Any]:
+    r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
+    detail = f"found {{}} values, expected a multiple of {feature.size}"
+    column.refuse(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
+    flat = column.flat.to_numpy() if isinstance(column.flat, BytesColumn) else column.flat
+    if single:
+        return flat.reshape(-1, *feature.shape)
+    n_messages = column.counts.size
+    longest = int(column.counts.max(initial=0))
+    shape = (n_messages, longest // feature.size, *feature.shape)
+    if (column.counts == longest).all():
+        return flat.reshape(shape)
+    with room_for(column.counts, feature):
+        out = np.full(n_messages * longest, feature.padding, feature.kind.dtype)
+    out[ranges(np.arange(n_messages) * longest, column.counts)] = flat
+    return out.reshape(shape)
+
+
+@contextmanager
+def room_for(sizes: npt.NDArray[np.int64], feature: Padded) -> Iterator[None]:
+    """Say which message is to blame if there is no memory to pad all to the longest one.
+
+    Parameters
+    ----------
+    sizes : int64, shape (n_messages,)
+        Values or steps of each message, as many as what it takes in the result.
+    feature : Padded
+
+    Raises
+    ------
+    Misfit
+        ``TENSOR_TOO_LARGE``, about the longest.
+    """
+    try:
+        yield
+    except (MemoryError, ValueError):  # that of a size that no array can have
+        longest = int(sizes.argmax())
+        detail = (
+            f"{sizes.size} messages, padded to the {sizes[longest]} of this one, are more than can "
+            "be allocated; parse fewer at a time, or ask for a RaggedFeature, which is not padded"
+        )
+        raise Misfit(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
+
+
+def var_len(column: Column, *, single: bool) -> SparseTensor:
+    """Build the result of a VarLenFeature (rule V1)."""
+    place = ranges(np.zeros_like(column.counts), column.counts)
+    longest = int(column.counts.max(initial=0))
+    if single:
+        return SparseTensor(place[:, None], _values(column.flat), np.array([longest]))
+    message = np.repeat(np.arange(column.counts.size), column.counts)
+    dense_shape = np.array([column.counts.size, longest])
+    return SparseTensor(np.stack([message, place], 1), _values(column.flat), dense_shape)
+
+
+def _values(flat: Flat) -> npt.NDArray[Any]:
+    return flat.to_numpy() if isinstance(flat, BytesColumn) else flat
+
+
+def sparse(values: Column, indices: list[Column], feature: Sparse, *, single: bool) -> SparseTensor:
+    """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
+    for index in indices:
+        wrong = index.counts != values.counts
+        detail = f"{{}} indices for another number of values of {feature.value_key!r}"
+        index.refuse(wrong, Reason.BAD_INDEX, detail)
+    message = np.repeat(np.arange(values.counts.size), values.counts)
+    columns = [np.asarray(index.flat) for index in indices]
+    for index, column, size in zip(indices, columns, feature.sizes, strict=True):
+        wrong = (column < 0) | (column >= size)
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            detail = f"an index is {column[first]}, expected 0 to {size - 1}"
+            raise Misfit(int(message[first]), Reason.BAD_INDEX, index.key, detail)
+    flat = _values(values.flat)
+    dense_shape = np.array(feature.sizes if single else (values.counts.size, *feature.sizes))
+    places = np.stack(columns if single else [message, *columns], 1)
+    if not feature.already_sorted:
+        order = np.lexsort([*reversed(columns), message])
+        places, flat = places[order], flat[order]
+    return SparseTensor(places, flat, dense_shape.astype(np.int64))
+
+
+def ragged(
+    values: Column, partitions: dict[str, Column], feature: Ragged, *, single: bool
+) -> npt.NDArray[Any] | BytesColumn | RaggedTensor:
+    """Build the result of a RaggedFeature (rules G1 to G8, always consistent).
+
+    From the innermost partition outwards: at each level there are `items` in every
+    message, and the partition says how many of them each row takes.
+    """
+    inner: Any = values.flat
+    items = values.counts
+    for partition in reversed(feature.partitions):
+        uniform = None
+        if isinstance(partition, RaggedFeature.UniformRowLength):
+            uniform = partition.length
+            is_plain = not isinstance(inner, RaggedTensor)
+            if uniform == 0:
+                lengths, rows = _uniform_0(values, items, single=single, is_plain=is_plain)
+            else:
+                lengths, rows = _uniform(values, items, uniform)
+            if is_plain:
+                inner = _reshaped(values.key, _values(inner), (int(rows.sum()), uniform))
+                items = rows
+                continue
+        else:
+            column = partitions[partition.key]
+            if single and isinstance(partition, RaggedFeature.RowSplits):
+                _check_first(column, feature.splits_dtype)  # in a batch it is dropped (rule G5)
+            lengths, rows = _partition(partition, column, items, feature.splits_dtype)
+            _check(column, lengths, rows, items)
+        splits = row_splits(lengths).astype(feature.splits_dtype)
+        inner = RaggedTensor(inner, splits, uniform)
+        items = rows
+    if single:
+        return inner  # type: ignore[no-any-return]
+    splits = row_splits(items).astype(feature.splits_dtype)
+    return RaggedTensor.from_row_splits(inner, splits, validate=False)
+
+
+def _reshaped(key: str, inner: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[Any]:
+    """Divide the first dimension into two, as far as NumPy can have such an array."""
+    try:
+        return inner.reshape(*shape, *inner.shape[1:])
+    except ValueError as error:
+        detail = f"rows of one length cannot be an array here: {error}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail) from None
+
+
+def _uniform(
+    values: Column, items: npt.NDArray[np.int64], length: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Cut each message's items into rows of one length (rule G3); lengths, rows of each message."""
+    detail = f"the rows of {{}} values do not divide into rows of {length}"
+    values.refuse(items % length != 0, Reason.BAD_PARTITION, detail)
+    rows = items // length
+    return np.full(int(rows.sum()), length), rows
+
+
+def _uniform_0(
+    values: Column, items: npt.NDArray[np.int64], *, single: bool, is_plain: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Do the same for length 0: a plain vector is one row, of anything else there are none."""
+    if not single:  # how many there are in each message, nothing says (rule G4)
+        detail = "rows of length 0 cannot be counted, so there are none in a batch"
+        raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
+    wrong = (values.counts if is_plain else items) != 0
+    values.refuse(wrong, Reason.BAD_PARTITION, "{} values cannot make rows of length 0")
+    return np.empty(0, np.int64), np.full_like(items, is_plain)
+
+
+def _partition(
+    partition: Partition,
+    column: Column,
+    items: npt.NDArray[np.int64],
+    dtype: np.dtype[Any],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the lengths of all rows, and how many rows each message has (rules G2, G5)."""
+    # The cast wraps, as TensorFlow's does (rule G2).
+    numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
+    counts = column.counts
+    starts = row_splits(counts)[:-1]
+    match partition:
+        case RaggedFeature.RowLengths():
+            return numbers, counts
+        case RaggedFeature.RowSplits():  # the first split only says that there is a row
+            is_limit = np.ones(numbers.size, np.bool_)
+            is_limit[starts[counts > 0]] = False
+            rows = np.maximum(counts - 1, 0)
+            return _differences(numbers[is_limit], rows), rows
+        case RaggedFeature.RowLimits():
+            return _differences(numbers, counts), counts
+        case RaggedFeature.RowStarts():
+            is_first = np.zeros(numbers.size, np.bool_)
+            is_first[starts[counts > 0]] = True
+            bad = np.flatnonzero(is_first & (numbers != 0))
+            if bad.size:
+                message = int(np.searchsorted(starts, bad[0], side="right")) - 1
+                detail = f"the first row starts at {numbers[bad[0]]}, expected 0"
+                raise Misfit(message, Reason.BAD_PARTITION, column.key, detail)
+            stops = np.empty_like(numbers)
+            stops[:-1] = numbers[1:]
+            last = (starts + counts - 1)[counts > 0]
+            stops[last] = items[counts > 0]
+            return stops - numbers, counts
+        case _:
+            return _row_ids(column, numbers, items)
+
+
+def _check_first(column: Column, dtype: np.dtype[Any]) -> None:
+    """Refuse the splits of a single message if values come before the first row."""
+    first = int(np.asarray(column.flat).astype(dtype)[0]) if len(column.flat) else 0
+    if first != 0:
+        detail = f"the first split is {first}, expected 0"
+        raise Misfit(0, Reason.BAD_PARTITION, column.key, detail)
+
+
+def _differences(
+    limits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Return each limit less the one before it, the first of a message as it is."""
+    lengths = np.diff(limits, prepend=0)
+    firsts = row_splits(rows)[:-1][rows > 0]
+    lengths[firsts] = limits[firsts]
+    return lengths
+
+
+def _row_ids(
+    column: Column, ids: npt.NDArray[np.int64], items: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Count the items of each row, given the row of each item; gaps make empty rows."""
+    column.refuse(column.counts != items, Reason.BAD_PARTITION, "{} row ids for other items")
+    message = np.repeat(np.arange(items.size), items)
+    falls = np.diff(ids, prepend=0) < 0
+    falls[row_splits(items)[:-1][items > 0]] = False
+    wrong = np.flatnonzero(falls | (ids < 0))
+    if wrong.size:
+        detail = "row ids must not fall, nor be negative"
+        raise Misfit(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
+    highest = np.full_like(items, -1)
+    highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
+    empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats: no sum is too large
+    column.refuse(
+        empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size,
+        Reason.BAD_PARTITION,
+        f"its {{}} row ids leave too many rows empty, with those before it over {_MAX_GAPS}",
+    )
+    rows = highest + 1
+    starts = row_splits(rows)[:-1]
+    return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
+
+
+def _check(
+    column: Column,
+    lengths: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64],
+    items: npt.NDArray[np.int64],
+) -> None:
+    """Refuse rows that drop values or take those of another message (rules G4, G6)."""
+    message = np.repeat(np.arange(rows.size), rows)
+    taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact for what is right
+    negative = np.zeros(rows.size, np.bool_)
+    negative[message[lengths < 0]] = True
+    wrong = negative | (taken != items)
+    if wrong.any():
+        first = int(np.flatnonzero(wrong)[0])
+        found = (
+            "rows of negative length" if negative[first] else f"rows of {taken[first]:.0f} items"
+        )
+        detail = f"it makes {found}, there are {items[first]}"
+        raise Misfit(first, Reason.BAD_PARTITION, column.key, detail)

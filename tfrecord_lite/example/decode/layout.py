@@ -1,0 +1,273 @@
+"""Example messages that look alike, read by predicting every byte but the values.
+
+A file's messages are written by one program: the same features in the same
+order, each with its lengths in as many bytes. A :class:`Layout`, learnt from a few
+messages (:mod:`.learning`), says what stands where::
+
+    0a n | 0a 0d 0a 03 age 12 06 1a 04 0a 02 ·· | 0a 0f 0a 05 label 12 ...
+           ╰────────── slot ──────────────────╯   ╰─ slot ───────────
+
+One *slot* a map entry: its known bytes, the holes for lengths that vary with
+the value, and the *form* the value has. Slots of fixed size are joined into one
+stretch, so that ten float features come in with one gather.
+
+Matching checks every byte that is not a value, so a message that matches means
+what the general way (:mod:`.lists`) would find in it. All others are left to that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.arrays.lanes import lanes, rows
+from tfrecord_lite.arrays.ragged import gather
+from tfrecord_lite.example.decode.oneof import LIST_READERS, LIST_VALUE, Values
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.repeated import Extents, varint_runs
+from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
+from tfrecord_lite.wire.varint import read_varints
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.decode.oneof import Flat
+    from tfrecord_lite.wire.template import Rows
+
+    _Payload: TypeAlias = npt.NDArray[Any] | Extents
+
+__all__ = ["Form", "Layout", "Match", "Slot"]
+
+_LEN_1 = 0x0A  # the tag of field 1 of wire type LEN
+_IN_ROW_BYTES = 64
+
+
+class Form(Enum):
+    """How a slot's value is stored, and so how it is read."""
+
+    FIXED = auto()
+    """As many bytes in every message: nothing, floats, or what nobody asked for."""
+    VARINT = auto()
+    """One number."""
+    STRING = auto()
+    """One byte string."""
+    CHUNK = auto()
+    """A packed chunk of numbers."""
+    LIST = auto()
+    """A list message in any other form."""
+    SKIPPED = auto()
+    """A Feature nobody asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One map entry of a layout."""
+
+    key: bytes
+    feature: int
+    """Number of its key in the table, -1 if not there."""
+    kind: int
+    """The :class:`Kind` of its list, 0 for none."""
+    form: Form
+    head: bytes
+    """The entry up to its payload."""
+    holes: tuple[Hole, ...]
+    """The lengths around the payload, outermost first; places count from the entry's start."""
+    length: int
+    """Bytes of payload in the message it was learnt from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What is matched with one gather."""
+
+    template: Template
+    fixed: tuple[tuple[Slot, int], ...]
+    """Slots whose payload of fixed size is in the stretch, and where."""
+    last: Slot | None
+    """The slot whose payload follows the stretch."""
+
+
+class Layout:
+    """How some messages look.
+
+    Parameters
+    ----------
+    slots : list of Slot
+        The map entries, in order.
+    """
+
+    def __init__(self, slots: list[Slot]) -> None:
+        self._steps = _join(slots)
+        self.unknown = [slot.key for slot in slots if slot.feature < 0]
+        """The keys that are not in the table."""
+
+    def match(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+    ) -> Match:
+        """Read the messages that look like this.
+
+        Parameters
+        ----------
+        data : uint8, shape (n_bytes,)
+            The buffer; a block's spare bytes follow the last message.
+        starts, stops : int64, shape (n,)
+
+        Returns
+        -------
+        Match
+        """
+        lengths, sizes = read_varints(lanes(data), starts + 1)
+        at = starts + 1 + sizes
+        bad = (data[starts] != _LEN_1) | (at + lengths.view(np.int64) != stops)
+        match = Match(self, data)
+        for step in self._steps:
+            # A message that has gone astray goes on from its start, where all loads are safe.
+            at = np.where(bad, starts, at) if bad.any() else at
+            stretch = step.template.match(data, at)
+            for slot, place in step.fixed:
+                match.add(slot, stretch.fixed(place, slot.length))
+            at = at + step.template.n_bytes
+            if step.last is not None:
+                at = match.add_last(step.last, stretch, at)
+            if stretch.wrong is not None:
+                bad |= stretch.wrong
+            bad |= at > stops
+        bad |= at != stops
+        match.keep(~bad)
+        return match
+
+
+class Match:
+    """What a layout found in the messages that match it."""
+
+    def __init__(self, layout: Layout, data: npt.NDArray[np.uint8]) -> None:
+        self._layout = layout
+        self._data = data
+        self.chosen: npt.NDArray[np.int64] | None = None
+        """Numbers of the messages that match; None for all."""
+        self.n_messages = 0
+        self._found: dict[int, tuple[Slot, _Payload]] = {}
+
+    def add(self, slot: Slot, payload: _Payload) -> None:
+        """Take in the payloads of a slot."""
+        if slot.feature >= 0:
+            self._found[slot.feature] = slot, payload
+
+    def add_last(
+        self, slot: Slot, stretch: Rows, at: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Take in the payloads that follow a stretch; return where they end."""
+        is_fixed = slot.form is Form.FIXED
+        lengths = np.full(at.size, slot.length) if is_fixed else stretch.lengths()
+        if slot.form is Form.VARINT:
+            values, sizes = stretch.varints()
+            stretch.refuse(sizes != lengths)
+            self.add(slot, values)
+        else:
+            self.add(slot, Extents(at, lengths))
+            if slot.form is Form.CHUNK and slot.kind == Kind.FLOAT:
+                stretch.refuse(lengths & 3 != 0)
+        return at + lengths
+
+    def keep(self, good: npt.NDArray[np.bool_]) -> None:
+        """Forget the messages that do not match."""
+        self.n_messages = good.size
+        if good.all():
+            return
+        self.chosen = np.flatnonzero(good)
+        self.n_messages = self.chosen.size
+        for feature, (slot, payload) in self._found.items():
+            self._found[feature] = slot, _take(payload, self.chosen)
+
+    def unknown_keys(self, limit: int) -> list[bytes]:
+        """Return the keys that are not in the table, about so many at the most."""
+        return self._layout.unknown
+
+    def present(self, feature: int) -> bool:
+        """Return whether every message has a feature, be it without a kind, or none."""
+        return feature in self._found
+
+    def kinds(self, feature: int) -> int:
+        """Return the :class:`Kind` a feature has in every message, 0 for none."""
+        return self._found[feature][0].kind if feature in self._found else 0
+
+    def values(self, feature: int, kind: Kind) -> Values:
+        """Read the values of a feature in each message; none if it is of another kind.
+
+        Raises
+        ------
+        WireError
+            For a value nothing but which is malformed.
+        """
+        if self.kinds(feature) != kind:
+            return Values(0, _NO_VALUES[kind])
+        slot, payload = self._found[feature]
+        if slot.form is Form.FIXED:
+            return Values(slot.length // 4, self._fixed(slot, payload))
+        if slot.form is Form.STRING or not isinstance(payload, Extents):
+            return Values(1, payload)  # one string, or one number, which is decoded already
+        if slot.form is Form.LIST:
+            stops = payload.start + payload.length
+            counts, flat = LIST_READERS[kind](self._data, payload.start, stops, LIST_VALUE, 4)
+        elif kind is Kind.INT64:
+            counts, flat = varint_runs(self._data, payload.start, payload.length)
+        else:
+            counts, flat = payload.length >> 2, gather(self._data, payload.start, payload.length)
+        return Values(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
+
+    def _fixed(self, slot: Slot, payload: _Payload) -> Flat:
+        if slot.length == 0:
+            return _NO_VALUES[Kind(slot.kind)]
+        if isinstance(payload, Extents):
+            payload = rows(self._data, slot.length)[payload.start].view(np.uint8)
+        return payload.reshape(-1).view("<f4")
+
+
+def _take(payload: _Payload, chosen: npt.NDArray[np.int64]) -> _Payload:
+    if isinstance(payload, Extents):
+        return Extents(payload.start[chosen], payload.length[chosen])
+    return payload[chosen]
+
+
+def _join(slots: list[Slot]) -> list[_Step]:
+    """Join slots into stretches, each as long as it may be."""
+    steps: list[_Step] = []
+    known = b""
+    unknown: list[tuple[int, int]] = []
+    fixed: list[tuple[Slot, int]] = []
+
+    def end(last: Slot | None, holes: list[Hole]) -> None:
+        nonlocal known, unknown, fixed
+        steps.append(_Step(Template(known, unknown, holes), tuple(fixed), last))
+        known, unknown, fixed = b"", [], []
+
+    for slot in slots:
+        if known and len(known) + len(slot.head) > MAX_TEMPLATE_BYTES:
+            end(None, [])
+        place = len(known)
+        known += slot.head
+        if slot.form is not Form.FIXED:
+            end(slot, [replace(hole, place=place + hole.place) for hole in slot.holes])
+        elif len(known) + slot.length > MAX_TEMPLATE_BYTES or slot.length > _IN_ROW_BYTES:
+            end(slot, [])
+        else:
+            fixed.append((slot, len(known)))
+            unknown.append((len(known), slot.length))
+            known += bytes(slot.length)
+    if known:
+        end(None, [])
+    return steps
+
+
+_NO_VALUES: dict[Kind, Flat] = {
+    Kind.BYTES: Extents(np.empty(0, np.int64), np.empty(0, np.int64)),
+    Kind.FLOAT: np.empty(0, np.float32),
+    Kind.INT64: np.empty(0, np.int64),
+}

@@ -1,0 +1,246 @@
+"""Many Features to the list that counts of each, and its values.
+
+::
+
+    Feature    1 bytes_list, 2 float_list, 3 int64_list ─> 1 value, repeated
+
+A *cell* is a place for one Feature: one feature of one Example, or one step of a
+feature list. What counts is what the protobuf runtime makes of it: of several kinds
+the last, and a kind that comes again adds its values, unless another came between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.arrays.ragged import ranges, row_splits
+from tfrecord_lite.example.decode.entries import errors_of
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.fields import LEN, Fields, WireError
+from tfrecord_lite.wire.repeated import (
+    Extents,
+    repeated_fixed32,
+    repeated_len,
+    repeated_varint,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+__all__ = ["LIST_READERS", "LIST_VALUE", "Cells", "Flat", "Lists", "StepLists", "Values", "merge"]
+
+LIST_VALUE = 1
+
+Flat: TypeAlias = "npt.NDArray[np.float32] | npt.NDArray[np.int64] | Extents"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """The values of some lists, end to end."""
+
+    counts: npt.NDArray[np.int64] | int
+    """Values of each list; a plain number if all have as many."""
+    flat: Flat
+    """All of them; for bytes, where they are in the buffer, or an object array."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """One feature of N messages.
+
+    Nearly always all messages have it alike; then its kind and count are plain
+    numbers, and nothing need be looked at message by message.
+    """
+
+    n_messages: int
+    kinds: npt.NDArray[np.uint8] | int
+    """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
+    values: Values
+    """Of each message, none where it is of another kind than was asked for."""
+
+    @property
+    def kind(self) -> npt.NDArray[np.uint8]:
+        """The kind in each message, 0 for none; shape (n,)."""
+        if isinstance(self.kinds, int):
+            return np.full(self.n_messages, self.kinds, np.uint8)
+        return self.kinds
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Values in each message; shape (n,)."""
+        if isinstance(self.values.counts, int):
+            return np.full(self.n_messages, self.values.counts)
+        return self.values.counts
+
+    @property
+    def flat(self) -> Flat:
+        """All values, end to end; for bytes, where they are in the buffer."""
+        return self.values.flat
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepLists:
+    """One feature list of N messages."""
+
+    is_present: npt.NDArray[np.bool_]
+    """Whether each message has the list; shape (n_messages,)."""
+    n_steps: npt.NDArray[np.int64]
+    """Steps in each message, 0 if it has not; shape (n_messages,)."""
+    steps: Lists
+    """The Features of all steps, by message; a "message" there is a step."""
+
+
+class Cells:
+    """The Features of many cells.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; a block's spare bytes follow the last message.
+    found : Fields
+        The fields of all Features; the owner is the number of the cell.
+    n_cells : int
+    message_of : callable
+        Returns the message that each of some cells is in, for errors.
+    depth : int
+        How many messages the lists are nested in.
+
+    Raises
+    ------
+    WireError
+        For a list that does not count and is malformed; those that count are looked
+        into when their values are asked for.
+    """
+
+    def __init__(
+        self,
+        data: npt.NDArray[np.uint8],
+        found: Fields,
+        n_cells: int,
+        message_of: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]],
+        depth: int,
+    ) -> None:
+        self._data = data
+        self._message_of = message_of
+        self._depth = depth
+        is_list = (found.number <= Kind.INT64) & (found.wire_type == LEN)
+        found = found.only(is_list)
+        self.kind = np.zeros(n_cells, np.uint8)
+        """The :class:`Kind` of each cell, 0 for none; shape (n_cells,)."""
+        self.kind[found.owner] = found.number  # of several to one place, the last remains
+        is_other = found.number != self.kind[found.owner]
+        if is_other.any():  # a list counts if no other kind comes behind it
+            last_other = np.full(n_cells, -1, np.int64)
+            last_other[found.owner[is_other]] = np.flatnonzero(is_other)
+            counts = np.arange(found.owner.size) > last_other[found.owner]
+            aside, found = found.only(~counts), found.only(counts)
+            for kind in Kind:
+                self._read_lists(aside.only(aside.number == kind), kind)
+        self._lists = found
+        self._values: dict[Kind, tuple[npt.NDArray[np.int64], Flat]] = {}
+
+    def _read_lists(self, lists: Fields, kind: Kind) -> tuple[npt.NDArray[np.int64], Any]:
+        """Read the values of lists of one kind: how many each has, and all."""
+        try:
+            with errors_of(lists.owner):
+                read = LIST_READERS[kind]
+                return read(self._data, lists.start, lists.stop, LIST_VALUE, self._depth)
+        except WireError as error:
+            message = self._message_of(np.array([error.message]))
+            raise WireError(int(message[0]), error.offset, error.detail) from None
+
+    def check(self) -> None:
+        """Look into all lists.
+
+        Raises
+        ------
+        WireError
+        """
+        for kind in Kind:
+            self._read(kind)
+
+    def values(self, first: int, last: int, kind: Kind) -> Values:
+        """Read the values of a range of cells; no values where one is of another kind.
+
+        Raises
+        ------
+        WireError
+        """
+        if kind not in self._values:
+            self._values[kind] = self._read(kind)
+        splits, flat = self._values[kind]
+        splits = splits[first : last + 1]
+        return Values(np.diff(splits), _part(flat, int(splits[0]), int(splits[-1])))
+
+    def _read(self, kind: Kind) -> tuple[npt.NDArray[np.int64], Flat]:
+        """Read the values of all lists of one kind; return where each cell's start, and all."""
+        lists = self._lists.only(self._lists.number == kind)
+        per_list, flat = self._read_lists(lists, kind)
+        counts = np.zeros(self.kind.size, np.int64)
+        if (lists.owner[1:] > lists.owner[:-1]).all():
+            counts[lists.owner] = per_list
+        else:  # several lists of one cell, to be merged
+            np.add.at(counts, lists.owner, per_list)
+        return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
+
+
+def merge(kind: Kind, n_lists: int, parts: list[tuple[npt.NDArray[np.int64], Values]]) -> Values:
+    """Put values that were read apart in their places among those of all.
+
+    Parameters
+    ----------
+    kind : Kind
+    n_lists : int
+    parts : list of (numbers of lists, Values of these)
+    """
+    counts = np.zeros(n_lists, np.int64)
+    for chosen, values in parts:
+        counts[chosen] = values.counts
+    splits = row_splits(counts)
+    places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in parts]
+    found = [values for _, values in parts]
+    return Values(counts, _merge(kind, int(splits[-1]), places, found))
+
+
+def _merge(
+    kind: Kind, n_values: int, places: list[npt.NDArray[np.int64]], found: list[Values]
+) -> Flat:
+    """Put the values of all parts in their places among those of the batch."""
+    flats = [values.flat for values in found]
+    if kind is Kind.BYTES:
+        extents = [flat for flat in flats if isinstance(flat, Extents)]
+        starts = _scatter(np.dtype(np.int64), n_values, places, [e.start for e in extents])
+        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.length for e in extents])
+        return Extents(starts, lengths)
+    arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
+    return _scatter(kind.dtype, n_values, places, arrays)
+
+
+def _scatter(
+    dtype: np.dtype[Any],
+    n_values: int,
+    places: list[npt.NDArray[np.int64]],
+    arrays: list[npt.NDArray[Any]],
+) -> npt.NDArray[Any]:
+    out = np.empty(n_values, dtype)
+    for place, array in zip(places, arrays, strict=True):
+        out[place] = array
+    return out
+
+
+def _part(flat: Flat, start: int, stop: int) -> Flat:
+    if isinstance(flat, Extents):
+        return Extents(flat.start[start:stop], flat.length[start:stop])
+    return flat[start:stop]
+
+
+LIST_READERS: dict[Kind, Callable[..., tuple[npt.NDArray[np.int64], Any]]] = {
+    Kind.BYTES: repeated_len,
+    Kind.FLOAT: repeated_fixed32,
+    Kind.INT64: repeated_varint,
+}

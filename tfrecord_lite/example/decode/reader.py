@@ -1,0 +1,256 @@
+"""What the parsers of Examples and of SequenceExamples have in common.
+
+::
+
+    list of bytes ─┐
+    Block ─────────┴─> Batch ─> Column, one a key ─> result, one a feature
+                       wire     kinds checked        build
+
+What is wrong with a message is said of the first message of the batch that is
+wrong (rule E5), whatever it is, with the file, record number and offset that the
+block knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.decode import build
+from tfrecord_lite.example.decode.batch import Batch, Memory
+from tfrecord_lite.example.decode.build import Column
+from tfrecord_lite.example.decode.first_error import Misfit
+from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, Sparse, VarLen, keys_to_read
+from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.repeated import Extents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.columns import RaggedTensor, SparseTensor
+    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.schema import Prepared
+
+    Result: TypeAlias = npt.NDArray[Any] | BytesColumn | RaggedTensor | SparseTensor
+    Serialized: TypeAlias = Block | Sequence[bytes | str] | npt.NDArray[Any]
+
+__all__ = [
+    "FeatureReader",
+    "as_block",
+    "as_bytes",
+    "as_one_message",
+    "build_all",
+    "checked_names",
+    "column_of",
+    "is_one_message",
+]
+
+
+class FeatureReader:
+    """Reads features out of batches of Examples; prepared once, used many times.
+
+    Parameters
+    ----------
+    prepared : mapping of str to Prepared
+    strings : {"object", "column"}
+        What byte strings come as.
+    no_kind_is_missing : bool, optional
+        Whether a feature without a kind counts as missing: in an Example (rule X3), not
+        in a context (rule Q6).
+    """
+
+    def __init__(
+        self,
+        prepared: Mapping[str, Prepared],
+        strings: str,
+        *,
+        no_kind_is_missing: bool = True,
+    ) -> None:
+        self._prepared = prepared
+        self._strings = strings
+        self._no_kind_is_missing = no_kind_is_missing
+        self._kinds = keys_to_read(prepared)
+        self._numbers = {key: number for number, key in enumerate(self._kinds)}
+        self._table = KeyTable([key.encode() for key in self._kinds])
+        self._memory = Memory()
+
+    def read(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+        *,
+        single: bool,
+    ) -> dict[str, Result]:
+        """Parse messages; the error is about one of those that are wrong, maybe not the first.
+
+        Raises
+        ------
+        WireError, Misfit
+        """
+        batch = Batch(data, starts, stops, self._table, self._memory)
+        columns: dict[str, Column] = {}
+
+        def column(key: str) -> Column:
+            if key in columns:  # for another result, which is to share no memory with the first
+                return columns[key].copy()
+            columns[key] = self._column(batch, key)
+            return columns[key]
+
+        return build_all(self._prepared, lambda feature: _build(feature, column, single=single))
+
+    def _column(self, batch: Batch, key: str) -> Column:
+        kind, number = self._kinds[key], self._numbers[key]
+        lists = batch.lists(number, kind)
+        is_missing = None if self._no_kind_is_missing else ~batch.present(number)
+        return column_of(batch.data, key, kind, lists, self._strings, is_missing)
+
+
+def build_all(prepared: Mapping[str, Prepared], build_one: Callable[[Any], Any]) -> dict[str, Any]:
+    """Build the results of all features.
+
+    Raises
+    ------
+    Misfit
+        The one of the first message, if several features have one.
+    """
+    results = {}
+    misfits = []
+    for name, feature in prepared.items():
+        try:
+            results[name] = build_one(feature)
+        except Misfit as misfit:
+            misfits.append(misfit)
+    if misfits:
+        raise min(misfits, key=lambda misfit: misfit.message)
+    return results
+
+
+def column_of(
+    data: npt.NDArray[np.uint8],
+    key: str,
+    kind: Kind,
+    lists: Lists,
+    strings: str,
+    is_missing: npt.NDArray[np.bool_] | None = None,
+) -> Column:
+    """Make a column of what was read of one key.
+
+    Raises
+    ------
+    Misfit
+        For messages that have it in another kind (rules X6, V2).
+    """
+    if lists.kinds != kind if isinstance(lists.kinds, int) else True:
+        wrong = np.flatnonzero((lists.kind != kind) & (lists.kind != 0))
+        if wrong.size:
+            found = Kind(int(lists.kind[wrong[0]])).label
+            detail = f"found {found}, expected {kind.label}"
+            raise Misfit(int(wrong[0]), Reason.WRONG_KIND, key, detail)
+    flat: Any = lists.flat
+    if isinstance(flat, Extents):
+        flat = build.strings(data, flat, as_column=strings == "column")
+    elif kind is Kind.BYTES and strings == "column":
+        flat = BytesColumn.from_list(flat.tolist())
+    return Column(key, lists, flat, is_missing)
+
+
+def _build(feature: Prepared, column: Callable[[str], Column], *, single: bool) -> Result:
+    match feature:
+        case Dense():
+            return build.dense(column(feature.key), feature, single=single)
+        case Padded():
+            return build.padded(column(feature.key), feature, single=single)
+        case VarLen():
+            return build.var_len(column(feature.key), single=single)
+        case Sparse():
+            indices = [column(key) for key in feature.index_keys]
+            return build.sparse(column(feature.value_key), indices, feature, single=single)
+        case Ragged():
+            keys = [key for key, _ in feature.reads()[1:]]
+            partitions = {key: column(key) for key in keys}
+            return build.ragged(column(feature.key), partitions, feature, single=single)
+
+
+def as_block(serialized: Serialized) -> Block:
+    """Take a batch of serialised messages in any form; no copy of a Block.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an array of another rank than 1 (rule E1).
+    TypeError
+        For what is no sequence of messages, a dictionary, or one message, which would be
+        taken for a sequence of numbers; for messages that are neither bytes nor str.
+    """
+    if isinstance(serialized, Block):
+        return serialized
+    is_one = isinstance(serialized, (bytes, str, bytearray, memoryview, Mapping))
+    if is_one or not hasattr(serialized, "__iter__"):
+        found = type(serialized).__name__
+        raise TypeError(f"expected a sequence of messages, got {found}; put one into a list")
+    if isinstance(serialized, np.ndarray) and serialized.ndim != 1:
+        detail = f"expected a vector of messages, got the shape {list(serialized.shape)}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return Block.from_records([as_bytes(item) for item in serialized])
+
+
+def as_bytes(message: object) -> bytes:
+    """Take one serialised message in any form.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a list or array of several.
+    TypeError
+        For what is neither bytes nor str.
+    """
+    if isinstance(message, bytes):
+        return message
+    if isinstance(message, str):
+        return message.encode()
+    if isinstance(message, np.ndarray) and message.ndim == 0:
+        return as_bytes(message.item())
+    if isinstance(message, (bytearray, memoryview)):
+        return bytes(message)
+    if isinstance(message, (list, tuple, np.ndarray)):
+        detail = "expected a vector of messages, got one of vectors"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    raise TypeError(f"a serialised message must be bytes, not {type(message).__name__}")
+
+
+def checked_names(names: Any, shape: tuple[int, ...]) -> Sequence[str] | None:
+    """Return the names end to end, None for none; they must be shaped as the messages are (E3)."""
+    given = np.asarray([] if names is None else names, object)
+    if given.size == 0:
+        return None
+    if given.shape != shape:
+        wanted = f"one for each of the {shape[0]} messages" if shape else "one name"
+        detail = f"example_names of shape {list(given.shape)}; give {wanted}, or none"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return list(given.ravel())
+
+
+def is_one_message(serialized: object) -> bool:
+    """Whether one message was given, not a vector of them."""
+    return isinstance(serialized, (bytes, str, bytearray, memoryview)) or (
+        isinstance(serialized, np.ndarray) and serialized.ndim == 0
+    )
+
+
+def as_one_message(serialized: object, instead: str) -> bytes:
+    """Take one serialised message, and refuse a vector of them; `instead` is for those."""
+    is_vector = isinstance(serialized, (list, tuple, Block)) or (
+        isinstance(serialized, np.ndarray) and serialized.ndim > 0
+    )
+    if is_vector:
+        detail = f"expected one message, got several; use {instead}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return as_bytes(serialized)

@@ -1,0 +1,192 @@
+"""Rows, one dictionary a record, collected until they are worth a batch.
+
+Programs write their rows alike: the same keys, the same types, often lists of the same
+lengths. That is a row's *form*. Rows of a form seen before are taken apart by its plan
+(:mod:`.row_plan`), and are a batch in the end. A row of a new form, one with large or unusual
+values, or one that is wrong is encoded by itself at once, so an error is raised by the call
+that brings it, and nothing of that row is kept.
+
+Every row, and every record that is put between rows, has a number; they come out in order.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.example.encode.columns import FEATURES, encode_outgoing
+from tfrecord_lite.example.encode.one import encode_features, encoded_key
+from tfrecord_lite.example.encode.plan import LARGE_BYTES, SHORT_LIST, Plan, UnplannedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import Buffer
+
+    from tfrecord_lite.block import Block
+
+__all__ = ["RowBuffer"]
+
+_MOST_ROWS = 1024
+_MOST_BYTES = 2 * 1024 * 1024
+"""When a buffer is full."""
+_MOST_PLANS = 8
+"""Forms that are collected at a time; each is a batch of its own in the end."""
+_MOST_FORMS = 256
+"""Forms that are remembered."""
+
+
+class RowBuffer:
+    """Rows and records, in the order in which they came.
+
+    Notes
+    -----
+    What was added is checked and copied; nothing that happens to a row afterwards matters.
+    Not thread-safe.
+
+    Attributes
+    ----------
+    is_taken : bool
+        Set by whoever has taken over what :meth:`encoded` gave, which is dropped here then. To
+        set it is no call, so that it can be one step with the taking, for interrupts.
+    """
+
+    def __init__(self) -> None:
+        self.is_taken = False
+        self._n = 0
+        self._n_bytes = 0
+        self._records: list[bytes] = []
+        self._record_order: list[int] = []
+        self._forms: dict[Any, Plan | bool] = {}
+        self._active: list[Plan] = []
+        self._last: Plan | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows and records."""
+        return 0 if self.is_taken else self._n
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to take what is here."""
+        is_much = self._n >= _MOST_ROWS or self._n_bytes >= _MOST_BYTES
+        return is_much and not self.is_taken
+
+    def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
+        """Take a row in; or give it back, encoded, if it is large and nothing waits before it.
+
+        Returns
+        -------
+        list of bytes-like, or None
+            The pieces of a record that is not in the buffer: to be written as it is, which
+            saves a copy, before the row's arrays change.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            As :func:`~tfrecord_lite.encode_example`; the buffer is as it was.
+        """
+        if self.is_taken:
+            self._begin_anew()
+        plan = self._last
+        if type(row) is not dict:
+            return self._add_alone(row)
+        values = tuple(row.values())
+        if plan is not None and plan.keys == tuple(row) and plan.types == tuple(map(type, values)):
+            n_bytes = plan.take(values)
+            if n_bytes:
+                plan.order.append(self._n)
+                self._n += 1
+                self._n_bytes += n_bytes
+                return None
+            if not plan.has_lists:  # no other plan has these types
+                return self._add_alone(row)
+        return self._add_other(row, values)
+
+    def _add_alone(self, row: Mapping[str, Any]) -> list[Buffer] | None:
+        """Encode a row by itself."""
+        pieces = encode_features(FEATURES, row)
+        if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:  # type: ignore[arg-type]
+            return pieces
+        self.add_record(b"".join(pieces))
+        return None
+
+    def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> list[Buffer] | None:
+        """Take in a row of another form than the last one, or one to be encoded by itself."""
+        if any(type(value) is bytes and len(value) >= LARGE_BYTES for value in values):
+            return self._add_alone(row)
+        plan = self._plan_for(tuple(row), values)
+        n_bytes = plan.take(values) if plan is not None else 0
+        if plan is None or not n_bytes:
+            return self._add_alone(row)
+        if not plan.order:
+            self._active.append(plan)
+        plan.order.append(self._n)
+        self._last = plan
+        self._n += 1
+        self._n_bytes += n_bytes
+        return None
+
+    def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> Plan | None:
+        """Return the plan of a row's form, if it has come before and can have one."""
+        lists = [value for value in values if type(value) in (list, tuple)]
+        lengths = tuple([min(len(value), SHORT_LIST + 1) for value in lists])
+        # Of a long list the first value will do; it is looked through when it is taken.
+        first = [value[:1] if len(value) > SHORT_LIST else value for value in lists]
+        form = (keys, tuple(map(type, values)), lengths, tuple(map(type, chain(*first))))
+        plan = self._forms.get(form)
+        if plan is None:  # a form that comes but once is not worth a plan
+            if len(self._forms) >= _MOST_FORMS:
+                self._forms = {}
+            self._forms[form] = True
+        elif plan is True:
+            try:
+                for key in keys:
+                    encoded_key(key)
+                plan = self._forms[form] = Plan(keys, values)
+            except (UnplannedError, TypeError, ValueError):
+                plan = self._forms[form] = False
+        if not isinstance(plan, Plan):
+            return None
+        has_room = plan.order or len(self._active) < _MOST_PLANS
+        return plan if has_room else None
+
+    def add_record(self, record: bytes) -> None:
+        """Take in a record that is encoded already."""
+        if self.is_taken:
+            self._begin_anew()
+        self._records.append(record)
+        self._record_order.append(self._n)
+        self._n += 1
+        self._n_bytes += len(record)
+
+    def take(self) -> list[Any] | Block:
+        """Return everything as records, bytes-like and in order, and begin anew."""
+        records = self.encoded()
+        self.is_taken = True
+        return records
+
+    def encoded(self) -> list[Any] | Block:
+        """Return everything as records, bytes-like and in order; it stays here until it is taken."""
+        if self.is_taken:
+            return []
+        blocks = [encode_outgoing(plan.columns(), len(plan.order)) for plan in self._active]
+        if len(blocks) == 1 and not self._records:
+            return blocks[0]
+        found: list[Any] = list(chain.from_iterable([block.views() for block in blocks]))
+        orders = [plan.order for plan in self._active]
+        if self._records:
+            found += self._records
+            orders.append(self._record_order)
+        if len(orders) > 1:
+            places = np.argsort(np.fromiter(chain(*orders), np.int64, self._n))
+            found = [found[i] for i in places.tolist()]
+        return found
+
+    def _begin_anew(self) -> None:
+        for plan in self._active:
+            plan.clear()
+        self._n = self._n_bytes = 0
+        self._records, self._record_order, self._active = [], [], []
+        self._last, self.is_taken = None, False

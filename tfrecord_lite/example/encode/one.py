@@ -1,0 +1,230 @@
+"""One dictionary to the bytes of its features, without a batch.
+
+A batch of one costs NumPy as much as a batch of a hundred. So the usual values, Python's
+numbers and strings and short lists of them, are encoded by hand here; anything else goes
+the way of columns, as a column of one record. Both ways give the same bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import chain
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.convert.lists import outgoing
+from tfrecord_lite.convert.types import LargeStrings, refuse
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.pack import varint, varint_run
+from tfrecord_lite.wire.parts import head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+    from typing_extensions import Buffer
+
+    from tfrecord_lite.convert.lists import Outgoing
+
+__all__ = ["content_of", "delimited", "encode_features", "encoded_key", "feature_content"]
+
+_BYTES, _FLOAT, _INT64 = (bytes([kind << 3 | 2]) for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
+_LIST_VALUE = b"\x0a"
+_LARGE_BYTES = 1024
+_LARGE_VALUES = 64
+"""Strings and arrays from this size on are copied only once, from where they are."""
+_FEW = 32
+"""Integers that are encoded one by one; of more, NumPy is faster."""
+
+_SHORT = tuple(map(varint, range(1024)))
+_pack_float = struct.Struct("<f").pack
+
+
+def _length(n: int) -> bytes:
+    return _SHORT[n] if n < 1024 else varint(n)
+
+
+def delimited(tag: bytes, content: bytes) -> bytes:
+    """Return a field of some content: tag, length, content."""
+    return b"%b%b%b" % (tag, _length(len(content)), content)
+
+
+def encoded_key(key: Any) -> bytes:
+    """Return a key as UTF-8.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for lone surrogates.
+    TypeError
+        For a key that is no str.
+    """
+    if not isinstance(key, str):
+        raise TypeError(f"a feature's key must be a str, not {key!r}")
+    try:
+        return key.encode()
+    except UnicodeEncodeError:
+        refuse(key, "the key has no UTF-8 form")
+
+
+def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
+    """Encode a dictionary as a Features message, keys in the order of their bytes.
+
+    Parameters
+    ----------
+    tag : bytes
+        Of the field that the message is to be.
+    row : mapping of str to value
+        None for a feature that is missing.
+
+    Returns
+    -------
+    list of bytes-like
+        The pieces of the field, to be joined; large values among them are those of the row.
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError
+        As :func:`~tfrecord_lite.encode_example`.
+    """
+    if not hasattr(row, "items"):
+        raise TypeError(f"a record must be a dict of its features, not {type(row).__name__}")
+    entries: list[tuple[bytes, tuple[Any, ...]]] = []
+    for key, value in row.items():
+        raw = encoded_key(key)
+        if (type(value) is bytes and len(value) >= _LARGE_BYTES) or (
+            type(value) is np.ndarray and value.size >= _LARGE_VALUES and value.dtype.kind in "iuf"
+        ):
+            entries.append((raw, _large(key, raw, value)))
+            continue
+        content = feature_content(key, value)
+        if content is not None:
+            entry = delimited(b"\x0a", raw) + delimited(b"\x12", content)
+            entries.append((raw, (delimited(b"\x0a", entry),)))
+    entries.sort(key=itemgetter(0))
+    pieces = list(chain.from_iterable([pieces for _, pieces in entries]))
+    return [tag, _length(sum(map(len, pieces))), *pieces]
+
+
+def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
+    """Encode the entry of a large value: its head, and its payload as it is."""
+    kind, payload = Kind.BYTES, value
+    if type(value) is not bytes:
+        out = outgoing(key, value.reshape(1, -1))
+        kind = out.kind or kind
+        flat: Any = out.flat if kind is Kind.FLOAT else varint_run(out.flat)[0]
+        payload = memoryview(flat).cast("B")
+    entry = (b"\x0a", b"\x0a" + _length(len(raw)) + raw + b"\x12")
+    return head((*entry, bytes([kind << 3 | 2]), _LIST_VALUE), len(payload)), payload
+
+
+def feature_content(key: str, value: Any) -> bytes | None:
+    """Encode a value as the content of a Feature message; None for a missing one."""
+    encode = _ENCODERS.get(type(value))
+    if encode is not None:
+        content = encode(value)
+        if content is not None:
+            return content
+    return None if value is None else _general(key, value)
+
+
+# Each returns None for what it leaves to the general way, errors included.
+
+
+def _integer(value: int) -> bytes | None:
+    if 0 <= value < 128:
+        return b"\x1a\x03\x0a\x01%c" % value
+    if not -(2**63) <= value < 2**63:
+        return None
+    payload = varint(value & 0xFFFFFFFFFFFFFFFF)
+    return b"\x1a%c\x0a%c%b" % (len(payload) + 2, len(payload), payload)
+
+
+def _float(value: float) -> bytes | None:
+    try:
+        return b"\x12\x06\x0a\x04" + _pack_float(value)
+    except OverflowError:
+        return None
+
+
+def _string(value: bytes) -> bytes:
+    return delimited(_BYTES, delimited(_LIST_VALUE, value))
+
+
+def _text(value: str) -> bytes | None:
+    try:
+        return _string(value.encode())
+    except UnicodeEncodeError:
+        return None
+
+
+def _list(values: list[Any] | tuple[Any, ...]) -> bytes | None:
+    types = set(map(type, values))
+    if types == {int}:
+        if not -(2**63) <= min(values) <= max(values) < 2**63:
+            return None
+        if len(values) > _FEW:
+            data = varint_run(np.fromiter(values, np.int64, len(values)))[0]
+            return delimited(_INT64, delimited(_LIST_VALUE, data.tobytes()))
+        parts = [_SHORT[v] if 0 <= v < 1024 else varint(v & 0xFFFFFFFFFFFFFFFF) for v in values]
+        return delimited(_INT64, delimited(_LIST_VALUE, b"".join(parts)))
+    if types == {float}:
+        try:
+            packed = struct.pack(f"<{len(values)}f", *values)
+        except OverflowError:
+            return None
+        return delimited(_FLOAT, delimited(_LIST_VALUE, packed))
+    if types == {bytes}:
+        return delimited(_BYTES, b"".join([delimited(_LIST_VALUE, v) for v in values]))
+    return None
+
+
+def _array(values: npt.NDArray[Any]) -> bytes | None:
+    if values.ndim != 1 or not values.size:
+        return None
+    if values.dtype == np.float32:
+        data = values.astype("<f4", copy=False).tobytes()
+        return delimited(_FLOAT, delimited(_LIST_VALUE, data))
+    return _list(values.tolist()) if values.dtype.kind in "iuO" else None
+
+
+_ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
+    bool: _integer,
+    int: _integer,
+    float: _float,
+    bytes: _string,
+    str: _text,
+    list: _list,
+    tuple: _list,
+    np.ndarray: _array,
+}
+
+
+def _general(key: str, value: Any) -> bytes | None:
+    """Encode any value, as a column of one record."""
+    out = outgoing(key, [value])
+    if out.present is not None:
+        return None
+    return content_of(out)
+
+
+def content_of(out: Outgoing) -> bytes:
+    """Return the content of the Feature message that a column of one record is."""
+    if out.kind is None:
+        return b""
+    return delimited(bytes([out.kind << 3 | 2]), _content(out))
+
+
+def _content(out: Outgoing) -> bytes:
+    """Return the content of the list that a column of one record is."""
+    flat: Any = out.flat
+    if isinstance(flat, LargeStrings):
+        flat = flat.joined()
+    if out.kind is Kind.BYTES:
+        view = memoryview(flat.data)
+        ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
+        return b"".join([delimited(_LIST_VALUE, view[a : a + n]) for a, n in ends])  # type: ignore[arg-type]
+    data = flat.astype("<f4", copy=False) if out.kind is Kind.FLOAT else varint_run(flat)[0]
+    return delimited(_LIST_VALUE, data.tobytes()) if data.size else b""

@@ -1,0 +1,259 @@
+"""How rows of one form are taken apart, and what was taken of them made columns.
+
+A row's *form* is its keys, the types of their values, and the lengths of short lists. A
+:class:`Plan` is made from the first row of a form and takes all others apart at C's speed;
+what is taken of them is a copy, already checked::
+
+    {"x": 0.5, "n": 7, "tags": [b"a", b"b"], "v": array}
+          │        │            │                 │
+          ╰─ struct.pack ─╯     ╰─ strings        ╰─ tobytes
+             "<fq"
+
+The rows become columns without being looked at again: numbers lie in memory as a structured
+array does. A row that is not of the form after all, or is wrong, is refused: what encodes it
+by itself says what is wrong.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import chain
+from operator import countOf, itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.columns import RaggedTensor
+from tfrecord_lite.convert.lists import Outgoing, outgoing
+from tfrecord_lite.convert.types import Strings
+from tfrecord_lite.schema import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ARRAYS", "LARGE_BYTES", "SHORT_LIST", "Plan", "UnplannedError"]
+
+LARGE_BYTES = 16 * 1024
+"""A row with more bytes in strings or arrays is encoded by itself, with fewer copies."""
+SHORT_LIST = 8
+"""Lists up to here are part of the form; longer ones of numbers may have any length."""
+
+_INTEGERS = frozenset(
+    {bool, int, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32}
+)
+_FLOATS = frozenset({float, np.float16, np.float32})
+_TEXTS = frozenset({bytes, str})
+ARRAYS = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
+"""The dtypes of which every value can be stored."""
+
+
+class UnplannedError(Exception):
+    """A row whose form has no plan."""
+
+
+def _chooser(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return what takes the items at some places out of a tuple, as a tuple."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    if not places:
+        return lambda _: ()
+    (place,) = places
+    return lambda values: (values[place],)
+
+
+def _packer(value: Any) -> tuple[Callable[[Any], bytes], np.dtype[Any]]:
+    """Return what packs an array, or a long list of numbers, and the dtype of what it gives.
+
+    It raises TypeError for a value of another type than the one it was made for.
+    """
+    if type(value) is np.ndarray and value.dtype in ARRAYS and value.ndim:
+        return _array_packer(value.dtype), value.dtype
+    kinds = set(map(type, value)) if type(value) in (list, tuple) else set()
+    for kind, letter, name in ((int, "q", "<i8"), (float, "f", "<f4")):
+        if kinds == {kind}:
+            return _list_packer(kind, letter), np.dtype(name)
+    raise UnplannedError
+
+
+def _array_packer(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
+    def pack(array: Any) -> bytes:
+        if array.dtype != dtype:
+            raise TypeError
+        data: bytes = array.tobytes()
+        return data
+
+    return pack
+
+
+def _list_packer(kind: type, letter: str) -> Callable[[Any], bytes]:
+    # Packing takes any number for a float, and rounds it; for an integer a masked one too.
+    def pack(values: Any) -> bytes:
+        if not values or countOf(map(type, values), kind) != len(values):
+            raise TypeError
+        return struct.pack(f"<{len(values)}{letter}", *values)
+
+    return pack
+
+
+def _size(values: Any) -> int:
+    return values.nbytes if type(values) is np.ndarray else 8 * len(values)
+
+
+class Plan:
+    """How to take apart rows of one form, and what was taken of them.
+
+    Parameters
+    ----------
+    keys : tuple of str
+    values : tuple
+        Of the first row of this form.
+
+    Raises
+    ------
+    UnplannedError
+        If there is a value that has to be looked at by itself.
+    """
+
+    def __init__(self, keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
+        self.keys = keys
+        self.types = tuple(map(type, values))
+        lists_of = [i for i, t in enumerate(self.types) if t in (list, tuple)]
+        self._lists = [i for i in lists_of if len(values[i]) <= SHORT_LIST]
+        self.has_lists = bool(lists_of)
+        self._choose_lists = _chooser(self._lists)
+        lists = self._choose_lists(values)
+        self._list_lengths = tuple(map(len, lists))
+        self._all_single = set(self._list_lengths) == {1}
+        flat = tuple(chain.from_iterable(lists))
+        self._list_types = tuple(map(type, flat))
+        self._layout(values)
+        self.order: list[int] = []
+        self._packed: list[bytes] = []
+        self._strings: list[bytes] = []
+        self._arrays: list[bytes] = []
+
+    def _layout(self, values: tuple[Any, ...]) -> None:
+        """Decide where each value goes; a row's values are followed by those of its lists."""
+        numbers: list[int] = []
+        strings: list[int] = []
+        arrays: list[int] = []
+        code = "<"
+        self._fields: list[tuple[str, str, int]] = []  # key, code, how many
+        self._texts: list[tuple[str, int]] = []  # key, how many
+        self._vectors: list[tuple[str, np.dtype[Any]]] = []
+        self._packers: list[Callable[[Any], bytes]] = []
+        place = len(values)
+        lengths = iter(self._list_lengths)
+        types = chain(self._list_types)
+        for i, (key, value) in enumerate(zip(self.keys, values, strict=True)):
+            where, kinds = [i], {type(value)}
+            if i in self._lists:
+                count = next(lengths)
+                where = list(range(place, place + count))
+                kinds = {next(types) for _ in where}
+                place += count
+            if kinds == {type(None)} and i not in self._lists:
+                continue
+            if kinds and (kinds <= _INTEGERS or kinds <= _FLOATS):
+                letter = "q" if kinds <= _INTEGERS else "f"
+                code += f"{len(where)}{letter}"
+                self._fields.append((key, letter, len(where)))
+                numbers += where
+            elif kinds and kinds <= _TEXTS:
+                self._texts.append((key, len(where)))
+                strings += where
+            else:
+                pack, dtype = _packer(value)
+                self._vectors.append((key, dtype))
+                self._packers.append(pack)
+                arrays.append(i)
+        self._pack = struct.Struct(code).pack
+        self._numbers, self._texts_of, self._arrays_of = map(_chooser, (numbers, strings, arrays))
+        chosen = self._texts_of((*values, *chain.from_iterable(self._choose_lists(values))))
+        self._has_str = str in map(type, chosen)
+        self._row_bytes = struct.calcsize(code) + sum(len(key) + 16 for key in self.keys)
+
+    def take(self, values: tuple[Any, ...]) -> int:
+        """Take a row of these keys and types apart; return its bytes, more or less, 0 for no."""
+        if self._lists:
+            lists = self._choose_lists(values)
+            if self._all_single:
+                try:
+                    flat = tuple([value for (value,) in lists])
+                except ValueError:
+                    return 0
+            elif tuple(map(len, lists)) == self._list_lengths:
+                flat = tuple(chain.from_iterable(lists))
+            else:
+                return 0
+            if tuple(map(type, flat)) != self._list_types:
+                return 0
+            values += flat
+        n_bytes = self._row_bytes
+        strings: Any = self._texts_of(values)
+        arrays: list[bytes] = []
+        try:
+            packed = self._pack(*self._numbers(values))
+            if self._has_str:
+                strings = [s.encode() if type(s) is str else s for s in strings]
+            if self._packers:
+                found = self._arrays_of(values)
+                if sum(map(_size, found)) > LARGE_BYTES:  # before it is copied
+                    return 0
+                arrays = [pack(v) for pack, v in zip(self._packers, found, strict=True)]
+                n_bytes += sum(map(len, arrays))
+        except (OverflowError, TypeError, UnicodeEncodeError, struct.error):
+            return 0  # encoding it by itself says what is wrong
+        if strings:
+            n_bytes += sum(map(len, strings))
+        if n_bytes > LARGE_BYTES:
+            return 0
+        self._packed.append(packed)
+        self._strings += strings
+        self._arrays += arrays
+        return n_bytes
+
+    def clear(self) -> None:
+        """Forget the rows taken."""
+        self.order, self._packed, self._strings, self._arrays = [], [], [], []
+
+    def columns(self) -> dict[str, Outgoing]:
+        """Return the rows taken as lists of values, one feature a key."""
+        n_rows = len(self.order)
+        found: dict[str, Outgoing] = {}
+        dtypes = {"q": "<i8", "f": "<f4"}
+        fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
+        table = np.frombuffer(b"".join(self._packed), np.dtype(fields)) if fields else None
+        for i, (key, letter, count) in enumerate(self._fields):
+            assert table is not None  # noqa: S101 - there are fields
+            flat = np.ascontiguousarray(table[str(i)]).reshape(-1)
+            kind = Kind.INT64 if letter == "q" else Kind.FLOAT
+            found[key] = Outgoing(n_rows, kind, count, flat)
+        found |= self._string_columns(n_rows)
+        for i, (key, dtype) in enumerate(self._vectors):
+            parts = self._arrays[i :: len(self._vectors)]
+            flat = np.frombuffer(b"".join(parts), dtype)
+            counts = np.fromiter(map(len, parts), np.int64, n_rows) // dtype.itemsize
+            is_even = int(counts.min()) == int(counts.max())
+            even = flat.reshape(n_rows, -1) if is_even and flat.size else None
+            column = RaggedTensor(flat, row_splits(counts)) if even is None else even
+            found[key] = outgoing(key, column)
+        return found
+
+    def _string_columns(self, n_rows: int) -> dict[str, Outgoing]:
+        """Return the columns of strings; in the buffer the strings of a row are together."""
+        if not self._texts:
+            return {}
+        lengths = np.fromiter(map(len, self._strings), np.int64, len(self._strings))
+        starts = row_splits(lengths)[:-1].reshape(n_rows, -1)
+        lengths = lengths.reshape(n_rows, -1)
+        data = np.frombuffer(b"".join(self._strings), np.uint8)
+        found: dict[str, Outgoing] = {}
+        place = 0
+        for key, count in self._texts:
+            some = slice(place, place + count)
+            own = Strings(data, starts[:, some].ravel(), lengths[:, some].ravel())
+            found[key] = Outgoing(n_rows, Kind.BYTES, count, own)
+            place += count
+        return found

@@ -1,0 +1,1 @@
+"""SequenceExamples to columns and back."""

@@ -1,0 +1,378 @@
+"""A batch of SequenceExample messages to the steps of its feature lists.
+
+::
+
+    SequenceExample  1 context ─> Features   (as an Example's)
+                     2 feature_lists ─> FeatureLists  1 feature_list ─> entry
+
+    entry            1 key   ─> string
+                     2 value ─> FeatureList  1 feature ─> Feature, one a step
+
+A message up to the end of its context *is* an Example, since both have their Features
+in field 1, and an Example's reader skips all else. So the context is read as one, by
+:class:`~.batch.Batch`. Feature lists are read in lockstep: the map entries of all
+messages are one flat batch, and so are the steps of all lists.
+
+What counts is what the protobuf runtime makes of the same bytes, as for Examples: of
+several lists with a key the last, whole; several values in one entry are joined.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from tfrecord_lite.arrays.ragged import ranges, row_splits
+from tfrecord_lite.example.decode import batch
+from tfrecord_lite.example.decode.entries import Entries, errors_of, keys_at, submessages
+from tfrecord_lite.example.decode.oneof import Cells, Lists, StepLists, Values, merge
+from tfrecord_lite.example.sequence.steps import find_plain, find_steps
+from tfrecord_lite.wire.fields import Fields, WireError, tokenise
+from tfrecord_lite.wire.repeated import Extents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.decode.entries import Located
+    from tfrecord_lite.example.decode.oneof import Flat
+    from tfrecord_lite.example.decode.runtime import FewSequences
+    from tfrecord_lite.example.sequence.plain_steps import PlainSteps
+    from tfrecord_lite.schema import Kind
+    from tfrecord_lite.wire.keys import KeyTable
+
+__all__ = ["AnySequences", "SequenceBatch"]
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+CONTEXT, FEATURE_LISTS = 1, 2
+_LIST_DEPTH = 5
+_FEW = 2
+"""So many messages are read by the protobuf runtime, which takes longer for many steps."""
+_GROUP_BYTES = 2**23
+"""So many bytes of messages are read in one go; sets the memory that takes."""
+_MOST_CELLS = 1_000_000
+_MOST_GUESSED = 64
+"""Of more lists than these, the steps are found for all together: a guess is for one."""
+
+
+class AnySequences:
+    """The feature lists of some keys in many messages, however they are encoded.
+
+    A *cell* is one list of one message; its number is ``key * n_messages + message``.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; a block's spare bytes follow the last message.
+    maps : Fields
+        The ``feature_lists`` of all messages; the owner is the message.
+    n_messages : int
+    table : KeyTable
+        The keys of the lists.
+
+    Raises
+    ------
+    WireError
+        For a message the protobuf runtime would refuse, as far as it was looked into.
+    """
+
+    def __init__(
+        self, data: npt.NDArray[np.uint8], maps: Fields, n_messages: int, table: KeyTable
+    ) -> None:
+        self._data = data
+        self.n_messages = n_messages
+        entries = Entries(data, maps, of_features=False)
+        located = entries.locate(table, n_messages)
+        self._unknown = located.unknown
+        self._is_present = np.zeros(len(table.keys) * n_messages, np.bool_)
+        self._is_present[located.cell] = True
+        self._n_steps = np.zeros(self._is_present.size, np.int64)
+        self._plain: dict[int, PlainSteps] = {}
+        left = np.ones(located.cell.size, np.bool_)
+        if len(table.keys) <= _MOST_GUESSED:
+            self._guess(entries, located, left)
+        # What no guess is right for.
+        chosen = np.flatnonzero(left)
+        n_steps, self._cells = _steps_of(data, entries, located.entry[chosen])
+        self._n_steps[located.cell[chosen]] = n_steps
+        in_cells = np.zeros(self._n_steps.size, np.int64)
+        in_cells[located.cell[chosen]] = n_steps
+        self._splits = row_splits(in_cells)
+        if located.aside.size:  # the runtime refuses what is malformed there, too
+            _steps_of(data, entries, located.aside)[1].check()
+
+    def _guess(self, entries: Entries, located: Located, left: npt.NDArray[np.bool_]) -> None:
+        """Find the lists of each key that are plain; they are not left then."""
+        values = entries.values(located.entry)
+        if values.owner.size != left.size or (values.owner[1:] == values.owner[:-1]).any():
+            return  # an entry has several values, or none
+        bounds = np.searchsorted(
+            located.cell, np.arange(0, self._n_steps.size + 1, max(self.n_messages, 1))
+        )
+        for number, (first, last) in enumerate(pairwise(bounds.tolist())):
+            plain = find_plain(self._data, values.start[first:last], values.stop[first:last])
+            if plain is not None:
+                cell = located.cell[first:last][plain.is_plain]
+                self._n_steps[cell] = plain.counts
+                self._plain[number] = plain
+                left[first:last] = ~plain.is_plain
+
+    def unknown_keys(self, limit: int) -> list[bytes]:
+        """Return the keys that are not in the table, so many at the most."""
+        return keys_at(self._data, self._unknown, limit)
+
+    def lists(self, number: int, kind: Kind) -> StepLists:
+        """Return a feature list of each message, with the values of steps of one kind.
+
+        Raises
+        ------
+        WireError
+        """
+        cells = self._cells_of(number)
+        n_steps = self._n_steps[cells]
+        first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
+        found = []
+        if number in self._plain:
+            with errors_of(np.flatnonzero(self._is_present[cells])):
+                found.append(self._plain[number].values(self._data, kind))
+        if first < last or not found:
+            found.append(self._cells.values(first, last, kind))
+        values = found[0]
+        if len(found) > 1:
+            places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]
+            values = merge(kind, int(n_steps.sum()), list(zip(places, found, strict=True)))
+        steps = Lists(int(n_steps.sum()), self.kinds(number), values)
+        return StepLists(self._is_present[cells], n_steps, steps)
+
+    def even_floats(self, number: int, n_values: int) -> PlainSteps | None:
+        """Return a list, not read yet, if each message has it, its steps of so many floats."""
+        plain = self._plain.get(number)
+        if plain is None or plain.is_plain.size != self.n_messages:
+            return None
+        return plain if plain.are_floats(n_values) else None
+
+    def n_steps(self, number: int) -> int:
+        """Return how many steps a list has in all messages together."""
+        return int(self._n_steps[self._cells_of(number)].sum())
+
+    def kinds(self, number: int) -> npt.NDArray[np.uint8] | int:
+        """Return the :class:`Kind` of each step of a list, a plain number if it is one."""
+        cells = self._cells_of(number)
+        first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
+        found = self._cells.kind[first:last]
+        if number not in self._plain:
+            return found
+        kind = self._plain[number].kind
+        if not found.size:
+            return kind
+        kinds = np.full(int(self._n_steps[cells].sum()), kind, np.uint8)
+        kinds[self._places(number, in_cells=True)] = found
+        return kinds
+
+    def _cells_of(self, number: int) -> slice:
+        return slice(number * self.n_messages, (number + 1) * self.n_messages)
+
+    def _places(self, number: int, *, in_cells: bool) -> npt.NDArray[np.int64]:
+        """Return which of the steps of a list were left by the guesses, or those that were not."""
+        cells = self._cells_of(number)
+        n_steps = self._n_steps[cells]
+        left = np.diff(self._splits[cells.start : cells.stop + 1])
+        counts = left if in_cells else n_steps - left
+        return ranges(row_splits(n_steps)[:-1], counts)
+
+
+def _steps_of(
+    data: npt.NDArray[np.uint8], entries: Entries, chosen: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], Cells]:
+    """Find the steps of some entries: how many each has, and their Features."""
+    values = entries.values(chosen)
+    message = entries.message[chosen]
+    if not chosen.size:
+        return chosen, Cells(data, values, 0, lambda cells: cells, _LIST_DEPTH)
+    with errors_of(message[values.owner]):
+        counts, found = find_steps(data, values.start, values.stop)
+    if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
+        n_steps = counts
+    else:  # several values of one entry, to be joined, or none
+        n_steps = np.zeros(chosen.size, np.int64)
+        np.add.at(n_steps, values.owner, counts)
+    ends = np.cumsum(n_steps)
+
+    def message_of(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return message[np.searchsorted(ends, steps, side="right")]
+
+    return n_steps, Cells(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
+
+
+class SequenceBatch:
+    """The feature lists of a batch of SequenceExample messages.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; a block's spare bytes follow the last message.
+    starts, stops : int64, shape (n,)
+    table : KeyTable
+        The keys of the feature lists asked for.
+
+    Raises
+    ------
+    WireError
+        For a message that is malformed, here or when values are asked for; not
+        always the first such.
+    """
+
+    def __init__(
+        self,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+        table: KeyTable,
+    ) -> None:
+        self.data = data
+        self.n_messages = starts.size
+        fields = tokenise(data, starts, stops)
+        self.context_stops = starts.copy()
+        """Where the context of each message ends: up to there it is an Example; shape (n,)."""
+        context = submessages(fields, CONTEXT)
+        self.context_stops[context.owner] = context.stop  # of several, the last remains
+        maps = submessages(fields, FEATURE_LISTS)
+        self._groups: list[tuple[int, AnySequences | FewSequences]] = []
+        if 0 < starts.size <= min(_FEW, batch.FEW) and (
+            few := _read_few(data, starts, stops, table)
+        ):
+            self._groups.append((0, few))
+            return
+        bounds = _bounds(stops - starts, len(table.keys))
+        places = np.searchsorted(maps.owner, bounds)
+        for i, first in enumerate(bounds[:-1].tolist()):
+            some = maps.take(np.arange(places[i], places[i + 1]))
+            some.owner[:] -= first
+            with _numbers_from(first):
+                group = AnySequences(data, some, int(bounds[i + 1]) - first, table)
+            self._groups.append((first, group))
+
+    def unknown_keys(self, limit: int) -> list[bytes]:
+        """Return the keys of lists that are not in the table, about `limit` at the most."""
+        found = (key for _, group in self._groups for key in group.unknown_keys(limit))
+        return list(dict.fromkeys(found))
+
+    def kinds(self, number: int) -> npt.NDArray[np.uint8] | int:
+        """Return the :class:`Kind` of each step of a list, a plain number if it is one."""
+        sizes = [group.n_steps(number) for _, group in self._groups]
+        return _one_or_all([group.kinds(number) for _, group in self._groups], sizes)
+
+    def padded_floats(
+        self, number: int, n_values: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]] | None:
+        """Return the steps of a list in a row a message, zeros behind them.
+
+        Only if each message has the list, and all steps are so many floats, stored alike.
+
+        Returns
+        -------
+        values : float32, shape (n_messages, longest, n_values)
+        n_steps : int64, shape (n_messages,)
+        """
+        parts = []
+        for first, group in self._groups:
+            part = group.even_floats(number, n_values) if isinstance(group, AnySequences) else None
+            if part is None:
+                return None
+            parts.append((first, part))
+        if not parts:
+            return None
+        n_steps = np.concatenate([part.counts for _, part in parts])
+        try:
+            out = np.empty((self.n_messages, int(n_steps.max(initial=0)), n_values), np.float32)
+        except (MemoryError, ValueError):
+            return None  # the general way says which message is to blame
+        for first, part in parts:
+            part.pad(self.data, out[first : first + part.counts.size])
+        return out, n_steps
+
+    def lists(self, number: int, kind: Kind) -> StepLists:
+        """Return a feature list of each message, with the values of steps of one kind.
+
+        Raises
+        ------
+        WireError
+            For a value that is malformed.
+        """
+        parts = []
+        for first, group in self._groups:
+            with _numbers_from(first):
+                parts.append(group.lists(number, kind))
+        if len(parts) == 1:
+            return parts[0]
+        sizes = [part.steps.n_messages for part in parts]
+        kinds = _one_or_all([part.steps.kinds for part in parts], sizes)
+        counts = _one_or_all([part.steps.values.counts for part in parts], sizes)
+        values = Values(counts, _joined([part.steps.flat for part in parts]))
+        return StepLists(
+            np.concatenate([part.is_present for part in parts]),
+            np.concatenate([part.n_steps for part in parts]),
+            Lists(sum(sizes), kinds, values),
+        )
+
+
+def _one_or_all(
+    numbers: list[npt.NDArray[_Number] | int], sizes: list[int]
+) -> npt.NDArray[_Number] | int:
+    """Put numbers of several groups end to end; if all are one number, return that."""
+    some = [number for number, size in zip(numbers, sizes, strict=True) if size]
+    if some and all(isinstance(number, int) and number == some[0] for number in some):
+        return int(some[0])
+    dtype = next((n.dtype for n in numbers if not isinstance(n, int)), None)
+    parts = [np.full(size, n, dtype) for n, size in zip(numbers, sizes, strict=True)]
+    return np.concatenate(parts)
+
+
+def _joined(flats: list[Flat]) -> Flat:
+    """Put the values of several groups end to end."""
+    extents = [flat for flat in flats if isinstance(flat, Extents)]
+    if extents:
+        starts = np.concatenate([flat.start for flat in extents])
+        return Extents(starts, np.concatenate([flat.length for flat in extents]))
+    flat: Flat = np.concatenate([flat for flat in flats if isinstance(flat, np.ndarray)])
+    return flat
+
+
+def _read_few(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    table: KeyTable,
+) -> FewSequences | None:
+    from tfrecord_lite.example.decode.runtime import FewSequences, NotSure  # noqa: PLC0415 - not light
+
+    try:
+        return FewSequences(data, starts, stops, table)
+    except NotSure:
+        return None
+
+
+def _bounds(lengths: npt.NDArray[np.int64], n_keys: int) -> npt.NDArray[np.int64]:
+    """Divide messages into groups; return where each starts, and the last ends."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    cuts = [np.array([0]), np.searchsorted(ends, np.arange(_GROUP_BYTES, total, _GROUP_BYTES))]
+    most = max(_MOST_CELLS // max(n_keys, 1), 1)
+    cuts.append(np.arange(most, lengths.size, most))
+    cuts.append(np.array([lengths.size]))
+    bounds = sorted(set(np.concatenate(cuts).tolist()))
+    return np.array(bounds if lengths.size else [0, 0])
+
+
+@contextmanager
+def _numbers_from(first: int) -> Iterator[None]:
+    """Add to the number in a :class:`WireError` that of the first message of its group."""
+    try:
+        yield
+    except WireError as error:
+        raise WireError(first + error.message, error.offset, error.detail) from None

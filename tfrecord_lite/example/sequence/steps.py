@@ -1,0 +1,295 @@
+"""The Features of many FeatureLists: where each step is, and what stands in it.
+
+::
+
+    FeatureList   1 feature ─> Feature   1 bytes_list, 2 float_list, 3 int64_list
+
+Steps follow one another, so where one is found depends on the one before it. But programs
+write all steps of a list alike: behind a head of known form there are the values, one
+string or one packed chunk, up to the next step::
+
+    0a r  (0a | 12 | 1a) r-2  0a r-4  values ...
+          r bytes, up to the next step
+
+Two guesses at all steps of many lists, made without going from one to the next, are checked
+as a whole: that all have the size of the first; and that they are where bytes look like the
+head of one. A guess is right for a list if heads and sizes lead from its start to its end.
+Lists for which neither is right go step by step, in lockstep with each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.arrays.lanes import lanes
+from tfrecord_lite.arrays.ragged import gather, ranges, row_splits
+from tfrecord_lite.example.decode.entries import KIND_OF_TAG, errors_of, join
+from tfrecord_lite.example.decode.learn import length_before, nested
+from tfrecord_lite.example.sequence.plain_steps import AnyPlaces, EvenPlaces, PlainSteps
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.fields import LEN, Fields, tokenise
+from tfrecord_lite.wire.repeated import repeated_len
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+__all__ = ["find_plain", "find_steps"]
+
+FEATURE = 1
+_LIST_DEPTH, _FEATURE_DEPTH = 3, 4
+
+_TAG = 0x0A
+_HEAD_BYTES = 6
+"""Of the head of a short step."""
+_SHORTEST, _LONGEST = 4, 0x7F
+_SEARCHED = 40
+"""Longer steps are not searched for: looking at every byte would cost more than walking."""
+_AT_ONCE = 8 * 1024
+"""So many steps are looked at together, for the same reason."""
+_TYPICAL = 8
+"""Bytes of a step that is searched for, more or less."""
+_MOST_WRONG = 0.5
+"""If a guess is wrong for more of the lists than this, another is made."""
+
+
+def find_plain(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> PlainSteps | None:
+    """Find the lists whose steps a guess is right for.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; a block's spare bytes follow the last list.
+    starts, stops : int64, shape (n_lists,)
+        FeatureLists that are likely to be alike: those of one key.
+
+    Returns
+    -------
+    PlainSteps or None
+        Lists without steps count as plain. None if it is right for no others.
+    """
+    filled = np.flatnonzero(stops > starts)
+    if not filled.size:
+        return None
+    sample = filled[filled.size // 2]
+    view = memoryview(data)[int(starts[sample]) : int(stops[sample])]  # type: ignore[arg-type]
+    first = _first_step(view)
+    if first is None:
+        return None
+    is_plain = stops == starts
+    some_starts, some_stops = starts[filled], stops[filled]
+    counts = np.zeros(starts.size, np.int64)
+    where: EvenPlaces | AnyPlaces
+    even = _even(data, some_starts, some_stops, first)
+    if even is not None:
+        is_plain[filled] = even > 0
+        counts[filled] = even
+        where = EvenPlaces(starts[is_plain] + len(first.head), first.size, first.length)
+    else:
+        searched = None
+        if first.size <= _SEARCHED:
+            searched = _searched(data, some_starts, some_stops, first.kind)
+        if searched is None:
+            return None
+        found, where = searched
+        is_plain[filled] = found > 0
+        counts[filled] = found
+    return PlainSteps(is_plain, first.kind, counts[is_plain], where)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What the first step of a list looks like."""
+
+    kind: Kind
+    head: bytes
+    """All of it up to its content."""
+    length: int
+    """Bytes of its content."""
+
+    @property
+    def size(self) -> int:
+        return len(self.head) + self.length
+
+
+def _first_step(view: memoryview) -> _Step | None:
+    """Look at the step a list starts with; None if it is not plain."""
+    feature = nested(view, 0, None, _TAG)
+    if feature is None or feature >= len(view):
+        return None
+    stop = feature + length_before(view, 0)
+    tag = view[feature] if feature < stop <= len(view) else 0
+    values = nested(view, feature, stop, tag)
+    content = nested(view, values, stop, _TAG) if values is not None else None
+    if content is None or not KIND_OF_TAG[tag]:
+        return None
+    kind, length = Kind(int(KIND_OF_TAG[tag])), stop - content
+    if kind is Kind.FLOAT and length % 4:
+        return None
+    return _Step(kind, bytes(view[:content]), length)
+
+
+def _even(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    first: _Step,
+) -> npt.NDArray[np.int64] | None:
+    """Count steps that are all as the first; None if sizes tell that not all lists are so.
+
+    Returns
+    -------
+    int64, shape (n_lists,)
+        Steps of each list; 0 where the guess is wrong.
+    """
+    length = stops - starts
+    counts = length // first.size
+    if (counts * first.size != length).any():
+        return None
+    wrong = np.zeros(starts.size, np.bool_)
+    words = lanes(data)
+    for some in _slices(counts):
+        at = ranges(starts[some], counts[some], first.size)
+        differs = np.zeros(at.size, np.bool_)
+        for place in range(0, len(first.head), 8):
+            part = first.head[place : place + 8]
+            unused = np.uint64(64 - 8 * len(part))
+            loaded = words[at + place] if place else words[at]
+            loaded ^= np.uint64(int.from_bytes(part, "little"))
+            loaded <<= unused
+            differs |= loaded != 0
+        if differs.any():
+            wrong[some][np.repeat(np.arange(counts[some].size), counts[some])[differs]] = True
+    if wrong.mean() > _MOST_WRONG:
+        return None
+    return np.where(wrong, 0, counts)
+
+
+def _slices(counts: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Divide lists so that about :data:`_AT_ONCE` steps, or one list, are in each slice."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < counts.size:
+        done = int(ends[begin - 1]) if begin else 0
+        end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), begin + 1)
+        yield slice(begin, end)
+        begin = end
+
+
+def _searched(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    kind: Kind,
+) -> tuple[npt.NDArray[np.int64], AnyPlaces] | None:
+    """Find short steps of one kind by what their heads look like.
+
+    Returns
+    -------
+    counts : int64, shape (n_lists,)
+        Steps of each list; 0 where the guess is wrong.
+    where : AnyPlaces
+        The steps of the others. None instead if there are no others.
+    """
+    parts = [
+        _search(data, starts[some], stops[some], kind)
+        for some in _slices((stops - starts) // _TYPICAL)
+    ]
+    counts, start, length = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return (counts, AnyPlaces(start, length)) if start.size else None
+
+
+def _search(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    kind: Kind,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Search some of the lists: steps of each, and start and length of the content of each step."""
+    splits = row_splits(stops - starts)
+    joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
+    # Comparing bytes that lie side by side costs little, so all of a head is.
+    room = joined[1:]
+    looks = joined[:-8] == _TAG
+    looks &= joined[2:-6] == kind << 3 | LEN
+    looks &= joined[4:-4] == _TAG
+    looks &= room[:-7] - joined[3:-5] == np.uint8(2)
+    looks &= room[:-7] - joined[5:-3] == np.uint8(4)
+    place = np.flatnonzero(looks)
+    bounds = np.searchsorted(place, splits)
+    counts = np.diff(bounds)
+    some = counts > 0
+    size = np.empty_like(place)  # of the content: up to the next head, or the end of the list
+    size[:-1] = place[1:]
+    size[bounds[1:][some] - 1] = splits[1:][some]
+    size -= place
+    size -= _HEAD_BYTES
+    rooms = room[place]
+    is_broken = size != rooms - np.uint8(_SHORTEST)
+    is_broken |= rooms - np.uint8(_SHORTEST) > _LONGEST - _SHORTEST
+    if kind is Kind.FLOAT:
+        is_broken |= size & 3 != 0
+    is_bad = np.append(place, -1)[bounds[:-1]] != splits[:-1]  # starts with something else
+    if is_broken.any() or is_bad.any():
+        which = np.repeat(np.arange(starts.size), counts)
+        is_bad[which[is_broken]] = True
+        is_good = ~is_bad[which]
+        place, size = place[is_good], size[is_good]
+        counts[is_bad] = 0
+    place += np.repeat(starts - splits[:-1] + _HEAD_BYTES, counts)
+    return counts, place, size
+
+
+def find_steps(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], Fields]:
+    """Find the steps of many FeatureLists, of any form, and the fields of their Features.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        The buffer; a block's spare bytes follow the last list.
+    starts, stops : int64, shape (n_lists,)
+
+    Returns
+    -------
+    counts : int64, shape (n_lists,)
+        Steps of each list.
+    found : Fields
+        The fields of all Features, by step; the owner is the number of the step.
+
+    Raises
+    ------
+    WireError
+        For a list that is malformed, or a Feature in it; its `message` is the number of
+        the list.
+    """
+    counts, features = repeated_len(data, starts, stops, FEATURE, _LIST_DEPTH)
+    with errors_of(np.repeat(np.arange(starts.size), counts)):
+        return counts, _fields_of(data, features.start, features.start + features.length)
+
+
+def _fields_of(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> Fields:
+    """Split Features into fields: one look says that most are one list, or empty."""
+    length = stops - starts
+    head = lanes(data)[starts]
+    kind = KIND_OF_TAG[(head & np.uint64(0xFF)).view(np.int64)]
+    is_one = (head >> np.uint64(8)) & np.uint64(0xFF) == (length - 2).view(np.uint64)
+    is_one &= (kind != 0) & (length <= _LONGEST + 2)
+    one = np.flatnonzero(is_one)
+    types = np.full(one.size, LEN, np.uint8)
+    found = Fields(one, kind[one].astype(np.int32), types, starts[one] + 2, stops[one])
+    odd = np.flatnonzero(~is_one & (length > 0))
+    if not odd.size:
+        return found
+    with errors_of(odd):
+        rest = tokenise(data, starts[odd], stops[odd], _FEATURE_DEPTH)
+    return join([found, replace(rest, owner=odd[rest.owner])])

@@ -1,0 +1,256 @@
+"""Without a schema: SequenceExample messages to dictionaries, whatever they hold.
+
+::
+
+    {"context":       {"id": array([7])},
+     "feature_lists": {"tokens": [array([5, 6]), array([7, 8, 9])]}}
+
+As for Examples (:mod:`.decode`): a batch is read once it is known which keys there are,
+a single message by the protobuf runtime.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.block import Block
+from tfrecord_lite.example.decode.batch import FEW
+from tfrecord_lite.example.decode.discover import Keys
+from tfrecord_lite.example.decode.first_error import first_wrong
+from tfrecord_lite.example.decode.reader import as_block, as_bytes
+from tfrecord_lite.example.sequence.batch import SequenceBatch
+from tfrecord_lite.example.to_dicts import Arrays, ExampleDecoder, by_halves, by_runtime, split
+from tfrecord_lite.schema import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.example.decode.batch import Memory
+    from tfrecord_lite.example.decode.reader import Serialized
+    from tfrecord_lite.example.to_dicts import Row
+    from tfrecord_lite.wire.keys import KeyTable
+
+__all__ = [
+    "SequenceExampleDecoder",
+    "SequenceRow",
+    "decode_sequence_example",
+    "decode_sequence_examples",
+]
+
+
+_ROWS_AT_ONCE = 16
+"""So many dictionaries are made in one go."""
+
+
+class SequenceRow(TypedDict):
+    """What a SequenceExample is decoded to."""
+
+    context: dict[str, npt.NDArray[Any]]
+    feature_lists: dict[str, list[npt.NDArray[Any]]]
+
+
+class SequenceExampleDecoder:
+    """Decodes batches of SequenceExample messages; remembers what keys there are.
+
+    Notes
+    -----
+    Not thread-safe; one a thread is cheap.
+    """
+
+    def __init__(self) -> None:
+        self._context = ExampleDecoder()
+        self._keys = Keys()
+
+    def __call__(self, block: Block) -> Iterator[SequenceRow]:
+        """Decode the messages of a block.
+
+        Returns
+        -------
+        iterator of dict
+            As :func:`decode_sequence_examples` returns. All messages have been read by now;
+            what is left is to make the dictionaries, a few at a time.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED``, about the first message that is.
+        """
+        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        if rows is not None:
+            return iter(rows)
+        parts = first_wrong(block, None, self._read)
+        return chain.from_iterable(chain.from_iterable(map(_Part.rows, parts)))
+
+    def _read(self, block: Block) -> list[_Part]:
+        """Read a batch, in parts if it has too many keys for one table.
+
+        Raises
+        ------
+        WireError
+            About one of the messages that are malformed, maybe not the first.
+        """
+        stops = block.offsets + block.lengths
+
+        def read(table: KeyTable, _: Memory) -> SequenceBatch:
+            return SequenceBatch(block.data, block.offsets, stops, table)
+
+        batch = self._keys.read(len(block), read)
+        if batch is None:
+            return by_halves(self._read, block)
+        contexts = self._context.rows(
+            Block(block.data, block.offsets, batch.context_stops - block.offsets)
+        )
+        keys = enumerate(self._keys.table.keys)
+        return [_Part(contexts, [_Steps(batch, number, key.decode()) for number, key in keys])]
+
+
+class _Part:
+    """Messages that were read together, with the same lists or some of them."""
+
+    def __init__(self, contexts: list[Row], lists: list[_Steps]) -> None:
+        self._contexts = contexts
+        self._lists = lists
+
+    def rows(self) -> Iterator[list[SequenceRow]]:
+        """Make the dictionaries, a few at a time.
+
+        Of the arrays that are made so, most are let go soon after: the next ones take their
+        memory while it is still in the cache.
+        """
+        n_rows = len(self._contexts)
+        for first in range(0, n_rows, _ROWS_AT_ONCE):
+            last = min(first + _ROWS_AT_ONCE, n_rows)
+            rows: list[SequenceRow] = [
+                {"context": context, "feature_lists": {}} for context in self._contexts[first:last]
+            ]
+            for steps in self._lists:
+                steps.add_to(rows, first)
+            yield rows
+
+
+class _Steps:
+    """The steps of one feature list in all messages of a batch."""
+
+    def __init__(self, batch: SequenceBatch, number: int, name: str) -> None:
+        self._name = name
+        kinds = batch.kinds(number)
+        present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
+        wanted = [Kind(kind) for kind in present if kind] or [Kind.FLOAT]
+        lists = batch.lists(number, wanted[0])
+        self._splits = row_splits(lists.n_steps).tolist()
+        self._is_present = None if lists.is_present.all() else lists.is_present.tolist()
+        arrays = Arrays(batch.data, lists.steps)
+        self._some = arrays.some
+        if len(wanted) > 1:
+            steps = arrays.some(0, lists.steps.n_messages)
+            for kind in wanted[1:]:
+                others = split(batch.data, batch.lists(number, kind).steps)
+                for i in np.flatnonzero(kinds == kind).tolist():
+                    steps[i] = others[i]
+            self._some = lambda first, last: steps[first:last]
+        has_empty = len(present) > 1 and present[0] == 0
+        self._kinds = lists.steps.kind if has_empty else None
+
+    def add_to(self, rows: list[SequenceRow], first: int) -> None:
+        """Give rows, the first of which has a number, the list, if they have it."""
+        splits = self._splits[first : first + len(rows) + 1]
+        steps = self._some(splits[0], splits[-1])
+        for i, row in enumerate(rows):
+            if self._is_present is None or self._is_present[first + i]:
+                own = slice(splits[i] - splits[0], splits[i + 1] - splits[0])
+                row["feature_lists"][self._name] = steps[own]
+                if self._kinds is not None:
+                    kinds = self._kinds[splits[i] : splits[i + 1]]
+                    _match_empty(row["feature_lists"][self._name], kinds)
+
+
+def _match_empty(steps: list[npt.NDArray[Any]], kinds: npt.NDArray[np.uint8]) -> None:
+    """Give steps without a kind the dtype of the first that has one, or float32."""
+    first = next((Kind(kind) for kind in kinds.tolist() if kind), Kind.FLOAT)
+    for i in np.flatnonzero(kinds == 0).tolist():
+        steps[i] = np.empty(0, first.dtype)
+
+
+def _row_of(serialized: bytes) -> SequenceRow:
+    """Decode one message with the protobuf runtime.
+
+    Raises
+    ------
+    NotSure
+    """
+    from tfrecord_lite.example.decode.runtime import array_of, sequence_of  # noqa: PLC0415 - not light
+
+    message = sequence_of(serialized)
+    found = {name: array_of(each) for name, each in message.context.feature.items()}
+    lists: dict[str, Any] = {}
+    for name, feature_list in message.feature_lists.feature_list.items():
+        steps = [array_of(feature) for feature in feature_list.feature]
+        lists[name] = [values for _, values in steps]
+        _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
+    context = {name: values for name, (_, values) in found.items() if values is not None}
+    return {"context": context, "feature_lists": lists}
+
+
+def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
+    r"""Decode one SequenceExample message into dictionaries, without a schema.
+
+    Parameters
+    ----------
+    serialized : bytes or str
+
+    Returns
+    -------
+    dict
+        ``{"context": {...}, "feature_lists": {...}}``. The context as
+        :func:`decode_example` gives an Example's features; of each feature list a list
+        of arrays, one a step: int64 or float32, shape (n_values,), or an object array
+        of ``bytes``. A step with no kind set has no values; its dtype is that of the
+        first step of its list that has a kind, or float32.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` if the bytes are no SequenceExample.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import SequenceExample
+    >>> message = SequenceExample()
+    >>> for step in ([5, 6], [7, 8, 9]):
+    ...     feature = message.feature_lists.feature_list["my_ints"].feature.add()
+    ...     feature.int64_list.value.extend(step)
+    >>> decode_sequence_example(message.SerializeToString())
+    {'context': {}, 'feature_lists': {'my_ints': [array([5, 6]), array([7, 8, 9])]}}
+    """
+    record = as_bytes(serialized)
+    rows = by_runtime(_row_of, [record]) or list(SequenceExampleDecoder()(as_block([record])))
+    return rows[0]
+
+
+def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
+    """Decode a batch of SequenceExample messages, without a schema.
+
+    Parameters
+    ----------
+    serialized : Block, sequence of bytes, or object array of bytes
+
+    Returns
+    -------
+    list of dict
+        For each message, as :func:`decode_sequence_example` gives it. Short arrays may
+        be views of one array of the batch; no two overlap.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED``, about the first message that is.
+    TypeError
+        For one message instead of a sequence of them, and for messages that are no bytes.
+    """
+    return list(SequenceExampleDecoder()(as_block(serialized)))

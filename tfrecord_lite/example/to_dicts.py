@@ -1,0 +1,240 @@
+"""Without a schema: Example messages to dictionaries, whatever features they have.
+
+A batch is read like any other, once it is known which keys there are: those seen
+in earlier batches, and those that this one turns out to have besides. What comes
+out is a dictionary a record.
+
+A single message is read by the protobuf runtime, which is faster than a lockstep
+of one.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.example.decode import build
+from tfrecord_lite.example.decode.batch import FEW, Batch
+from tfrecord_lite.example.decode.discover import Keys
+from tfrecord_lite.example.decode.first_error import first_wrong, numbered_from
+from tfrecord_lite.example.decode.reader import as_block, as_bytes
+from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.repeated import Extents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.example.decode.batch import Memory
+    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.example.decode.reader import Serialized
+    from tfrecord_lite.wire.keys import KeyTable
+
+    Row = dict[str, npt.NDArray[Any]]
+
+
+AnyRow = TypeVar("AnyRow")
+
+__all__ = [
+    "Arrays",
+    "ExampleDecoder",
+    "by_halves",
+    "by_runtime",
+    "decode_example",
+    "decode_examples",
+    "split",
+]
+
+_WIDE_BYTES = 256
+"""Rows from this size on are copied out of their batch, which else would live as long as one."""
+
+
+class ExampleDecoder:
+    """Decodes batches of Example messages into dictionaries; remembers what keys there are.
+
+    Notes
+    -----
+    Not thread-safe; one a thread is cheap.
+    """
+
+    def __init__(self) -> None:
+        self._keys = Keys()
+
+    def __call__(self, block: Block) -> list[Row]:
+        """Decode the messages of a block.
+
+        Returns
+        -------
+        list of dict
+            As :func:`decode_examples`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``MALFORMED``, about the first message that is.
+        """
+        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        return first_wrong(block, None, self.rows) if rows is None else rows
+
+    def rows(self, block: Block) -> list[Row]:
+        """Decode a batch, one by one if it has too many keys for one table.
+
+        Raises
+        ------
+        WireError
+            About one of the messages that are malformed, maybe not the first.
+        """
+        stops = block.offsets + block.lengths
+
+        def read(table: KeyTable, memory: Memory) -> Batch:
+            return Batch(block.data, block.offsets, stops, table, memory)
+
+        batch = self._keys.read(len(block), read, int(block.lengths.sum()))
+        if batch is None:
+            one_by_one = by_runtime(_row_of, block)
+            return by_halves(self.rows, block) if one_by_one is None else one_by_one
+        names: list[str] = []
+        columns: list[list[npt.NDArray[Any]]] = []
+        partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
+        for number, key in enumerate(self._keys.table.keys):
+            kinds = batch.kinds(number)
+            for kind in Kind:
+                if isinstance(kinds, int):
+                    if kinds == kind:
+                        names.append(key.decode())
+                        columns.append(split(batch.data, batch.lists(number, kind)))
+                elif (having := np.flatnonzero(kinds == kind)).size:
+                    lists = batch.lists(number, kind)
+                    partial.append((key.decode(), having, split(batch.data, lists)))
+        if names:
+            rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        else:
+            rows = [{} for _ in range(len(block))]
+        for name, having, values in partial:
+            for i in having.tolist():
+                rows[i][name] = values[i]
+        return rows
+
+
+def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[AnyRow]:
+    """Decode one half of a batch, then the other."""
+    middle = len(block) // 2
+    rows = rows_of(block[:middle])
+    with numbered_from(middle):
+        return rows + rows_of(block[middle:])
+
+
+def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> list[AnyRow] | None:
+    """Decode a few messages with the protobuf runtime; None where that does not know all."""
+    from tfrecord_lite.example.decode.runtime import NotSure  # noqa: PLC0415 - not light
+
+    try:
+        return [row_of(record) for record in records]
+    except NotSure:
+        return None
+
+
+def _row_of(serialized: bytes) -> Row:
+    """Decode one message.
+
+    Raises
+    ------
+    NotSure
+    """
+    from tfrecord_lite.example.decode.runtime import array_of, features_of  # noqa: PLC0415 - not light
+
+    found = {name: array_of(feature) for name, feature in features_of(serialized).items()}
+    return {name: values for name, (_, values) in found.items() if values is not None}
+
+
+class Arrays:
+    """The values of a feature, to be divided into an array a message.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+    lists : Lists
+    """
+
+    def __init__(self, data: npt.NDArray[np.uint8], lists: Lists) -> None:
+        flat: Any = lists.flat
+        if isinstance(flat, Extents):
+            flat = build.strings(data, flat, as_column=False)
+        count = lists.values.counts
+        self._splits: npt.NDArray[np.int64] | None = None
+        if isinstance(count, int):
+            flat = flat.reshape(lists.n_messages, count)
+        else:
+            self._splits = row_splits(count)
+        self._flat = flat
+        self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n_messages, 1)
+
+    def some(self, first: int, last: int) -> list[npt.NDArray[Any]]:
+        """Return those of a range of messages; short ones are views."""
+        if self._splits is None:
+            rows = list(self._flat[first:last])
+        else:
+            bounds = self._splits[first : last + 1].tolist()
+            rows = [self._flat[a:b] for a, b in pairwise(bounds)]
+        return [row.copy() for row in rows] if self._is_wide else rows
+
+
+def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
+    """Divide the values of a feature into an array a message."""
+    return Arrays(data, lists).some(0, lists.n_messages)
+
+
+def decode_example(serialized: bytes | str) -> Row:
+    r"""Decode one Example message into a dictionary, without a schema.
+
+    Parameters
+    ----------
+    serialized : bytes or str
+
+    Returns
+    -------
+    dict of str to ndarray
+        One entry a feature: int64 or float32, shape (n_values,), or an object array of
+        ``bytes``. A feature with no kind set is left out: it counts as missing (X3).
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED`` if the bytes are no Example.
+
+    Examples
+    --------
+    >>> decode_example(b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x0a\x01\x07")
+    {'a': array([7])}
+    """
+    record = as_bytes(serialized)
+    rows = by_runtime(_row_of, [record]) or ExampleDecoder()(as_block([record]))
+    return rows[0]
+
+
+def decode_examples(serialized: Serialized) -> list[Row]:
+    """Decode a batch of Example messages, without a schema.
+
+    Parameters
+    ----------
+    serialized : Block, sequence of bytes, or object array of bytes
+
+    Returns
+    -------
+    list of dict of str to ndarray
+        For each message, as :func:`decode_example` gives it. Short arrays may be views
+        of one array of the batch; no two overlap.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``MALFORMED``, about the first message that is.
+    TypeError
+        For one message instead of a sequence of them, and for messages that are no bytes.
+    """
+    return ExampleDecoder()(as_block(serialized))

@@ -1,0 +1,1 @@
+"""Files and streams of bytes: names, compression, atomic output, locks."""

@@ -1,0 +1,348 @@
+"""The compressions a TFRecord file may have, as one table.
+
+A file is compressed as a whole: the record format knows nothing of it (rule
+C1). TensorFlow knows three types, ``""`` (none), ``"ZLIB"`` (RFC 1950) and
+``"GZIP"`` (RFC 1952). ``"ZSTD"`` (RFC 8878) and ``"BZ2"`` are additions of this
+package: **TensorFlow cannot read these**.
+
+:data:`CODECS` has a row for each: how its streams begin, whether one stream may
+follow another in a file, and what makes a compressor and a decompressor.
+:class:`tfrecord_lite.files.inflate.Inflated` reads a file with it.
+
+ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib.
+Writing always uses zlib, so that a file's bytes never depend on what happens to
+be installed.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import sys
+import zlib
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = [
+    "CODECS",
+    "MEM_LEVEL",
+    "Call",
+    "Codec",
+    "Compressor",
+    "Decompressor",
+    "Settings",
+    "codec_named",
+    "detect",
+]
+
+MEM_LEVEL = 9
+"""TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
+
+
+Call: TypeAlias = "Callable[[], bytes]"
+"""One step of a compressor, still to be made."""
+
+
+class Decompressor(Protocol):
+    """A running decompression of one stream, as :class:`bz2.BZ2Decompressor`."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream has ended."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing more comes out before more is put in."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was put in and lies behind the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Put `data` in, get at most `max_length` bytes out."""
+
+
+class Compressor(Protocol):
+    """A running compression of one stream.
+
+    Each method returns a call that has to be made next: a function that is not
+    written in Python, without arguments. Python raises KeyboardInterrupt when such a
+    function returns, at which point what it returned is lost, unless whatever called it
+    is no Python either: see :class:`tfrecord_lite.records.sink.RecordSink`.
+    """
+
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+        """Return what takes in data, and returns what is ready of the stream, often nothing."""
+
+    def flush(self) -> Call:
+        """Return what returns what makes everything taken in so far readable (rule O6)."""
+
+    def finish(self) -> Call:
+        """Return what returns the end of the stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to compress; the defaults are TensorFlow's (rules O7, O8)."""
+
+    level: int | None = None
+    method: int = zlib.DEFLATED
+    window_bits: int | None = None
+    mem_level: int = MEM_LEVEL
+    strategy: int = zlib.Z_DEFAULT_STRATEGY
+    flush_mode: int = zlib.Z_PARTIAL_FLUSH
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """One row of the table."""
+
+    name: str
+    """What users call it."""
+    is_start: Callable[[bytes], bool]
+    """Whether bytes, at least 1 of them, can be the start of a stream."""
+    decompressor: Callable[[], Decompressor]
+    """Starts to read a stream."""
+    compressor: Callable[[Settings], Compressor]
+    """Starts to write a stream."""
+    errors: Callable[[], tuple[type[Exception], ...]]
+    """What its decompressor raises on corrupt data."""
+    joinable: bool
+    """Whether streams may follow each other in one file, and so be appended."""
+    magic: bytes = b""
+    """The first bytes of each of them, to look for one behind damage."""
+
+
+class _Zlib:
+    """A zlib or gzip decompressor with the interface of :class:`Decompressor`."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._window_bits = window_bits
+        self._inner: Any = None
+        self._was_full = False  # the last call gave all it was allowed, so there may be more
+
+    @property
+    def eof(self) -> bool:
+        return self._inner is not None and bool(self._inner.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        return self._inner is None or not (self._inner.unconsumed_tail or self._was_full)
+
+    @property
+    def unused_data(self) -> bytes:
+        return b"" if self._inner is None else bytes(self._inner.unused_data)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._inner is None:
+            # ISA-L misreads a gzip header that comes in pieces and has optional parts,
+            # but for a name alone (flags, the fourth byte: 8).
+            is_plain = self._window_bits < _GZIP_BITS or data[3:4] in (b"\0", b"\x08")
+            module = _inflate_module() if is_plain else zlib
+            self._inner = module.decompressobj(self._window_bits)
+        out = bytes(self._inner.decompress(self._inner.unconsumed_tail + data, max_length))
+        self._was_full = len(out) == max_length
+        return out
+
+
+def _inflate_module() -> Any:
+    try:
+        from isal import isal_zlib  # noqa: PLC0415 - optional, and only for who reads compressed files
+    except ImportError:
+        return zlib
+    return isal_zlib
+
+
+def _zlib_errors() -> tuple[type[Exception], ...]:
+    return (zlib.error, _inflate_module().error)
+
+
+@contextlib.contextmanager
+def _checking(settings: Settings) -> Iterator[None]:
+    """Turn what a library says about settings out of range into an error of ours."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
+        detail = f"the compressor refuses {settings}: {error}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
+
+
+class _ZlibCompressor:
+    def __init__(self, settings: Settings, window_bits: int) -> None:
+        self._flush_mode = settings.flush_mode
+        with _checking(settings):
+            self._inner = zlib.compressobj(
+                -1 if settings.level is None else settings.level,
+                settings.method,
+                window_bits if settings.window_bits is None else settings.window_bits,
+                settings.mem_level,
+                settings.strategy,
+            )
+
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+        return partial(self._inner.compress, data)
+
+    def flush(self) -> Call:
+        return partial(self._inner.flush, self._flush_mode)
+
+    def finish(self) -> Call:
+        return partial(self._inner.flush, zlib.Z_FINISH)
+
+
+class _Bz2Compressor:
+    """bz2 cannot flush inside a stream, so a flush ends one and begins the next."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._level = 9 if settings.level is None else settings.level
+        with _checking(settings):
+            self._inner = bz2.BZ2Compressor(self._level)
+        self._is_fresh = True
+
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+        self._is_fresh = self._is_fresh and not data
+        return partial(self._inner.compress, data)
+
+    def flush(self) -> Call:
+        if self._is_fresh:
+            return bytes
+        inner = bz2.BZ2Compressor(self._level)
+        end, self._inner, self._is_fresh = self._inner.flush, inner, True
+        return end
+
+    def finish(self) -> Call:
+        return self._inner.flush
+
+
+def _zstd_module() -> Any:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd  # noqa: PLC0415 - optional
+        else:
+            from backports import zstd  # noqa: PLC0415 - optional
+    except ImportError:
+        detail = "ZSTD needs an extra package: pip install 'tfrecord-numpy[zstd]'"
+        raise ImportError(detail) from None
+    return zstd
+
+
+class _ZstdCompressor:
+    def __init__(self, settings: Settings) -> None:
+        with _checking(settings):
+            self._inner: Any = _zstd_module().ZstdCompressor(level=settings.level)
+
+    def compress(self, data: bytes | bytearray | memoryview) -> Call:
+        return partial(self._inner.compress, data)
+
+    def flush(self) -> Call:
+        return partial(self._inner.flush, self._inner.FLUSH_BLOCK)
+
+    def finish(self) -> Call:
+        return partial(self._inner.flush, self._inner.FLUSH_FRAME)
+
+
+def _is_zlib_start(head: bytes) -> bool:
+    """Check RFC 1950's header: method 8, a window it allows, a multiple of 31."""
+    return head[0] & 0x8F == 0x08 and (len(head) < 2 or int.from_bytes(head[:2], "big") % 31 == 0)
+
+
+_GZIP_BITS = 16 + zlib.MAX_WBITS
+
+CODECS: dict[str, Codec] = {
+    codec.name: codec
+    for codec in [
+        Codec(
+            name="GZIP",
+            is_start=lambda head: head[:2] == b"\x1f\x8b"[: len(head)],
+            decompressor=lambda: _Zlib(_GZIP_BITS),
+            compressor=lambda settings: _ZlibCompressor(settings, _GZIP_BITS),
+            errors=_zlib_errors,
+            joinable=True,
+            magic=b"\x1f\x8b\x08",
+        ),
+        Codec(
+            name="ZLIB",
+            is_start=_is_zlib_start,
+            decompressor=lambda: _Zlib(zlib.MAX_WBITS),
+            compressor=lambda settings: _ZlibCompressor(settings, zlib.MAX_WBITS),
+            errors=_zlib_errors,
+            joinable=False,
+        ),
+        Codec(
+            name="ZSTD",
+            is_start=lambda head: head[:4] == b"\x28\xb5\x2f\xfd"[: len(head)],
+            decompressor=lambda: _zstd_module().ZstdDecompressor(),
+            compressor=_ZstdCompressor,
+            errors=lambda: (_zstd_module().ZstdError,),
+            joinable=True,
+            magic=b"\x28\xb5\x2f\xfd",
+        ),
+        Codec(
+            name="BZ2",
+            is_start=lambda head: head[:3] == b"BZh"[: len(head)],
+            decompressor=bz2.BZ2Decompressor,
+            compressor=_Bz2Compressor,
+            errors=lambda: (OSError, ValueError),
+            joinable=True,
+            magic=b"BZh",
+        ),
+    ]
+}
+"""Every compression but none, by the name users give."""
+
+
+def codec_named(name: str) -> Codec | None:
+    """Look a compression up.
+
+    Parameters
+    ----------
+    name : str
+        ``""`` for none, or a key of :data:`CODECS`.
+
+    Returns
+    -------
+    Codec or None
+        None for ``""``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for any other name (rule O2; a dataset of TensorFlow
+        reads the file as uncompressed then, rule C8).
+    """
+    if name == "":
+        return None
+    if name not in CODECS:
+        detail = f'compression {name!r} is none of "", ' + ", ".join(map(repr, CODECS))
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return CODECS[name]
+
+
+def detect(head: bytes) -> str:
+    r"""Tell a stream's compression by its first bytes.
+
+    Parameters
+    ----------
+    head : bytes
+        At least 4 of them, if the stream has so many.
+
+    Returns
+    -------
+    str
+        A key of :data:`CODECS`, or ``""`` if no compression starts like this.
+
+    Examples
+    --------
+    >>> detect(b"\x1f\x8b\x08\x00"), detect(b"\x78\x9c\x01\x02"), detect(b"")
+    ('GZIP', 'ZLIB', '')
+    """
+    if len(head) >= 2:
+        for codec in CODECS.values():
+            if codec.is_start(head):
+                return codec.name
+    return ""

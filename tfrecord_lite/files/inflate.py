@@ -1,0 +1,266 @@
+"""The content of a compressed file, piece by piece, in constant memory.
+
+:class:`Inflated` is strict about how a stream ends:
+
+- one that stops before its trailer is an error, where TensorFlow takes the
+  end of the file for the end of the stream (rule C3);
+- what follows the last stream and is no further one is an error, where
+  TensorFlow ignores anything behind a zlib stream (rule C5).
+
+Both come after everything that could be inflated was handed over.
+
+A stream made to inflate without end takes time, not memory; :class:`InflationLimits` stop it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.files.compression import detect
+
+if TYPE_CHECKING:
+    from tfrecord_lite.files.compression import Codec
+
+__all__ = ["PIECE_BYTES", "Inflated", "InflationLimits", "RawInput"]
+
+PIECE_BYTES = 64 * 1024
+"""How much of a file is read at once."""
+
+_MAGIC_BYTES = 4
+
+_CAREFUL_BYTES = 256
+"""The size of pieces where the damage is, before it is looked for byte by byte."""
+
+_RATIO_FROM_BYTES = 1024 * 1024
+"""Content from which on a ratio is looked at; less is no bomb, and may be very even."""
+
+
+class RawInput(Protocol):
+    """What :class:`Inflated` reads from."""
+
+    rewindable: bool
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, at most `n_bytes`, none at the end."""
+
+    def rewind(self) -> None:
+        """Go back to the first byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class InflationLimits:
+    """How much a compressed file may become.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a limit that is not above 0.
+    """
+
+    max_bytes: int | None = None
+    """Of content in all."""
+    max_ratio: float | None = None
+    """Bytes of content a byte of the file, of what was read of it, which is done 64 KB at a
+    time; looked at from a megabyte of content on."""
+    ahead_bytes: int = field(default=0, repr=False)
+    """Of the file, that count as read before they are."""
+
+    def __post_init__(self) -> None:
+        """Check the limits."""
+        for name, limit in (("bytes", self.max_bytes), ("ratio", self.max_ratio)):
+            if limit is not None and not limit > 0:
+                detail = f"max_inflated_{name} is {limit}, expected more than 0, or None"
+                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+    def excess(self, n_bytes: int, n_read: int) -> str | None:
+        """Return what is too much, if so many bytes of a file became so many; None if nothing is."""
+        most, ratio = self.max_bytes, self.max_ratio
+        if most is not None and n_bytes > most:
+            return f"more than {most} bytes; pass max_inflated_bytes= to read more"
+        n_read += self.ahead_bytes
+        if ratio is not None and n_bytes > max(ratio * n_read, _RATIO_FROM_BYTES):
+            return (
+                f"{n_read} bytes of the file became {n_bytes} or more, over {ratio:g} "
+                "times as many; pass max_inflated_ratio= to read more"
+            )
+        return None
+
+
+class Inflated:
+    """The content of a compressed stream, read piece by piece.
+
+    Parameters
+    ----------
+    raw : RawInput
+        The compressed bytes, at their first one. Not closed here.
+    codec : Codec
+        Their compression.
+    source : str, optional
+        Path or URL, for errors.
+    limits : InflationLimits, optional
+        How much may be inflated.
+
+    Notes
+    -----
+    Memory is constant whatever the ratio: no call inflates more than it was
+    asked for. A decompressor that meets corrupt data drops what it had inflated
+    in that call; if `raw` can be rewound, it is done again, with small pieces and then
+    bytes where the damage is, so that all there is before that comes out.
+    """
+
+    def __init__(
+        self,
+        raw: RawInput,
+        codec: Codec,
+        source: str | None = None,
+        limits: InflationLimits | None = None,
+    ) -> None:
+        self._raw = raw
+        self._codec = codec
+        self._source = source
+        self._limits = limits
+        self._furthest = 0  # raw bytes read, whether or not they were read again
+        self._offset = 0  # bytes given out
+        self._error: DataLossError | None = None
+        self._careful_from, self._step = (
+            0,
+            PIECE_BYTES,
+        )  # a raw offset, and how to go on from there
+        self._begin()
+
+    def _begin(self) -> None:
+        self._decompressor = self._codec.decompressor()
+        self._piece = b""  # raw bytes not handed to the decompressor
+        self._is_fresh = True  # nothing was handed to this decompressor
+        self._raw_offset = 0  # behind _piece
+        self._handed = range(0)  # raw offsets of the last bytes that the decompressor was handed
+        self._skip = 0  # bytes to inflate and drop, given out before
+
+    @property
+    def position(self) -> int:
+        """How many bytes were inflated from what was read of `raw`, if more of that is needed."""
+        return self._offset - self._skip
+
+    @property
+    def raw_position(self) -> int:
+        """Where in `raw` the bytes begin that were read and not taken."""
+        return self._raw_offset - len(self._piece)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether a stream has ended with the last byte that was read."""
+        return self._decompressor.eof and not self._piece
+
+    def readinto(self, view: memoryview) -> int:
+        """Inflate the next bytes.
+
+        Parameters
+        ----------
+        view : memoryview
+            Where to put them; one byte at least.
+
+        Returns
+        -------
+        int
+            How many; 0 at the end of the stream. A stream that grows later can be
+            read on.
+
+        Raises
+        ------
+        DataLossError
+            ``COMPRESSION`` if the stream does not start as its codec says,
+            ``COMPRESSED_CORRUPT``, ``COMPRESSED_TRUNCATED``, ``TRAILING_DATA``,
+            ``INFLATED_TOO_LARGE``.
+            `offset` is the number of inflated bytes before the damage.
+        """
+        while True:
+            if self._error is not None:
+                raise self._error
+            if not self._has_work():
+                return 0
+            if self._piece:
+                self._handed = range(self._raw_offset - len(self._piece), self._raw_offset)
+            try:
+                data = self._decompressor.decompress(self._piece, self._room(len(view)))
+            except self._codec.errors() as error:
+                self._redo_or_fail(error)
+                continue
+            self._is_fresh = self._is_fresh and not self._piece
+            self._piece = b""
+            dropped = min(self._skip, len(data))
+            self._skip -= dropped
+            if len(data) > dropped:
+                n_bytes = len(data) - dropped
+                self._check_limits(self._offset + n_bytes)
+                view[:n_bytes] = data[dropped:]
+                self._offset += n_bytes
+                return n_bytes
+
+    def _room(self, n_bytes: int) -> int:
+        """Return how much to inflate at once: up to the limit, and then the byte beyond it."""
+        if self._limits is None or self._limits.max_bytes is None or self._skip:
+            return n_bytes
+        return max(1, min(n_bytes, self._limits.max_bytes - self._offset))
+
+    def _check_limits(self, offset: int) -> None:
+        """Refuse content up to an offset that is beyond a limit, now and later."""
+        if self._limits is not None and (detail := self._limits.excess(offset, self._furthest)):
+            self._error = self._loss(Reason.INFLATED_TOO_LARGE, detail)
+            raise self._error
+
+    def _has_work(self) -> bool:
+        """Get the next piece if one is needed; say whether the stream goes on."""
+        decompressor = self._decompressor
+        if decompressor.eof:
+            self._piece = decompressor.unused_data
+            self._read_piece(_MAGIC_BYTES)
+            if not self._piece:
+                return False
+            if not (self._codec.joinable and self._codec.is_start(self._piece)):
+                detail = f"{len(self._piece)} bytes or more follow, and are no further stream"
+                self._error = self._loss(Reason.TRAILING_DATA, detail)
+                raise self._error
+            self._decompressor, self._is_fresh = self._codec.decompressor(), True
+            return True
+        if not decompressor.needs_input:
+            return True
+        self._read_piece(1 if self._offset or not self._is_fresh else _MAGIC_BYTES)
+        if not self._piece and not self._is_fresh:
+            detail = "the file ends before the stream does; what is before it was read"
+            raise self._loss(Reason.COMPRESSED_TRUNCATED, detail)
+        if self._is_fresh and self._piece and not self._codec.is_start(self._piece):
+            found = detect(self._piece) or "none, or no TFRecord file"
+            detail = f"not a {self._codec.name} stream; by its first bytes: {found}"
+            raise self._loss(Reason.COMPRESSION, detail)
+        return bool(self._piece)
+
+    def _read_piece(self, n_bytes: int) -> None:
+        """Add raw bytes to the piece until it has `n_bytes` or the raw stream ends."""
+        while len(self._piece) < n_bytes:
+            n_before = self._careful_from - self._raw_offset
+            more = self._raw.read(min(n_before, PIECE_BYTES) if n_before > 0 else self._step)
+            if not more:
+                return
+            self._piece += more
+            self._raw_offset += len(more)
+            self._furthest = max(self._furthest, self._raw_offset)
+
+    def _redo_or_fail(self, error: Exception) -> None:
+        """Start again, to go on in smaller steps from where the error is; at last, fail."""
+        handed = self._handed
+        if self._step == 1 or not self._raw.rewindable:
+            self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))
+            return
+        self._careful_from = handed.start
+        # A piece may hold what two reads brought, and be longer than a step.
+        is_large = min(self._step, len(handed)) > _CAREFUL_BYTES
+        self._step = _CAREFUL_BYTES if is_large else 1
+        given = self._offset
+        self._raw.rewind()
+        self._begin()
+        self._skip = given
+
+    def _loss(self, reason: Reason, detail: str) -> DataLossError:
+        return DataLossError(reason, self._offset, self._source, None, None, detail)

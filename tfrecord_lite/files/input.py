@@ -1,0 +1,288 @@
+"""Open a path, URL or file object to read its bytes in order.
+
+Local files are read with ``pread``: the offset belongs to the reader, not to the
+file descriptor, so a reader that is forked into several processes reads right in
+each. Nothing here knows what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import stat
+from typing import IO, TYPE_CHECKING, Protocol, cast
+
+from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.files.names import (
+    fsspec_module,
+    is_url,
+    name_of,
+    position_of,
+    seek_to,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.files.names import Source
+
+__all__ = ["InputFile", "open_input", "open_seekable"]
+
+_PIECE_BYTES = 1024 * 1024
+
+
+class InputFile(Protocol):
+    """The bytes of one file, in order. What :func:`open_input` returns."""
+
+    name: str
+    rewindable: bool
+
+    def readinto(self, view: memoryview) -> int:
+        """Read the next bytes into `view`; return how many, 0 at the end of the file."""
+
+    def read(self, n_bytes: int) -> bytes:
+        """Return the next bytes, at most `n_bytes`, none at the end of the file."""
+
+    def peek(self, n_bytes: int) -> bytes:
+        """Return the next bytes, fewer only at the end of the file, without taking them."""
+
+    def skip(self, n_bytes: int) -> None:
+        """Pass over the next bytes; to behind the end of the file, if it has fewer."""
+
+    def remaining(self) -> int:
+        """Return how many bytes follow, unless the file was cut; 0 if that is not known."""
+
+    def rewind(self) -> None:
+        """Go back to the first byte."""
+
+    def close(self) -> None:
+        """Close what was opened here; a file object that the user gave stays open."""
+
+
+class _LocalInput:
+    """A regular file, read at an offset of our own."""
+
+    rewindable = True
+
+    def __init__(self, name: str, file: io.FileIO) -> None:
+        self.name = name
+        self._file = file
+        self._offset = 0
+        self._size = 0  # when last looked at
+        self._begin = 0  # the first offset that was read at
+
+    def readinto(self, view: memoryview) -> int:
+        n_bytes = os.preadv(self._file.fileno(), [view], self._offset)
+        if n_bytes == 0:
+            self._check_end()
+        self._offset += n_bytes
+        return n_bytes
+
+    def read(self, n_bytes: int) -> bytes:
+        data = os.pread(self._file.fileno(), n_bytes, self._offset)
+        if not data:
+            self._check_end()
+        self._offset += len(data)
+        return data
+
+    def _check_end(self) -> None:
+        """Raise if this is no end that the file ever had."""
+        size = os.fstat(self._file.fileno()).st_size
+        if size < self._offset and self._begin < self._offset:
+            detail = f"the file was cut while it was read: it has {size} bytes now, and had more"
+            raise DataLossError(Reason.TRUNCATED, None, self.name, None, None, detail)
+
+    def peek(self, n_bytes: int) -> bytes:
+        return os.pread(self._file.fileno(), n_bytes, self._offset)
+
+    def skip(self, n_bytes: int) -> None:
+        self._offset += n_bytes
+        self._begin = self._offset
+
+    def remaining(self) -> int:
+        if self._size <= self._offset:
+            self._size = os.fstat(self._file.fileno()).st_size
+        return max(self._size - self._offset, 0)
+
+    def rewind(self) -> None:
+        self._offset = self._begin = 0
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _ObjectInput:
+    """A file object, a pipe or a remote file; it need not be able to seek."""
+
+    def __init__(self, name: str, file: IO[bytes], *, owned: bool) -> None:
+        self.name = name
+        self._file = file
+        self._owned = owned
+        self._ahead = b""  # peeked at and not taken
+        self._start = position_of(file)
+        self.rewindable = self._start is not None
+
+    def readinto(self, view: memoryview) -> int:
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def read(self, n_bytes: int) -> bytes:
+        if self._ahead:
+            data, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
+            return data
+        return self._read_on(n_bytes)
+
+    def _read_on(self, n_bytes: int) -> bytes:
+        data = self._file.read(n_bytes)
+        if data is None:
+            detail = "non-blocking, and has nothing yet; nor is it at its end"
+            raise BlockingIOError(errno.EAGAIN, detail, self.name)
+        if not isinstance(data, bytes):
+            found = type(data).__name__
+            detail = f"{self.name} must give bytes when read, gave {found}; open it in binary mode"
+            raise TypeError(detail)
+        return data
+
+    def peek(self, n_bytes: int) -> bytes:
+        while len(self._ahead) < n_bytes:
+            more = self._read_on(n_bytes - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead[:n_bytes]
+
+    def skip(self, n_bytes: int) -> None:
+        while n_bytes and (self._ahead or not self.rewindable):
+            data = self.read(min(n_bytes, _PIECE_BYTES))
+            n_bytes = n_bytes - len(data) if data else 0
+        if n_bytes:
+            self._file.seek(n_bytes, io.SEEK_CUR)
+
+    def remaining(self) -> int:
+        return 0
+
+    def rewind(self) -> None:
+        self._ahead = b""
+        seek_to(self._file, self._start)
+
+    def close(self) -> None:
+        if self._owned:
+            self._file.close()
+
+
+class _RemoteFile:
+    """A file behind a URL, whose client may raise anything."""
+
+    def __init__(self, url: str) -> None:
+        self.name = url
+        try:
+            self._file: IO[bytes] = fsspec_module().open(url, "rb").open()
+        except (OSError, ValueError, ImportError):
+            raise
+        except Exception as error:
+            raise _os_error(error, url) from error
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        with _as_os_errors(self.name):
+            return self._file.read(n_bytes)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        with _as_os_errors(self.name):
+            return self._file.seek(offset, whence)
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+_ERRNOS = {
+    FileNotFoundError: errno.ENOENT,
+    PermissionError: errno.EACCES,
+    TimeoutError: errno.ETIMEDOUT,
+    BrokenPipeError: errno.EPIPE,
+    ConnectionAbortedError: errno.ECONNABORTED,
+    ConnectionRefusedError: errno.ECONNREFUSED,
+    ConnectionError: errno.ECONNRESET,
+}
+"""Of errors that clients raise without one."""
+
+
+@contextlib.contextmanager
+def _as_os_errors(url: str) -> Iterator[None]:
+    """Turn what a client raises while reading into what Python raises for a local file."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise _os_error(error, url) from error
+
+
+def _os_error(error: Exception, url: str) -> OSError:
+    """Return an error of the same kind that has the URL; Python chooses its class by the number."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return OSError(error.errno, error.strerror, url)
+    number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
+    detail = f"the remote file could not be read: {type(error).__name__}: {error}"
+    return OSError(number, detail, url)
+
+
+def open_seekable(name: str) -> IO[bytes]:
+    """Open a path or URL for reading at any place.
+
+    Returns
+    -------
+    binary file object
+        Of a URL only what is needed for that: ``read``, ``seek``, ``seekable``, ``tell`` and
+        ``close``.
+
+    Raises
+    ------
+    OSError, ImportError, ValueError
+        As :func:`open_input`; so do ``read`` and ``seek`` of a remote file.
+    """
+    return cast("IO[bytes]", _RemoteFile(name) if is_url(name) else io.FileIO(name, "rb"))
+
+
+def open_input(source: Source) -> InputFile:
+    """Open one source for reading.
+
+    Parameters
+    ----------
+    source : source
+        One that :func:`expand` returned.
+
+    Returns
+    -------
+    InputFile
+        At the first byte; at the current one for a file object.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        As Python's ``open``.
+    OSError
+        If a remote file cannot be read, whatever its client raises; with the URL as
+        `filename`. Reading on raises it too.
+    ImportError
+        For a URL, if fsspec is not installed, or what it needs for this one.
+    ValueError
+        For a URL that no file system takes.
+    """
+    name = name_of(source)
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        return _ObjectInput(name, source, owned=False)
+    if is_url(name):
+        return _ObjectInput(name, open_seekable(name), owned=True)
+    file = io.FileIO(name, "rb")
+    if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return _LocalInput(name, file)
+    return _ObjectInput(name, cast("IO[bytes]", file), owned=True)

@@ -1,0 +1,1 @@
+"""TFRecord framing: blocks of records from bytes and back."""

@@ -1,0 +1,277 @@
+"""Find the next sound record behind damage, without a loop over bytes.
+
+A record proves itself: the 4 bytes behind a length are that length's CRC, the 4 bytes
+behind the data are the data's. So where framing is lost, every offset is a *candidate*
+until one of the two says otherwise::
+
+    ... damage ... ? ? ? [length|CRC] data ... [CRC] [length|CRC] ...
+                         ╰─ the first offset where both CRCs hold
+
+1. *Heads*: NumPy looks at all offsets of a piece at once. The upper half of the length
+   must not say more than the limit (it is zero for records below 4 GiB), which leaves few
+   offsets; for these, the CRC of the 8 length bytes is a handful of table look-ups.
+2. *Data*: the CRC of any stretch follows from the CRCs of the stream up to the stretch's
+   start and up to its end (:func:`tfrecord_lite.records.crc_combine.crcs_between`). So all candidates
+   are checked by going over the bytes once, however long they are and however many of them
+   overlap.
+
+What was found is remembered, for the next damage too. So the work grows in line with the
+bytes of the stream, whatever they hold: a million forged heads that each promise megabytes
+cost a million look-ups, not a million megabytes. Memory is what the earliest undecided
+candidate takes, which is a record's at the most, and some 20 bytes a candidate in it.
+
+A record that the data of another one holds, as a whole, proves itself just as well. See
+:meth:`tfrecord_lite.records.stream.RecordStream.skip_damage` for when such data is looked into.
+
+No I/O.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrecord_lite.records.crc32c import crc32c, length_crcs, unmask
+from tfrecord_lite.records.crc_combine import crcs_between
+from tfrecord_lite.records.framing import (
+    FOOT,
+    HEAD_BYTES,
+    OVERHEAD_BYTES,
+    at_every_byte,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["RecordFinder", "find_heads"]
+
+_PIECE_BYTES = 64 * 1024
+"""How many offsets are looked at together."""
+
+_HIGHEST_LENGTH = 2**62
+"""Offsets are int64, and no stream is longer."""
+
+
+def find_heads(
+    data: npt.NDArray[np.uint8], max_record_bytes: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find all offsets where a length is followed by its CRC.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        Any bytes; heads that are in it as a whole are found.
+    max_record_bytes : int
+        Leave out heads that say more.
+
+    Returns
+    -------
+    starts : int64, shape (n_heads,)
+        Ascending.
+    lengths : int64, shape (n_heads,)
+        What each says.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.records.framing import frame
+    >>> starts, lengths = find_heads(np.frombuffer(b"??" + frame([b"one", b""]), np.uint8), 2**31)
+    >>> starts.tolist(), lengths.tolist()
+    ([2, 21], [3, 0])
+    """
+    n_places = data.size - HEAD_BYTES + 1
+    if n_places <= 0:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    limit = min(max_record_bytes, _HIGHEST_LENGTH)
+    words = at_every_byte(data, FOOT)
+    starts = np.flatnonzero(words[4 : 4 + n_places] <= limit >> 32)
+    lengths = at_every_byte(data, np.dtype("<u8"))[starts]
+    is_head = (lengths <= limit) & (length_crcs(lengths) == words[starts + 8])
+    return starts[is_head], lengths[is_head].astype(np.int64)
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """Heads whose data is sound, or not known yet; in the order of their offsets."""
+
+    starts: npt.NDArray[np.int64]  # of the data, in the stream
+    stops: npt.NDArray[np.int64]
+    crcs: npt.NDArray[np.uint32]  # of the stream up to each start
+    is_sound: npt.NDArray[np.bool_]
+
+    @classmethod
+    def none(cls) -> _Candidates:
+        """Return no candidates."""
+        places = np.empty(0, np.int64)
+        return cls(places, places, np.empty(0, np.uint32), np.empty(0, np.bool_))
+
+    def only(self, which: slice | npt.NDArray[np.bool_]) -> _Candidates:
+        """Return some of them."""
+        return _Candidates(
+            self.starts[which], self.stops[which], self.crcs[which], self.is_sound[which]
+        )
+
+    def with_more(
+        self,
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+        crcs: npt.NDArray[np.uint32],
+    ) -> _Candidates:
+        """Return these and undecided ones behind them."""
+        return _Candidates(
+            np.concatenate([self.starts, starts]),
+            np.concatenate([self.stops, stops]),
+            np.concatenate([self.crcs, crcs]),
+            np.concatenate([self.is_sound, np.zeros(starts.size, np.bool_)]),
+        )
+
+
+class RecordFinder:
+    """Finds the next sound record, again and again, in a stream that comes piece by piece.
+
+    Parameters
+    ----------
+    max_record_bytes : int
+        A longer record is not looked for.
+
+    Examples
+    --------
+    >>> from tfrecord_lite.records.framing import frame
+    >>> data = np.frombuffer(b"damage" + frame([b"one"]), np.uint8)
+    >>> RecordFinder(2**31).find(data, 0, 1, is_end=True)
+    6
+    """
+
+    def __init__(self, max_record_bytes: int) -> None:
+        self._max_record_bytes = max_record_bytes
+        self._scanned = 0  # in the stream: where the next head is looked for
+        self._crc = 0  # of the stream from anywhere up to _frontier
+        self._candidates = _Candidates.none()
+
+    @property
+    def _frontier(self) -> int:
+        """How far the CRC of the stream goes: to where the data of the next head starts, less one."""
+        return self._scanned + HEAD_BYTES - 1
+
+    @property
+    def wanted_from(self) -> int:
+        """The first offset of the stream that :meth:`find` has to see again."""
+        if self._candidates.starts.size:
+            return int(self._candidates.starts[0]) - HEAD_BYTES
+        return self._scanned
+
+    @property
+    def scanned(self) -> int:
+        """Where the next head is looked for: of what is before that, all is known."""
+        return self._scanned
+
+    def n_sound(self, offset: int, n_records: int) -> int:
+        """Count the records that follow each other from an offset on, and are known to be sound.
+
+        Parameters
+        ----------
+        offset : int
+            Not before the last one that was found.
+        n_records : int
+            Count no more than so many.
+        """
+        found, count, place = self._candidates, 0, offset + HEAD_BYTES
+        while count < n_records:
+            i = int(np.searchsorted(found.starts, place))
+            if i == found.starts.size or found.starts[i] != place or not found.is_sound[i]:
+                break
+            count, place = count + 1, int(found.stops[i]) + OVERHEAD_BYTES
+        return count
+
+    def find(
+        self,
+        data: npt.NDArray[np.uint8],
+        base: int,
+        first: int,
+        *,
+        is_end: bool,
+        through: int = 0,
+    ) -> int | None:
+        """Return where the first sound record starts, from an offset on.
+
+        Parameters
+        ----------
+        data : uint8, shape (n_bytes,)
+            A stretch of the stream, from `first` or before it, or from `wanted_from` on when
+            more is brought.
+        base : int
+            The offset of its first byte in the stream.
+        first : int
+            The lowest offset to be found; never lower than in an earlier call.
+        is_end : bool
+            Whether the stream ends behind `data`.
+        through : int, optional
+            Look at all that is before this offset, also if a record was found already.
+
+        Returns
+        -------
+        int or None
+            An offset in the stream, its end if no sound record follows. None if more bytes
+            are needed to tell.
+        """
+        end = base + data.size
+        if first > self._scanned:
+            self._scanned, self._crc, self._candidates = first, 0, _Candidates.none()
+        starts = self._candidates.starts
+        self._candidates = self._candidates.only(
+            slice(int(np.searchsorted(starts, first + HEAD_BYTES)), None)
+        )
+        through = min(through, end - OVERHEAD_BYTES + 1)
+        while not (found := self._candidates).is_sound[:1].any() or self._scanned < through:
+            # Twice as far each time, if all hangs on a long record: few rounds, much in each.
+            ahead = self._scanned - self.wanted_from
+            until = self._scanned + max(_PIECE_BYTES, ahead)
+            last = end - OVERHEAD_BYTES + 1
+            if until > last and not is_end:
+                return None
+            if self._scanned < last:
+                self._scan(data, base, min(until, last))
+                continue
+            # What is undecided reaches behind the end.
+            self._candidates = found = found.only(found.is_sound)
+            if not found.starts.size:
+                return end
+        return int(found.starts[0]) - HEAD_BYTES
+
+    def _scan(self, data: npt.NDArray[np.uint8], base: int, until: int) -> None:
+        """Look for heads up to an offset, and decide on the data that ends there or before."""
+        piece = data[self._scanned - base : until - base + HEAD_BYTES - 1]
+        heads, lengths = find_heads(piece, self._max_record_bytes)
+        starts = heads + (self._scanned + HEAD_BYTES)
+        stops = starts + lengths
+        old, frontier = self._candidates, self._frontier
+        self._scanned = until
+
+        edges = np.concatenate([starts, stops, old.stops])
+        edges = np.unique(edges[(edges > frontier) & (edges <= self._frontier)])
+        crcs = self._crcs_up_to(data, base, frontier, edges)
+        both = old.with_more(starts, stops, crcs[np.searchsorted(edges, starts)])
+
+        is_due = ~both.is_sound & (both.stops <= self._frontier)
+        due = both.only(is_due)
+        crcs_at_stops = crcs[np.searchsorted(edges, due.stops)]
+        computed = crcs_between(due.crcs, crcs_at_stops, due.stops - due.starts)
+        stored = unmask(at_every_byte(data, FOOT)[due.stops - base])
+        both.is_sound[is_due] = computed == stored
+        self._candidates = both.only(both.is_sound | ~is_due)
+
+    def _crcs_up_to(
+        self, data: npt.NDArray[np.uint8], base: int, frontier: int, edges: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint32]:
+        """Return the CRC of the stream up to each edge, and bring it up to the new frontier."""
+        view = memoryview(data)  # type: ignore[arg-type]
+        places = [frontier - base, *(edges - base).tolist(), self._frontier - base]
+        crcs = []
+        crc = self._crc
+        for start, stop in pairwise(places):
+            crc = crc32c(view[start:stop], crc)
+            crcs.append(crc)
+        self._crc = crc
+        return np.array(crcs[:-1], np.uint32)

@@ -1,0 +1,335 @@
+"""One open file of records: the way in.
+
+::
+
+    file ──> InputFile ──(Inflated)──> FrameDecoder ──> Block, or bytes a record
+
+:class:`RecordStream` reads; the compression is given or found from the first
+bytes. The way out is :class:`tfrecord_lite.records.sink.RecordSink`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
+from tfrecord_lite.files.compression import codec_named, detect
+from tfrecord_lite.files.inflate import Inflated
+from tfrecord_lite.files.input import open_input
+from tfrecord_lite.files.names import name_of
+from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.records.framing import (
+    HEAD_BYTES,
+    MAX_RECORD_BYTES,
+    OVERHEAD_BYTES,
+    is_head,
+)
+from tfrecord_lite.records.resync import RecordFinder
+
+if TYPE_CHECKING:
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.files.inflate import InflationLimits
+    from tfrecord_lite.files.input import InputFile
+    from tfrecord_lite.files.names import Source
+
+__all__ = ["RecordStream"]
+
+_LARGE_RECORD_BYTES = 32 * 1024
+"""From this size on a record is read straight into its own bytes object."""
+
+_SKIP_BYTES = 64 * 1024
+
+_STREAM_DAMAGE = (
+    Reason.COMPRESSED_TRUNCATED,
+    Reason.COMPRESSED_CORRUPT,
+    Reason.TRAILING_DATA,
+)
+
+
+class RecordStream:
+    """One open file and the decoder of its frames.
+
+    Parameters
+    ----------
+    source : source
+        A path, a URL or a binary file object.
+    compression : str or None
+        ``""`` for none, a name as in :data:`tfrecord_lite.files.compression.CODECS`,
+        or None to find out from the first bytes.
+    verify : bool
+        Check the CRC of every record's data.
+    max_record_bytes : int
+        Refuse larger records.
+    limits : InflationLimits, optional
+        How much a compressed file may become.
+    block_records : int
+        A block has room for so many records, if they are large and no number is asked for.
+
+    Attributes
+    ----------
+    name : str
+        The path or URL, for errors.
+    compression : str
+        What was given or found.
+    broke_off : bool
+        Whether the compressed stream is damaged, and that damage was skipped: nothing more
+        is read.
+
+    Notes
+    -----
+    At the end of the file every method returns None, and can be called again:
+    if the file has grown, the new records come (rule R8).
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        compression: str | None = None,
+        *,
+        verify: bool = True,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        limits: InflationLimits | None = None,
+        block_records: int = 64,
+    ) -> None:
+        self.name = name_of(source)
+        self._block_records = block_records
+        self._file: InputFile = open_input(source)
+        try:
+            self.compression = _detect(self._file) if compression is None else compression
+            codec = codec_named(self.compression)
+            self._content = (
+                self._file if codec is None else Inflated(self._file, codec, self.name, limits)
+            )
+        except BaseException:
+            self._file.close()
+            raise
+        self._is_closed = False
+        self.broke_off = False
+        self._is_at_end = False  # of what is to be read
+        self._read_error: OSError | None = None  # to be raised by the next read
+        self._finder: RecordFinder | None = None  # of records behind damage
+        self._decoder = FrameDecoder(
+            verify=verify, max_record_bytes=max_record_bytes, source=self.name
+        )
+
+    def next_block(self, n_records: int | None = None) -> Block | None:
+        """Return the next block, of so many records if the file has them; None at its end.
+
+        Without a number, a block is what a read brings: a megabyte, or room for some
+        records if they are large.
+
+        Raises
+        ------
+        DataLossError
+            For damage right behind the records given out so far; ``TRUNCATED``
+            for a file that ends inside a record (rules R2, R3).
+        """
+        decoder = self._decoder
+        while (block := decoder.next_block(n_records)) is None:
+            try:
+                goes_on = self._fill(n_records or self._block_records)
+            except DataLossError:
+                # First what came before; the next call meets the error again.
+                if len(rest := decoder.rest()):
+                    return rest
+                raise
+            except OSError as error:
+                if len(rest := decoder.rest()):
+                    self._read_error = error
+                    return rest
+                raise
+            if not goes_on:
+                if len(rest := decoder.rest()):
+                    return rest
+                decoder.close()
+                return None
+        return block
+
+    def next_block_behind_damage(self, n_records: int) -> Block | None:
+        """Return the next block as :meth:`next_block`, maybe a smaller one.
+
+        Where a search has looked already, it decides about records: of forged heads that each
+        promise megabytes, these are gone over once for all of them, not once for each.
+        """
+        decoder, finder = self._decoder, self._finder
+        if finder is None or not self.is_searched or not decoder.verify:
+            return self.next_block(n_records)
+        n_sound = finder.n_sound(decoder.offset, n_records)
+        if n_sound or not is_head(decoder.pending[:HEAD_BYTES].tobytes()):
+            return self.next_block(n_sound or 1)
+        start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
+        while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
+            is_end = not self._fill_behind_damage()
+        is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
+        if is_whole and found != start:
+            detail = "found in the search behind other damage"
+            fields = (start, self.name, decoder.n_records, None, detail)
+            raise DataLossError(Reason.DATA_CRC, *fields)
+        return self.next_block(1)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._is_closed
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is left behind damage that was skipped, which reached to the end."""
+        return self._is_at_end and not self._decoder.pending_bytes
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether what comes next was looked at in search of a record behind damage."""
+        return self._finder is not None and self.offset < self._finder.scanned
+
+    def next_records(self) -> list[bytes] | None:
+        """Return some records, at least one, each as ``bytes``; None at the end of the file.
+
+        Raises
+        ------
+        DataLossError
+            As :meth:`next_block`.
+        """
+        decoder = self._decoder
+        while (records := decoder.next_records()) is None:
+            if self._is_large(decoder.next_length):
+                record = decoder.next_large(self._file.read)
+                if record is not None:
+                    return [record]
+            decoder.recycle()
+            if not self._fill(None):
+                decoder.close()
+                return None
+        return records
+
+    @property
+    def n_records(self) -> int:
+        """How many records were given out so far."""
+        return self._decoder.n_records
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the decompressed stream to the next record."""
+        return self._decoder.offset
+
+    @property
+    def inflated(self) -> Inflated:
+        """The content of a compressed file."""
+        return cast("Inflated", self._content)
+
+    def begin_at(self, offset: int, n_records: int) -> None:
+        """Go on at this offset of the stream, behind so many records; before anything is read.
+
+        What is passed over is not looked at: of an uncompressed file that can seek it
+        is not even read, and in any case it takes constant memory.
+
+        Raises
+        ------
+        DataLossError
+            If a compressed file is damaged before that place.
+        """
+        self._decoder.begin_at(offset, n_records)
+        if self._content is self._file:
+            self._file.skip(offset)
+            return
+        room = memoryview(bytearray(min(offset, _SKIP_BYTES)))
+        while offset and (n_bytes := self._content.readinto(room[:offset])):
+            offset -= n_bytes
+
+    def skip_damage(self, error: DataLossError) -> int:
+        """Go on behind damage, with the next sound record or at the end of the file.
+
+        A record whose length is right and whose data is wrong is passed over, if another
+        one, or the end of the file, is where it says. Otherwise nothing is known of what
+        follows: every byte behind the first one of the damaged record is looked at, and the
+        first record whose length and data both have the right CRC is the next. That may be
+        one which a damaged record held in its data; nobody can tell.
+
+        Parameters
+        ----------
+        error : DataLossError
+            What was raised last. Behind damage in a compressed stream there are only the
+            bytes that were inflated before it.
+
+        Returns
+        -------
+        int
+            How many bytes were passed over; maybe 0 if `error` is the compressed stream's.
+        """
+        decoder, start = self._decoder, self._decoder.offset
+        self.broke_off = self.broke_off or error.reason in _STREAM_DAMAGE
+        self._is_at_end = self.broke_off or error.reason is Reason.TRUNCATED
+        behind = self._behind_record() if error.reason is Reason.DATA_CRC else None
+        if behind is None:
+            if self._finder is None:
+                self._finder = RecordFinder(decoder.max_record_bytes)
+            # What a record has that only seems to be one is looked at to its end.
+            n_bytes = decoder.damaged_bytes if error.reason is Reason.DATA_CRC else 0
+            behind = self._find(self._finder, start + 1, start + n_bytes)
+        decoder.go_to(behind)
+        decoder.count_damage()
+        return behind - start
+
+    def _behind_record(self) -> int | None:
+        """Return where the damaged record ends, if another one or the end of the file is there."""
+        n_bytes = self._decoder.damaged_bytes
+        while len(ahead := self._decoder.pending[n_bytes : n_bytes + HEAD_BYTES]) < HEAD_BYTES:
+            if not self._fill_behind_damage():
+                break
+        follows = is_head(ahead.tobytes()) or not len(ahead)
+        return self._decoder.offset + n_bytes if follows else None
+
+    def _find(self, finder: RecordFinder, first: int, through: int) -> int:
+        """Find the next sound record from an offset on, or the end of what can be had."""
+        decoder, is_end = self._decoder, False
+        while True:
+            found = finder.find(
+                decoder.pending, decoder.offset, first, is_end=is_end, through=through
+            )
+            if found is not None:
+                return found
+            if finder.wanted_from > decoder.offset:
+                decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
+            is_end = not self._fill_behind_damage()
+
+    def _fill_behind_damage(self) -> bool:
+        """Read more of the file as :meth:`_fill`; what is wrong with it is met again later."""
+        try:
+            return self._fill(None)
+        except DataLossError:
+            return False
+
+    def _is_large(self, length: int) -> bool:
+        """Whether to read the next record directly; never on the word of its length alone."""
+        is_raw = self._content is self._file and not self._is_closed
+        return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
+
+    def _fill(self, n_records: int | None) -> bool:
+        """Read more of the file into the decoder; False at its end."""
+        if self._is_closed:
+            raise FailedPreconditionError(Reason.CLOSED, source=self.name)
+        if self._read_error is not None:
+            error, self._read_error = self._read_error, None
+            raise error
+        if self._is_at_end:
+            return False
+        decoder = self._decoder
+        try:
+            n_bytes = self._content.readinto(decoder.writable(n_records))
+        except DataLossError as error:
+            offset = decoder.offset if error.offset is None else error.offset
+            fields = (error.reason, offset, error.source, decoder.n_records)
+            raise DataLossError(*fields, None, error.detail) from None
+        decoder.advance(n_bytes)
+        return n_bytes > 0
+
+    def close(self) -> None:
+        """Close the file; what came in already can still be had."""
+        self._is_closed = True
+        self._file.close()
+
+
+def _detect(file: InputFile) -> str:
+    """Find a file's compression. A raw one proves itself by the CRC of its first length."""
+    head = file.peek(HEAD_BYTES)
+    return "" if is_head(head) else detect(head)

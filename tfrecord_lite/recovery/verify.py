@@ -1,0 +1,255 @@
+"""Check files: every checksum and, if asked for, every message; several files at a time.
+
+A file is read as :class:`TFRecordReader` reads it with ``on_error="skip"``, so what is said
+of it is what a reader finds. Threads are enough to keep several cores at work: checksums,
+inflating and reading leave Python to the others. Started processes would have to import
+everything first, and cannot take file objects.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, cast
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.files.names import expand, is_file_object, name_of
+from tfrecord_lite.files.options import TFRecordOptions, whole_number
+from tfrecord_lite.records.damage import MOST_SPANS, DamageLog, DamageReport, FileReport
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.recovery.messages import errors_in, message_check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from google.protobuf.message import Message
+
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.records.damage import GoingOn
+    from tfrecord_lite.schema import FeatureSpec
+
+__all__ = ["verify", "verify_each"]
+
+_LARGE_RECORD_BYTES = 32 * 1024
+"""Records of such a mean size are read one by one, straight into memory of their own."""
+
+_PATIENCE_SECONDS = 1.0
+"""How long to wait for threads that are to stop: one that reads does so within a block."""
+
+
+def verify(
+    path: Sources,
+    compression: CompressionType = None,
+    *,
+    messages: bool | type[Message] = False,
+    schema: Mapping[str, FeatureSpec] | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    n_threads: int | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> DamageReport:
+    """Check every checksum of files, and find every damaged place.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike, binary file object, or an iterable of them
+        As for :class:`TFRecordReader`.
+    compression : str, optional
+        As for :class:`TFRecordReader`; None finds it out.
+    messages : bool or type of Message, optional
+        Check besides that each sound record is a ``tf.train.Example``; or a message of the
+        protobuf class given.
+    schema : Schema, or mapping of str to feature specification, optional
+        Check besides that each sound record can be parsed with it.
+    max_record_bytes : int, optional
+        Take a larger record for damage.
+    max_inflated_bytes : int, optional
+    max_inflated_ratio : float, optional
+        Inflate no more, as for :class:`TFRecordReader`: such a file has this as its `failure`.
+    n_threads : int, optional
+        How many files to read at a time; as many as there are processors, by default.
+    on_progress : callable, optional
+        Told how many bytes more were read, after decompression; by any of the threads.
+
+    Returns
+    -------
+    DamageReport
+        A :class:`FileReport` for each file, in order. A file that cannot be opened or read
+        has the error as its `failure`; the others are checked all the same.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a pattern matches nothing, or nothing was given.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown compression, limits that are no limits, or less than
+        one thread; for a schema as :class:`ExampleParser`.
+    TypeError
+        For limits that are no numbers.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from tfrecord_lite.records.framing import frame
+    >>> path = os.path.join(tempfile.mkdtemp(), "some.tfrecord")
+    >>> with open(path, "wb") as file:
+    ...     n_bytes = file.write(frame([b"one"]) + b"damage" + frame([b"two", b"three"]))
+    >>> report = verify(path)
+    >>> report.is_sound, report.records, report.lost_bytes
+    (False, 3, 6)
+    >>> span = report.spans[0]
+    >>> span.offset, span.reason.name, span.records_before, span.records_after
+    (19, 'LENGTH_CRC', 1, 2)
+    """
+    files = verify_each(
+        expand(path),
+        compression,
+        messages=messages,
+        schema=schema,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        n_threads=n_threads,
+        on_progress=on_progress,
+    )
+    return DamageReport(tuple(files))
+
+
+def verify_each(
+    sources: list[Source],
+    compression: CompressionType = None,
+    *,
+    messages: bool | type[Message] = False,
+    schema: Mapping[str, FeatureSpec] | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    n_threads: int | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> Iterator[FileReport]:
+    """Yield what :func:`verify` returns file by file, each as soon as those before it are done.
+
+    `sources` holds no patterns; the other arguments are those of :func:`verify`.
+    """
+    if compression is not None:
+        compression = TFRecordOptions.get_compression_type_string(compression)
+    n_threads = (os.cpu_count() or 1) if n_threads is None else whole_number("n_threads", n_threads)
+    if n_threads < 1:
+        detail = f"n_threads is {n_threads}, expected 1 or more"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    message_check(messages or None, schema)  # refuse a wrong schema before anything is read
+    limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
+    task = _Task(compression, messages, schema, limits, on_progress)
+    n_threads = min(n_threads, len(sources))
+    if n_threads <= 1 or any(map(is_file_object, sources)):
+        return map(task.report, sources)
+    return _in_threads(task, sources, n_threads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What to do with each file."""
+
+    compression: str | None
+    messages: bool | type[Message]
+    schema: Mapping[str, FeatureSpec] | None
+    limits: ReadingLimits
+    on_progress: Callable[[int], object] | None
+    is_over: Event = field(default_factory=Event)
+
+    def report(self, source: Source) -> FileReport:
+        """Check one file."""
+        try:
+            stream = RecordStream(
+                source,
+                self.compression,
+                max_record_bytes=self.limits.max_record_bytes,
+                limits=self.limits.inflation,
+            )
+        # ValueError is what file systems behind URLs say of a URL they do not like.
+        except (OSError, ImportError, ValueError) as error:
+            return FileReport(name_of(source), 0, 0, failure=error)
+        going_on = DamageLog("skip", None).going_on(stream)
+        errors: list[InvalidArgumentError] = []
+        n_errors, failure = 0, None
+        try:
+            for wrong in self._errors(stream, going_on):
+                n_errors += 1
+                if n_errors <= MOST_SPANS:
+                    errors.append(wrong)
+        except (OSError, TFRecordError) as error:
+            failure = error
+        finally:
+            stream.close()
+        return replace(
+            going_on.report(),
+            message_errors=tuple(errors),
+            n_message_errors=n_errors,
+            failure=failure,
+        )
+
+    def _errors(self, stream: RecordStream, going_on: GoingOn) -> Iterator[InvalidArgumentError]:
+        """Read a file to its end, and yield what is wrong with its messages."""
+        check = message_check(self.messages or None, self.schema)
+        are_large = False
+        while not self.is_over.is_set():
+            offset = stream.offset
+            # What is read for its checksums alone is read in the way that is faster.
+            taken = going_on.next_records() if are_large else going_on.next_block()
+            if taken is None:
+                return
+            if check is not None:
+                yield from errors_in(cast("Block", taken), check)
+            n_bytes, n_records = stream.offset - offset, len(taken)
+            del taken  # before the next ones are made, so that these leave their memory
+            are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
+            if self.on_progress is not None:
+                self.on_progress(n_bytes)
+
+
+def _in_threads(task: _Task, sources: list[Source], n_threads: int) -> Iterator[FileReport]:
+    """Yield reports in order; when the caller has enough, stop what is running.
+
+    A thread may wait for ever to open a pipe that nobody writes: neither the caller nor the
+    end of the process waits for it, as they would for those of an executor.
+    """
+    reports: deque[Future[FileReport]] = deque(Future() for _ in sources)
+    waiting = deque(zip(reports, sources, strict=True))
+
+    def work() -> None:
+        while not task.is_over.is_set():
+            try:
+                report, source = waiting.popleft()
+            except IndexError:  # another one has taken the last
+                return
+            _fulfil(report, source, task)
+
+    threads = [Thread(target=work, name="tfrecord-verify", daemon=True) for _ in range(n_threads)]
+    try:
+        for thread in threads:
+            thread.start()
+        while reports:
+            yield reports.popleft().result()
+    finally:
+        task.is_over.set()
+        until = monotonic() + _PATIENCE_SECONDS
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join(max(until - monotonic(), 0))
+
+
+def _fulfil(report: Future[FileReport], source: Source, task: _Task) -> None:
+    """Check one file, for whoever waits for its report."""
+    try:
+        report.set_result(task.report(source))
+    except BaseException as error:  # noqa: BLE001 - raised again where the report is wanted
+        report.set_exception(error)

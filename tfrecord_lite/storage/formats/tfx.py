@@ -1,0 +1,299 @@
+"""The ``schema.pbtxt`` of TFX: tensorflow-metadata's Schema in protobuf's text form.
+
+===========================================  =============================================
+in the schema                                becomes
+===========================================  =============================================
+``shape``, in every example                  FixedLenFeature
+``shape``, but not in every example,         as ``value_count``
+or of a size or rank that is not given
+``value_count``, or nothing                  VarLenFeature; RaggedFeature, if the schema
+                                             says ``represent_variable_length_as_ragged``
+``sparse_feature``                           SparseFeature, instead of what it is made of
+``tensor_representation_group`` ""           what it says, for the columns it names
+a lifecycle stage such as ``DEPRECATED``     left out
+===========================================  =============================================
+
+This follows tensorflow-metadata's description of its schema; which lifecycle stages TFX's own
+readers leave out has differed between them and their releases. protobuf reads the text, with messages of our own
+(``proto/tfmd_schema.proto``) that know these parts; everything else in the text is skipped.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from google.protobuf import text_format
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.messages import tfmd_schema_pb2 as tfmd
+from tfrecord_lite.schema import (
+    FeatureSpec,
+    FixedLenFeature,
+    Kind,
+    RaggedFeature,
+    Schema,
+    SparseFeature,
+    VarLenFeature,
+)
+from tfrecord_lite.schema.prepare import MAX_DIMENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+
+__all__ = ["from_text"]
+
+_KINDS: dict[int, Kind] = {
+    tfmd.BYTES: Kind.BYTES,
+    tfmd.INT: Kind.INT64,
+    tfmd.FLOAT: Kind.FLOAT,
+}
+_DEFAULTS: dict[Kind, tuple[str, ...]] = {
+    Kind.BYTES: ("bytes_value",),
+    Kind.INT64: ("int_value", "uint_value"),
+    Kind.FLOAT: ("float_value", "int_value", "uint_value"),
+}
+_MOST_DEFAULTS = 2**20
+"""A default is made for so many values: the text says of one value how often it is there."""
+# Our messages do not have it; a dimension without a size says as much.
+_UNKNOWN_RANK = re.compile(r"\bunknown_rank\s*:\s*(?:true|True|t|1)\b")
+_IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
+
+
+def from_text(text: str | bytes) -> Schema:
+    """Read a ``schema.pbtxt``.
+
+    Parameters
+    ----------
+    text : str or bytes
+        protobuf's text form; bytes are UTF-8.
+
+    Returns
+    -------
+    Schema
+        Features in the order of the text, sparse ones behind the others.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if the text is not of this form, and for a feature without type or
+        name, or a sparse one that is made of features that are not there; ``UNSUPPORTED``
+        for features an Example cannot hold (STRUCT, nested values). `key` is the feature.
+
+    Examples
+    --------
+    >>> from_text('''
+    ... feature { name: "age" type: INT presence { min_fraction: 1 } shape {} }
+    ... feature { name: "tags" type: BYTES skew_comparator { anything: 1 } }
+    ... ''')
+    Schema of 2 features
+    name  specification    dtype   shape
+    ----  ---------------  ------  -----
+    age   FixedLenFeature  int64   []
+    tags  VarLenFeature    string
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        with warnings.catch_warnings():
+            # Of escapes in strings that Python does not know.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            schema = text_format.Parse(
+                _UNKNOWN_RANK.sub("dim { }", text),
+                tfmd.Schema(),
+                allow_unknown_field=True,
+                descriptor_pool=tfmd.DESCRIPTOR.pool,
+            )
+    except text_format.ParseError as error:
+        # Its own text may repeat the document's.
+        where = f" at line {error.GetLine()}" if error.GetLine() is not None else ""
+        raise _refuse(f"not protobuf's text form of a Schema{where}") from None
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise _refuse(type(error).__name__) from None
+    return _Reader(schema).read()
+
+
+def _refuse(detail: str, key: str | None = None) -> InvalidArgumentError:
+    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=f"TFX schema: {detail}")
+
+
+class _Reader:
+    """Turns one parsed schema into specifications."""
+
+    def __init__(self, schema: tfmd.Schema) -> None:
+        self._schema = schema
+        self._features: dict[str, tfmd.Feature] = {}
+        for feature in schema.feature:
+            if not feature.name or feature.name in self._features:
+                raise _refuse("a feature without a name, or two of one name", feature.name)
+            self._features[feature.name] = feature
+
+    def read(self) -> Schema:
+        specs: dict[str, FeatureSpec] = {}
+        composed: set[str] = set()
+        group = self._schema.tensor_representation_group
+        # Asking the map for a key that it lacks would add it.
+        represented = group[""].tensor_representation if "" in group else {}
+        for name in sorted(represented):
+            key, spec, parts = self._represented(name, represented[name])
+            specs[key] = spec
+            composed |= parts
+        for sparse in self._schema.sparse_feature:
+            if _is_in_use(sparse):
+                keys = [part.name for part in sparse.index_feature]
+                value = sparse.value_feature.name
+                sizes = self._sizes(sparse.name, keys, sparse.dense_shape)
+                specs[sparse.name] = self._sparse(
+                    sparse.name, keys, value, sizes, is_sorted=sparse.is_sorted
+                )
+                composed |= {*keys, value}
+        plain = {
+            name: self._plain(name, feature)
+            for name, feature in self._features.items()
+            if name not in composed and name not in specs and _is_in_use(feature)
+        }
+        if not plain and not specs:
+            raise _refuse("it has no features; is this a Schema of tensorflow-metadata?")
+        order = [name for name in self._features if name in plain or name in specs]
+        order += [name for name in specs if name not in order]
+        return Schema({name: plain.get(name) or specs[name] for name in order})
+
+    def _kind(self, name: str, owner: str | None = None) -> Kind:
+        """Return a feature's kind; errors are about its owner."""
+        owner = owner or name
+        if name not in self._features:
+            raise _refuse(f"it is made of {name!r}, which is no feature", owner)
+        word = self._features[name].type
+        if word == tfmd.STRUCT:
+            detail = "TFX schema: an Example holds no STRUCT, only lists of values"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=owner, detail=detail)
+        if word not in _KINDS:
+            raise _refuse("a feature without type; give BYTES, INT or FLOAT", owner)
+        return _KINDS[word]
+
+    def _plain(self, name: str, feature: tfmd.Feature) -> FeatureSpec:
+        kind = self._kind(name)
+        if feature.HasField("value_counts"):
+            detail = "TFX schema: value_counts are of nested values, which an Example has not"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+        is_known = feature.HasField("shape") and _is_known(feature.shape)
+        if is_known and feature.presence.min_fraction == 1:
+            return FixedLenFeature(_shape(name, feature.shape), kind.dtype)
+        if self._schema.represent_variable_length_as_ragged:
+            return RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
+        return VarLenFeature(kind.dtype)
+
+    def _sizes(self, name: str, keys: Iterable[str], shape: tfmd.FixedShape) -> list[int]:
+        """Return the dense shape of a sparse feature: given, or by what its indices may be."""
+        if shape.dim:
+            return _shape(name, shape)
+        sizes = []
+        for key in keys:
+            self._kind(key, name)
+            domain = self._features[key].int_domain
+            if not domain.HasField("max"):
+                detail = f"no dense_shape, and no int_domain with a max for its index {key!r}"
+                raise _refuse(detail, name)
+            sizes.append(domain.max + 1)
+        return sizes
+
+    def _sparse(
+        self, name: str, keys: list[str], value: str, sizes: list[int], *, is_sorted: bool
+    ) -> FeatureSpec:
+        if not keys or any(self._kind(key, name) is not Kind.INT64 for key in keys):
+            raise _refuse("its indices must be features of type INT", name)
+        return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
+
+    def _represented(
+        self, name: str, wanted: tfmd.TensorRepresentation
+    ) -> tuple[str, FeatureSpec, set[str]]:
+        """Return a representation's name, specification, and the columns it is made of."""
+        word = wanted.WhichOneof("kind")
+        build = _REPRESENTATIONS.get(word or "")
+        if build is None:
+            raise _refuse("a representation of no kind that is known", name)
+        return build(self, name, getattr(wanted, word or ""))
+
+    def _dense_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+        key = wanted.column_name
+        kind, shape = self._kind(key, name), _shape(name, wanted.shape)
+        default = None
+        if wanted.HasField("default_value"):
+            default = _default(name, wanted.default_value, kind, shape)
+        # A dense feature is named by its key, and the representation may be named otherwise.
+        return key, FixedLenFeature(shape, kind.dtype, default), {key}
+
+    def _varlen_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+        key = wanted.column_name
+        return key, VarLenFeature(self._kind(key, name).dtype), {key}
+
+    def _sparse_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+        keys, value = list(wanted.index_column_names), wanted.value_column_name
+        sizes = self._sizes(name, keys, wanted.dense_shape)
+        spec = self._sparse(name, keys, value, sizes, is_sorted=wanted.already_sorted)
+        return name, spec, {*keys, value}
+
+    def _ragged_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+        steps = list(wanted.feature_path.step)
+        if len(steps) != 1:
+            detail = f"TFX schema: the path {steps}; an Example has features at the top only"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+        partitions: list[Any] = []
+        for part in wanted.partition:
+            if part.WhichOneof("kind") == "row_length":
+                partitions.append(RaggedFeature.RowLengths(part.row_length))
+            else:
+                partitions.append(RaggedFeature.UniformRowLength(part.uniform_row_length))
+        is_short = wanted.row_partition_dtype == tfmd.TensorRepresentation.INT32
+        splits: npt.DTypeLike = np.int32 if is_short else np.int64
+        kind = self._kind(steps[0], name)
+        spec = RaggedFeature(kind.dtype, steps[0], partitions, splits)
+        keyed = {p.key for p in partitions if isinstance(p, RaggedFeature.RowLengths)}
+        return name, spec, {steps[0], *keyed}
+
+
+_REPRESENTATIONS: dict[str, Callable[[_Reader, str, Any], tuple[str, FeatureSpec, set[str]]]] = {
+    "dense_tensor": _Reader._dense_tensor,  # noqa: SLF001 - one of us
+    "varlen_sparse_tensor": _Reader._varlen_tensor,  # noqa: SLF001
+    "sparse_tensor": _Reader._sparse_tensor,  # noqa: SLF001
+    "ragged_tensor": _Reader._ragged_tensor,  # noqa: SLF001
+}
+
+
+def _is_in_use(feature: tfmd.Feature | tfmd.SparseFeature) -> bool:
+    return feature.lifecycle_stage in _IN_USE and not feature.deprecated
+
+
+def _is_known(shape: tfmd.FixedShape) -> bool:
+    return all(dim.HasField("size") for dim in shape.dim)
+
+
+def _shape(name: str, shape: tfmd.FixedShape) -> list[int]:
+    if not _is_known(shape):
+        raise _refuse("a shape of unknown rank, or with a dimension that has no size", name)
+    return [dim.size for dim in shape.dim]
+
+
+def _default(
+    name: str, wanted: tfmd.TensorRepresentation.DefaultValue, kind: Kind, shape: list[int]
+) -> Any:
+    """Return nested lists of a shape, all of the one default value."""
+    word = wanted.WhichOneof("kind")
+    if word is None or word not in _DEFAULTS[kind]:
+        raise _refuse(f"default_value with {word or 'nothing in it'}, for {kind.label}", name)
+    value: Any = getattr(wanted, word)
+    if kind is Kind.INT64 and value >= 2**63:
+        raise _refuse(f"default_value {value}, which int64 does not hold", name)
+    if min(shape, default=0) < 0:
+        raise _refuse("a dimension is negative", name)
+    if len(shape) > MAX_DIMENSIONS or math.prod(max(size, 1) for size in shape) > _MOST_DEFAULTS:
+        raise _refuse(f"default_value for more than {_MOST_DEFAULTS} values", name)
+    # np.full would cut the zero bytes off the end of a string.
+    made = np.empty(shape, object)
+    made.fill(value)
+    return made.tolist()
