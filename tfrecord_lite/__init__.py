@@ -14,9 +14,8 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
-from tfrecord_lite.files.options import TFRecordCompressionType, TFRecordOptions
-from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.record_iterator import tf_record_iterator
+from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
+from tfrecord_lite.reader import TFRecordReader, tf_record_iterator
 from tfrecord_lite.records.damage import DamagedSpan, DamageReport, FileReport
 from tfrecord_lite.sharded import ShardedTFRecordWriter
 from tfrecord_lite.writer import TFRecordWriter
@@ -38,8 +37,10 @@ if TYPE_CHECKING:
         decode_example_lists,
     )
     from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
-    from tfrecord_lite.example.sequence.encode import encode_sequence_examples
-    from tfrecord_lite.example.sequence.one import encode_sequence_example
+    from tfrecord_lite.example.sequence.encode import (
+        encode_sequence_example,
+        encode_sequence_examples,
+    )
     from tfrecord_lite.example.sequence.parse import (
         SequenceExampleParser,
         parse_sequence_example,
@@ -175,9 +176,8 @@ _LAZY = {
     "example.example_list": ("ExampleListParser", "decode_example_list", "decode_example_lists"),
     "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
     "index": ("TFRecordFile", "tf_record_random_reader"),
-    "example.sequence.one": ("encode_sequence_example",),
     "example.sequence.to_dicts": ("decode_sequence_example", "decode_sequence_examples"),
-    "example.sequence.encode": ("encode_sequence_examples",),
+    "example.sequence.encode": ("encode_sequence_example", "encode_sequence_examples"),
     "example.sequence.parse": (
         "SequenceExampleParser",
         "parse_sequence_example",

@@ -6,10 +6,28 @@
     file ──> RecordStream ──> Block, or bytes a record
 
 :class:`TFRecordReader` is this package's own face; :func:`tf_record_iterator`, of
-:mod:`tfrecord_lite.record_iterator`, is TensorFlow's.
+:mod:`tfrecord_lite.reader`, is TensorFlow's.
 
 A damaged or cut file gives every record before the damage, then the error; or, if the
 reader is told to go on (``on_error``), every other record too.
+
+Read one file a record at a time, by TensorFlow's rules.
+
+:func:`tf_record_iterator` is ``tf.compat.v1.io.tf_record_iterator``: one name, no pattern;
+the compression is what it is told; the end of the file is not final, since a
+:class:`RecordIterator` goes on when the file has grown, and can be closed and opened again
+where it was (rule R8). All else is :class:`tfrecord_lite.reader.TFRecordReader`'s.
+
+Blocks of records to what their records mean, as they come.
+
+Each record is given out as a row that a decoder makes of it (:func:`rows_of`, a block at a
+time), or as a message of a protobuf class (:func:`messages_of`). A record that is not what
+it is taken for is an error with its file, offset and number; those before it come first.
+
+The blocks come from a function, so that nobody but the loop over them holds their iterator:
+it ends, and its file is closed, as soon as an error leaves the loop, though the error is kept.
+
+No knowledge of schemas: what decodes a block is handed in.
 """
 
 from __future__ import annotations
@@ -17,13 +35,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.decoded import checked_class, messages_of, rows_of
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.files.compression import TFRecordOptions, whole_number
 from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
-from tfrecord_lite.files.options import TFRecordOptions, whole_number
-from tfrecord_lite.record_iterator import RecordIterator, tf_record_iterator
 from tfrecord_lite.records.damage import Damage, checked
-from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.records.stream import RecordStream
 
@@ -36,13 +52,24 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from tfrecord_lite.example.sequence.to_dicts import SequenceRow
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.files.options import CompressionType
     from tfrecord_lite.records.damage import DamageReport, GoingOn, OnError
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
+    import os
+    from collections.abc import Callable, Iterable
 
-__all__ = ["RecordIterator", "TFRecordReader", "tf_record_iterator"]
+
+__all__ = [
+    "RecordIterator",
+    "TFRecordReader",
+    "checked_class",
+    "messages_of",
+    "parsed",
+    "rows_of",
+    "tf_record_iterator",
+]
 
 
 class TFRecordReader:
@@ -379,3 +406,159 @@ class TFRecordReader:
         names = ", ".join(name_of(source) for source in self._sources[:2])
         more = f", ... ({len(self._sources)} files)" if len(self._sources) > 2 else ""
         return f"TFRecordReader({names}{more})"
+
+
+class RecordIterator:
+    """An open file's records, one at a time: what :func:`tf_record_iterator` returns."""
+
+    def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
+        self._stream: RecordStream | None = None
+        self._path = path
+        self._compression = compression
+        self._stream = RecordStream(path, compression)
+        self._ready: Iterator[bytes] = iter(())
+        self._place = 0, 0  # when closed: the offset of the next record, and its number
+
+    def __iter__(self) -> Self:
+        """Return the iterator itself."""
+        return self
+
+    def __next__(self) -> bytes:
+        """Return the next record.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the file; a later call finds what was added since (rule R8).
+        DataLossError
+            A later call gives the same error again (rule R7), or the record, if
+            it was only cut and has been completed since.
+        """
+        for record in self._ready:
+            return record
+        if self._stream is None:
+            raise StopIteration
+        records = self._stream.next_records()
+        if records is None:
+            raise StopIteration
+        self._ready = iter(records)
+        return next(self)
+
+    def close(self) -> None:
+        """Close the file; the next record is then StopIteration. Twice is fine."""
+        if self._stream is not None:
+            self._stream.close()
+            left = [len(record) + OVERHEAD_BYTES for record in self._ready]
+            self._place = self._stream.offset - sum(left), self._stream.n_records - len(left)
+        self._stream = None
+        self._ready = iter(())
+
+    def __del__(self) -> None:
+        """Close the file: a loop that runs to its end does not."""
+        if self._stream is not None:
+            self._stream.close()
+
+    def reopen(self) -> None:
+        """Open the path again, after close, and go on behind the record returned last (R8).
+
+        That is, at the same offset in bytes, whatever is before it now.
+
+        Raises
+        ------
+        FailedPreconditionError
+            If the iterator is not closed.
+        DataLossError
+            If a compressed file is damaged before that place.
+        """
+        if self._stream is not None:
+            detail = "the iterator is open; close it first"
+            raise FailedPreconditionError(
+                Reason.UNSUPPORTED, source=self._stream.name, detail=detail
+            )
+        stream = RecordStream(self._path, self._compression)
+        try:
+            stream.begin_at(*self._place)
+        except BaseException:
+            stream.close()
+            raise
+        self._stream = stream
+
+
+def tf_record_iterator(
+    path: str | bytes | os.PathLike[str], options: CompressionType = None
+) -> RecordIterator:
+    """Iterate over the records of one file, as ``tf.compat.v1.io.tf_record_iterator``.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        One local path or URL; no pattern.
+    options : TFRecordOptions, str, int or None, optional
+        The compression; nothing is found out: None is none (rules C1, O9).
+
+    Returns
+    -------
+    RecordIterator
+        Yields ``bytes``; has ``close`` and ``reopen``.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        At once, not at the first record (rule R9).
+
+    See Also
+    --------
+    TFRecordReader : several files, compression found out, blocks.
+    """
+    if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
+        detail = f"path must be str, bytes or PathLike, not {type(path).__name__}"
+        raise TypeError(detail)
+    return RecordIterator(path, TFRecordOptions.get_compression_type_string(options))
+
+
+_Row = TypeVar("_Row")
+
+
+def rows_of(
+    blocks: Callable[[], Iterator[Block]], decode: Callable[[Block], Iterable[_Row]]
+) -> Iterator[_Row]:
+    """Decode the records of blocks many at a time; an error comes behind all rows before it."""
+    for block in blocks():
+        try:
+            rows = decode(block)
+        except InvalidArgumentError as error:
+            first = block.place(0).index
+            if error.index is not None and first is not None:
+                yield from decode(block[: error.index - first])
+            raise
+        yield from rows
+
+
+def messages_of(
+    blocks: Callable[[], Iterator[Block]], message_class: type[AnyMessage]
+) -> Iterator[AnyMessage]:
+    """Parse each record of blocks by a protobuf class; an error says which record it is."""
+    for block in blocks():
+        yield from parsed(block, message_class)
+
+
+def parsed(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+    """Parse each record of a block by a protobuf class; an error says which record it is."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    for i, record in enumerate(block):
+        try:
+            message = message_class.FromString(record)
+        except (DecodeError, UnicodeDecodeError):
+            place = block.place(i)
+            detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
+            fields = (place.offset, place.source, place.index, None, detail)
+            raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
+        yield message
+
+
+def checked_class(message_class: type[AnyMessage]) -> type[AnyMessage]:
+    """Return a protobuf class; TypeError for anything else."""
+    if not callable(getattr(message_class, "FromString", None)):
+        raise TypeError(f"expected a protobuf message class, got {message_class!r}")
+    return message_class

@@ -18,9 +18,9 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.example.encode.writing import ExampleWriter
+from tfrecord_lite.example.encode.buffer import ExampleWriter
+from tfrecord_lite.files.compression import TFRecordOptions, whole_number
 from tfrecord_lite.files.names import shard_names
-from tfrecord_lite.files.options import TFRecordOptions, whole_number
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.example.encode.buffer import RowBuffer
-    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.files.compression import CompressionType
 
 __all__ = ["ShardedTFRecordWriter"]
 

@@ -18,10 +18,9 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.example.encode.writing import ExampleWriter
-from tfrecord_lite.files.compression import CODECS
+from tfrecord_lite.example.encode.buffer import ExampleWriter
+from tfrecord_lite.files.compression import CODECS, TFRecordOptions
 from tfrecord_lite.files.names import local_size, name_of
-from tfrecord_lite.files.options import TFRecordOptions
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.example.encode.buffer import RowBuffer
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.files.options import CompressionType
     from tfrecord_lite.files.output import OutputFile
 
 __all__ = ["TFRecordWriter", "as_record"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfrecord_lite.arrays.ranges import range_indices, slice_ranges
+from tfrecord_lite.arrays import range_indices, slice_ranges
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 

@@ -17,7 +17,7 @@ from tfrecord_lite import (
     encode_sequence_examples,
 )
 from tfrecord_lite.example.encode import one as row
-from tfrecord_lite.example.sequence import rows as sequence_rows
+from tfrecord_lite.example.sequence import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,7 @@ def row_of(number: int) -> dict[str, Any]:
 
 
 def is_in_columns(rows: list[Any]) -> bool:
-    waiting = sequence_rows.SequenceRows()
+    waiting = encode.SequenceRows()
     return all(map(waiting.add, rows))
 
 
@@ -196,14 +196,14 @@ def test_a_record_may_change_behind_the_iterator() -> None:
 
 
 def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequence_rows, "_MOST_ROWS", 7)
+    monkeypatch.setattr(encode, "_MOST_ROWS", 7)
     rows = [row_of(number) for number in range(30)]
     rows[12] = {}
     assert all_at_once(rows) == one_by_one(rows)
-    monkeypatch.setattr(sequence_rows, "_MOST_BYTES", 100)
-    monkeypatch.setattr(sequence_rows, "_LARGE_BYTES", 20)
+    monkeypatch.setattr(encode, "_MOST_BYTES", 100)
+    monkeypatch.setattr(encode, "_LARGE_BYTES", 20)
     assert all_at_once(rows) == one_by_one(rows)
-    monkeypatch.setattr(sequence_rows, "_MOST_FORMS", 1)
+    monkeypatch.setattr(encode, "_MOST_FORMS", 1)
     forms = [{"context": {str(number % 4): number}} for number in range(9)]
     assert all_at_once(forms) == one_by_one(forms)
 

@@ -22,10 +22,10 @@ from tfrecord_lite import (
     decode_sequence_example,
     decode_sequence_examples,
 )
-from tfrecord_lite.arrays.lanes import lanes, short_lanes
+from tfrecord_lite.arrays import lanes, short_lanes
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.example.sequence import batch as sequences
-from tfrecord_lite.example.sequence import plain_steps, steps
+from tfrecord_lite.example.sequence import steps
 from tfrecord_lite.wire import repeated
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.varint import read_short, read_varints
@@ -92,11 +92,11 @@ def assert_padded(parser: Any, batch: Any, rows: Many[Many[Any]]) -> None:
     assert lengths["a"].tolist() == [len(row) for row in rows]
 
 
-@pytest.fixture(params=["", "plain_steps._COPIED_BYTES", "steps._AT_ONCE", "all"])
+@pytest.fixture(params=["", "steps._COPIED_BYTES", "steps._AT_ONCE", "all"])
 def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let batches be read in one piece, or in many."""
-    if request.param in ("plain_steps._COPIED_BYTES", "all"):
-        monkeypatch.setattr(plain_steps, "_COPIED_BYTES", 100)
+    if request.param in ("steps._COPIED_BYTES", "all"):
+        monkeypatch.setattr(steps, "_COPIED_BYTES", 100)
     if request.param in ("steps._AT_ONCE", "all"):
         monkeypatch.setattr(steps, "_AT_ONCE", 4)
         monkeypatch.setattr(repeated, "_GROUP_VALUES", 3)

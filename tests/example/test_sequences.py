@@ -39,7 +39,7 @@ from tfrecord_lite import (
     parse_sequence_example,
     parse_single_sequence_example,
 )
-from tfrecord_lite.example.decode import discover
+from tfrecord_lite.example.decode import batch as engine_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -265,7 +265,7 @@ def test_a_record_of_seeds_document_d() -> None:
 
 
 def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discover, "_MOST_KEYS", 3)
+    monkeypatch.setattr(engine_batch, "_MOST_KEYS", 3)
     five = Feature(INT64, (5,))
     sequences = [
         Sequence({b"c%d" % i: five}, {b"k%d" % (i + k): [five] * i for k in range(i % 5)})

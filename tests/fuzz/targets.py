@@ -51,8 +51,8 @@ from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.recovery.copying import Account, Copier
 from tfrecord_lite.recovery.members import FilePart, MemberSearch
+from tfrecord_lite.recovery.recover import Account, Copier
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.formats import superserial, tfds, tfx
 

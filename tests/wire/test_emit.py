@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite import Block, encode_examples
-from tfrecord_lite.arrays.ragged import scatter
+from tfrecord_lite.arrays import scatter
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire import parts as wire_parts

@@ -27,10 +27,8 @@ from tests.support.example_messages import (
 )
 from tests.support.example_strategies import float_bits, int64s, strings
 from tests.support.reference_example import BYTES, FLOAT, INT64, RefusedError
-from tfrecord_lite import testing
-from tfrecord_lite.arrays import ragged
-from tfrecord_lite.arrays.lanes import lanes, rows
-from tfrecord_lite.arrays.ragged import gather, ranges, row_splits
+from tfrecord_lite import arrays, testing
+from tfrecord_lite.arrays import gather, lanes, ranges, row_splits, rows
 from tfrecord_lite.wire import fields as wire_fields
 from tfrecord_lite.wire.fields import WireError, tokenise
 from tfrecord_lite.wire.keys import KeyTable
@@ -106,7 +104,7 @@ def test_gather_copies_ranges_in_any_order(
     order = draw.draw(st.lists(st.integers(0, len(parts) - 1), max_size=8)) if parts else []
     starts, lengths = buffer.starts[order], (buffer.stops - buffer.starts)[order]
 
-    with mock.patch.object(ragged, "_WIDEST_ROW_BYTES", widest):
+    with mock.patch.object(arrays, "_WIDEST_ROW_BYTES", widest):
         found = gather(buffer.data, starts, lengths)
 
     assert found.tobytes() == b"".join(parts[i] for i in order)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays.ranges import range_indices
+from tfrecord_lite.arrays import range_indices
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import ranges, row_splits
+from tfrecord_lite.arrays import ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Outgoing, empty, exact_floats, outgoing
+from tfrecord_lite.convert.lossless import is_raw, outside, to_raw, to_storable, too_long
 from tfrecord_lite.convert.normalize import regular
-from tfrecord_lite.convert.originals import is_raw, outside, to_raw, to_storable, too_long
 from tfrecord_lite.convert.types import refuse
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.schema import (

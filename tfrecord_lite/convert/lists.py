@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.partitions import check_splits
 from tfrecord_lite.convert.types import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.types import AMONG, refusal, refuse, refuse_deep, rows_of, unmasked
 from tfrecord_lite.errors import Reason

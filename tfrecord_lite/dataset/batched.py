@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
-    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.schema import FeatureSpec
 

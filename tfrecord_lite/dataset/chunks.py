@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import gather, row_splits
+from tfrecord_lite.arrays import gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.records.framing import OVERHEAD_BYTES

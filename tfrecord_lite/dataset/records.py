@@ -19,7 +19,7 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
-from tfrecord_lite.index import TFRecordFile, frames
+from tfrecord_lite.index import TFRecordFile, pread
 from tfrecord_lite.records.damage import Damage
 from tfrecord_lite.records.framing import HEAD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
@@ -187,7 +187,7 @@ class Files(Source):
 def _first_wrong(chunk: RecordChunk) -> int | None:
     """Return the first record whose CRC is wrong, of a chunk as it was read."""
     places, sizes = chunk.offsets - HEAD_BYTES, chunk.lengths + OVERHEAD_BYTES
-    return frames.first_wrong(chunk.data, places, sizes, verify=True)
+    return pread.first_wrong(chunk.data, places, sizes, verify=True)
 
 
 def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
@@ -195,7 +195,7 @@ def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
     file, index, offset = chunk.places[number].tolist()
     size += OVERHEAD_BYTES
     frame = chunk.data[start : start + size].tobytes()
-    return frames.loss(frame, size, name=chunk.names[file], index=index, offset=offset)
+    return pread.loss(frame, size, name=chunk.names[file], index=index, offset=offset)
 
 
 @dataclass(frozen=True, kw_only=True)

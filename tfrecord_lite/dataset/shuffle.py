@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import gather, row_splits
+from tfrecord_lite.arrays import gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, record_chunk

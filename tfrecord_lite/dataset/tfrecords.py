@@ -9,8 +9,8 @@ from tfrecord_lite.dataset.arguments import processors, seed_of, whole
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.records import Files, shuffled_files
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.files.options import TFRecordOptions
 from tfrecord_lite.records.damage import Damage, checked
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfrecord_lite.dataset.plan import Source
-    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.records.damage import OnError
 
 __all__ = ["TFRecordDataset"]

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.dataset.plan import chain
 from tfrecord_lite.dataset.records import Files
-from tfrecord_lite.records.damage import one_too_many
-from tfrecord_lite.records.report import MOST_SPANS, DamageReport, FileReport, warn_of
+from tfrecord_lite.records.damage import MOST_SPANS, DamageReport, FileReport, one_too_many, warn_of
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import Source
-    from tfrecord_lite.records.damage import Damage, DamageLog, FileNews
-    from tfrecord_lite.records.report import DamagedSpan
+    from tfrecord_lite.records.damage import Damage, DamagedSpan, DamageLog, FileNews
 
 __all__ = ["Losses", "News", "Outbox"]
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import lanes
+from tfrecord_lite.arrays import lanes
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.wire.fields import I32, I64, LEN, VARINT, Fields, WireError, tokenise

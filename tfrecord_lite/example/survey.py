@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import lanes
+from tfrecord_lite.arrays import lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.batch import Batch
-from tfrecord_lite.example.decode.discover import Keys
+from tfrecord_lite.example.decode.batch import Batch, Keys
 from tfrecord_lite.example.decode.first_error import first_wrong
 from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Summary
 from tfrecord_lite.wire.fields import LEN, WireError, tokenise

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.batch import FEW, Batch
-from tfrecord_lite.example.decode.discover import Keys
+from tfrecord_lite.example.decode.batch import FEW, Batch, Keys
 from tfrecord_lite.example.decode.first_error import first_wrong, numbered_from
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.schema import Kind

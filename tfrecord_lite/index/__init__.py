@@ -10,8 +10,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.index.file import TFRecordFile
+from tfrecord_lite.index.file import RandomReader, TFRecordFile, tf_record_random_reader
 from tfrecord_lite.index.index import RecordIndex
-from tfrecord_lite.index.offsets import RandomReader, tf_record_random_reader
 
 __all__ = ["RandomReader", "RecordIndex", "TFRecordFile", "tf_record_random_reader"]

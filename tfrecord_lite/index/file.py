@@ -1,4 +1,7 @@
-"""TFRecordFile: one file or many as a sequence of records, any of them at once."""
+"""TFRecordFile: one file or many as a sequence of records, any of them at once.
+
+tf_record_random_reader: one record at an offset that the caller knows (rule R10).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfrecord_lite.block import SPARE_BYTES, Block
-from tfrecord_lite.errors import FailedPreconditionError, Reason, TFRecordError
-from tfrecord_lite.files.names import expand
-from tfrecord_lite.index import frames, text
-from tfrecord_lite.index.choice import index_of, local_name, wanted_of
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason, TFRecordError
+from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.index import pread, text
 from tfrecord_lite.index.index import RecordIndex, Stamp
 from tfrecord_lite.index.pread import Handle, Pool
-from tfrecord_lite.records.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.index.text import index_of, local_name, wanted_of
+from tfrecord_lite.records.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = ["TFRecordFile"]
+__all__ = ["RandomReader", "TFRecordFile", "tf_record_random_reader"]
 
 _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""
@@ -151,10 +154,10 @@ class TFRecordFile:
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
         frame = self._handle(number).read(size, offset)
-        data = frames.data_of(frame, size, verify=self._verify)
+        data = pread.data_of(frame, size, verify=self._verify)
         if data is None:
             name = self._names[number]
-            raise frames.loss(frame, size, name=name, index=place, offset=offset)
+            raise pread.loss(frame, size, name=name, index=place, offset=offset)
         return data
 
     def __getitems__(self, indices: Sequence[int]) -> list[bytes]:
@@ -200,14 +203,14 @@ class TFRecordFile:
         at = 0
         for number, rows in zip(files, chosen, strict=True):
             handle = self._handle(number)
-            starts[rows] = frames.read(handle, offsets[rows], sizes[rows], data, at)
+            starts[rows] = pread.read(handle, offsets[rows], sizes[rows], data, at)
             at += int(sizes[rows].sum())
-        wrong = frames.first_wrong(data, starts, sizes, verify=self._verify)
+        wrong = pread.first_wrong(data, starts, sizes, verify=self._verify)
         if wrong is not None:
             number, size, offset = int(numbers[wrong]), int(sizes[wrong]), int(offsets[wrong])
             frame = self._handle(number).read(size, offset)
             name, place = self._names[number], int(places[wrong])
-            raise frames.loss(frame, size, name=name, index=place, offset=offset)
+            raise pread.loss(frame, size, name=name, index=place, offset=offset)
         return Block(data, starts + HEAD_BYTES, sizes - OVERHEAD_BYTES)
 
     def place(self, index: int) -> tuple[str, int, int]:
@@ -390,3 +393,89 @@ class TFRecordFile:
 
 def _out_of_range(index: int, n_records: int) -> str:
     return f"record {index} was asked for, there are {n_records} (0 to {n_records - 1})"
+
+
+class RandomReader:
+    """What :func:`tf_record_random_reader` returns."""
+
+    def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
+        self._name = name_of(path)
+        self._handle: Handle | None = Handle(self._name)
+
+    def read(self, offset: int) -> tuple[bytes, int]:
+        """Return the record that starts at an offset, and the offset behind it.
+
+        Parameters
+        ----------
+        offset : int
+            Bytes from the start of the file to the record's head.
+
+        Raises
+        ------
+        IndexError
+            If the file ends at that offset, or before it.
+        DataLossError
+            ``LENGTH_CRC`` if no record starts there, ``DATA_CRC``, ``TRUNCATED``,
+            ``RECORD_TOO_LARGE``.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        """
+        if self._handle is None:
+            raise FailedPreconditionError(Reason.CLOSED, source=self._name)
+        head = self._handle.read(HEAD_BYTES, offset) if offset >= 0 else b""
+        if not head:
+            detail = f"Out of range at reading offset {offset}"
+            raise IndexError(detail)
+        n_bytes = int.from_bytes(head[:8], "little")
+        size = n_bytes + OVERHEAD_BYTES
+        if not is_head(head):
+            frame, size = head, HEAD_BYTES
+        elif n_bytes > MAX_RECORD_BYTES:
+            detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
+            raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, None, None, detail)
+        else:  # no memory is made for more than the file has
+            left = self._handle.stat().st_size - offset
+            frame = self._handle.read(min(size, left), offset)
+        data = pread.data_of(frame, size, verify=True)
+        if data is not None:
+            return data, offset + size
+        error = pread.loss(frame, size, name=self._name, index=0, offset=offset)
+        raise DataLossError(error.reason, offset, self._name, None, None, error.detail)
+
+    def close(self) -> None:
+        """Close the file. Twice is fine."""
+        self._handle = None
+
+
+def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReader:
+    """Read records of an uncompressed file at known offsets, as TensorFlow's of that name.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+        A local file.
+
+    Returns
+    -------
+    RandomReader
+        With ``read(offset)``, which returns ``(record, next_offset)``, and ``close``.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        At once.
+
+    See Also
+    --------
+    TFRecordFile : by the record's number.
+
+    Examples
+    --------
+    >>> with TFRecordWriter("two.tfrecord") as writer:
+    ...     writer.write(b"one")
+    ...     writer.write(b"three")
+    >>> reader = tf_record_random_reader("two.tfrecord")
+    >>> reader.read(0), reader.read(19)
+    ((b'one', 19), (b'three', 40))
+    """
+    return RandomReader(path)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.files.compression import whole_number
 from tfrecord_lite.files.inflate import InflationLimits
-from tfrecord_lite.files.options import whole_number
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 
 __all__ = ["ReadingLimits"]

@@ -19,8 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-from tfrecord_lite.files.compression import codec_named
-from tfrecord_lite.files.options import TFRecordOptions
+from tfrecord_lite.files.compression import TFRecordOptions, codec_named
 from tfrecord_lite.records.framing import (
     FOOT_BYTES,
     HEAD_BYTES,
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.files.compression import Call
-    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.files.compression import Call, CompressionType
     from tfrecord_lite.files.output import OutputFile
 
 __all__ = ["BUFFER_BYTES", "Lender", "RecordSink"]

@@ -4,6 +4,8 @@ A file is read as :class:`TFRecordReader` reads it with ``on_error="skip"``, so 
 of it is what a reader finds. Threads are enough to keep several cores at work: checksums,
 inflating and reading leave Python to the others. Started processes would have to import
 everything first, and cannot take file objects.
+
+Check that records are the messages they should be, block after block.
 """
 
 from __future__ import annotations
@@ -14,16 +16,16 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.files.compression import TFRecordOptions, whole_number
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.files.options import TFRecordOptions, whole_number
+from tfrecord_lite.reader import checked_class, parsed
 from tfrecord_lite.records.damage import MOST_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.records.stream import RecordStream
-from tfrecord_lite.recovery.messages import errors_in, message_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,12 +33,12 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.files.options import CompressionType
     from tfrecord_lite.records.damage import GoingOn
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = ["verify", "verify_each"]
+__all__ = ["Check", "errors_in", "message_check", "verify", "verify_each"]
 
 _LARGE_RECORD_BYTES = 32 * 1024
 """Records of such a mean size are read one by one, straight into memory of their own."""
@@ -253,3 +255,55 @@ def _fulfil(report: Future[FileReport], source: Source, task: _Task) -> None:
         report.set_result(task.report(source))
     except BaseException as error:  # noqa: BLE001 - raised again where the report is wanted
         report.set_exception(error)
+
+
+Check: TypeAlias = "Callable[[Block], object]"
+"""Raises an InvalidArgumentError about the first record of a block that is wrong."""
+
+
+def message_check(
+    messages: type[Message] | Literal[True] | None, schema: Mapping[str, FeatureSpec] | None
+) -> Check | None:
+    """Return what checks the messages of a block; None if they are not to be looked at.
+
+    Not thread-safe: one a file.
+    """
+    if schema is not None:
+        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
+
+        return ExampleParser(schema)
+    if messages is True:
+        from tfrecord_lite.example.survey import ExampleSurvey  # noqa: PLC0415 - loads the engine
+
+        return ExampleSurvey().add
+    return _class_check(messages) if messages else None
+
+
+def _class_check(message_class: type[Message]) -> Check:
+    """Return what parses each record as a message of a class."""
+    checked_class(message_class)
+
+    def check(block: Block) -> None:
+        for _ in parsed(block, message_class):
+            pass
+
+    return check
+
+
+def errors_in(block: Block, check: Check) -> Iterator[InvalidArgumentError]:
+    """Yield an error for each record of a block that is wrong.
+
+    Behind a wrong record, records are looked at in groups that double: many wrong ones cost
+    a check of one record each, and few a handful of checks.
+    """
+    at, n_records = 0, len(block)
+    while at < len(block):
+        part = block[at : at + n_records]
+        try:
+            check(part)
+        except InvalidArgumentError as error:
+            yield error
+            at += (error.index or 0) - (part.place(0).index or 0) + 1
+            n_records = 1
+        else:
+            at, n_records = at + n_records, 2 * n_records

@@ -27,8 +27,18 @@ from tfrecord_lite.schema.features import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
-from tfrecord_lite.schema.prepare import canonical, keys_to_read, prepare, prepare_sequence
-from tfrecord_lite.schema.prepared import Dense, Padded, Prepared, Ragged, Sparse, VarLen
+from tfrecord_lite.schema.prepare import (
+    Dense,
+    Padded,
+    Prepared,
+    Ragged,
+    Sparse,
+    VarLen,
+    canonical,
+    keys_to_read,
+    prepare,
+    prepare_sequence,
+)
 from tfrecord_lite.schema.schema import Original, Schema
 from tfrecord_lite.schema.summary import FeatureSummary, ListSummary, Summary, Variable
 

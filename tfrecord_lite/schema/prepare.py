@@ -1,7 +1,28 @@
-"""Every check of feature specifications, on their way to what a parser works with.
+r"""Every check of feature specifications, on their way to what a parser works with.
 
 Each key is read once, as one kind; two features may share a key only if they agree on
 how it is read (rule E7). The error classes are TensorFlow's.
+
+Prepared features: checked specifications, in the form a parser works with.
+
+A prepared feature says which keys to read (one for a dense or variable-length feature,
+several for sparse and ragged ones), as which kind, and what to build from them:
+
+===========================  ================================  ============================
+specification                prepared                          a batch becomes
+===========================  ================================  ============================
+``FixedLenFeature``          :class:`Dense`                    ndarray (batch, \*shape)
+``FixedLenSequenceFeature``  :class:`Padded`                   ndarray (batch, max, \*shape)
+``VarLenFeature``            :class:`VarLen`                   SparseTensor, rank 2
+``SparseFeature``            :class:`Sparse`                   SparseTensor, rank 1 + sizes
+``RaggedFeature``            :class:`Ragged`                   RaggedTensor
+===========================  ================================  ============================
+
+Default values: what the user gave, as an array of the feature's dtype (rule X7).
+
+TensorFlow's rules, which are neither NumPy's nor Python's: Python floats are no int64,
+but arrays of floats are; numbers are no strings; bools are numbers. Where TensorFlow
+cuts a value off to make it fit (1.5 to 1, 2^63 to -2^63), this raises.
 """
 
 from __future__ import annotations
@@ -9,13 +30,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema.defaults import default_array
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -26,9 +46,120 @@ from tfrecord_lite.schema.features import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
-from tfrecord_lite.schema.prepared import Dense, Padded, Prepared, Ragged, Sparse, VarLen
 
-__all__ = ["canonical", "keys_to_read", "prepare", "prepare_sequence"]
+__all__ = [
+    "Dense",
+    "Padded",
+    "Prepared",
+    "Ragged",
+    "Sparse",
+    "VarLen",
+    "canonical",
+    "default_array",
+    "keys_to_read",
+    "prepare",
+    "prepare_sequence",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dense:
+    """A feature with the same number of values in every example."""
+
+    key: str
+    kind: Kind
+    shape: tuple[int, ...]
+    """Of one example's values; none of them negative."""
+    default: np.ndarray[Any, Any] | None
+    r"""kind.dtype, shape (\*shape,), read-only; None: the feature is required. Also None
+    when the shape holds no values, in which case TensorFlow has no defaults (rule X8)."""
+
+    @property
+    def size(self) -> int:
+        """Values of one example."""
+        return math.prod(self.shape)
+
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the keys this needs, and as which kind."""
+        return ((self.key, self.kind),)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """A feature of any number of blocks of one shape, or a feature list with one a step."""
+
+    key: str
+    kind: Kind
+    shape: tuple[int, ...]
+    """Of one block; all of them positive."""
+    padding: np.ndarray[Any, Any]
+    """kind.dtype, shape (), read-only: what fills the shorter rows of a batch."""
+    allow_missing: bool = True
+    """Whether a feature list may be missing; a feature of an Example always may."""
+
+    @property
+    def size(self) -> int:
+        """Values of one block, at least 1."""
+        return math.prod(self.shape)
+
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the keys this needs, and as which kind."""
+        return ((self.key, self.kind),)
+
+
+@dataclass(frozen=True, slots=True)
+class VarLen:
+    """A feature of any number of values, as a sparse matrix with a row an example."""
+
+    key: str
+    kind: Kind
+
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the keys this needs, and as which kind."""
+        return ((self.key, self.kind),)
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """Values in one feature, their coordinates in one int64 feature a dimension."""
+
+    name: str
+    index_keys: tuple[str, ...]
+    """One or more."""
+    value_key: str
+    kind: Kind
+    sizes: tuple[int, ...]
+    """As many as `index_keys`; none of them negative."""
+    already_sorted: bool
+
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the keys this needs, and as which kind."""
+        indices = ((key, Kind.INT64) for key in self.index_keys)
+        return (*indices, (self.value_key, self.kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Values in one feature, and how to divide them, outermost level first."""
+
+    name: str
+    key: str
+    kind: Kind
+    partitions: tuple[Partition, ...]
+    """A uniform level's length is an int that is not negative."""
+    splits_dtype: np.dtype[Any]
+    """int32 or int64."""
+    validate: bool
+
+    def reads(self) -> tuple[tuple[str, Kind], ...]:
+        """Return the keys this needs, and as which kind."""
+        keyed = (p for p in self.partitions if not isinstance(p, RaggedFeature.UniformRowLength))
+        return ((self.key, self.kind), *((p.key, Kind.INT64) for p in keyed))
+
+
+Prepared: TypeAlias = Dense | Padded | VarLen | Sparse | Ragged
+"""What a parser is given for one feature."""
+
 
 MAX_DIMENSIONS = 62
 """Dimensions of a feature's shape; NumPy has 64, of which a batch of sequences takes two."""
@@ -378,3 +509,136 @@ def _difference(way: tuple[Any, ...], other: tuple[Any, ...]) -> str:
     if way[1] != other[1]:
         return f"as {other[1].label} and as {way[1].label}"
     return f"with row_splits of {other[2]} and of {way[2]}"
+
+
+_INT64 = np.iinfo(np.int64)
+
+
+def default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Convert a default value to an array of the feature's dtype and shape.
+
+    Parameters
+    ----------
+    key : str
+        The feature, for error texts.
+    value : array-like
+        A scalar, nested lists or tuples, an array. str is encoded as UTF-8.
+    kind : Kind
+        What to convert to.
+    shape : tuple of int
+        What to reshape to; nothing is broadcast.
+
+    Returns
+    -------
+    kind.dtype, shape (*shape,)
+        Owns its memory; read-only.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for another number of values than `shape` has, nested lists of
+        unequal lengths, and numbers outside of int64.
+    TypeError
+        For values of another kind.
+    """
+    given = _as_array(key, value)
+    flat = _CONVERTERS[kind](key, given.ravel())
+    if flat.size != math.prod(shape):
+        detail = f"default_value has {flat.size} values, but shape {shape} holds {math.prod(shape)}"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
+    # A copy, or what the caller does to his array later would change the default.
+    array = np.array(flat, kind.dtype).reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def _as_array(key: str, value: Any) -> np.ndarray[Any, Any]:
+    """Return arrays as they are, and everything else as an array of Python objects."""
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    if isinstance(value, bytearray | memoryview):
+        raise TypeError(f"default_value of feature {key!r}: give bytes, not {type(value).__name__}")
+    try:
+        array = np.array(value, object)
+    except ValueError:  # nested lists whose lengths differ in a place NumPy does not allow
+        array = np.array([[]], object)
+        ragged = True
+    else:
+        ragged = any(isinstance(item, list | tuple) for item in array.flat)
+    if ragged:
+        detail = "the lists in default_value differ in length"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
+    return array
+
+
+def _wrong_kind(key: str, found: Any, wanted: str) -> Exception:
+    """Return the error for a value of another kind; for no value at all, another class."""
+    name = found.name if isinstance(found, np.dtype) else type(found).__name__
+    if isinstance(found, np.dtype | str | bytes | int | float | complex | np.generic):
+        return TypeError(f"default_value of feature {key!r} must be {wanted}, not {name}")
+    detail = f"default_value must be {wanted}, not {name}"
+    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
+
+
+def _floats(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Convert to float32; what is too large becomes infinite."""
+    if flat.dtype == object:
+        for item in flat:
+            if not isinstance(item, int | float | np.bool | np.integer | np.floating):
+                raise _wrong_kind(key, item, "float32")
+        try:
+            flat = np.array([float(item) for item in flat], np.float64)
+        except OverflowError as error:
+            raise _out_of_range(key, "float32") from error
+    if flat.dtype.kind not in "biuf":
+        raise _wrong_kind(key, flat.dtype, "float32")
+    with np.errstate(over="ignore"):
+        return flat.astype(np.float32)
+
+
+def _integers(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Convert to int64 without changing a value."""
+    if flat.dtype == object:
+        for item in flat:
+            if not isinstance(item, int | np.bool | np.integer):
+                raise _wrong_kind(key, item, "int64")
+            if not _INT64.min <= int(item) <= _INT64.max:
+                raise _out_of_range(key, "int64")
+        return flat.astype(np.int64)
+    if flat.dtype.kind not in "biuf":
+        raise _wrong_kind(key, flat.dtype, "int64")
+    if flat.dtype.kind in "uf" and flat.size:
+        # 2^63 is a float, the largest int64 is not: so below it, not up to that.
+        fits = (flat >= _INT64.min) & (flat < np.float64(2.0**63))
+        if flat.dtype.kind == "u":
+            fits = flat <= np.uint64(_INT64.max)
+        if not fits.all():
+            raise _out_of_range(key, "int64")
+        if (flat != np.trunc(flat)).any():
+            detail = "default_value must be int64, but has a fraction"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
+    return flat.astype(np.int64)
+
+
+def _strings(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Convert to an object array of bytes."""
+    if flat.dtype.kind not in "OSUT":
+        raise _wrong_kind(key, flat.dtype, "bytes or str")
+    array = np.empty(flat.size, object)
+    for i, item in enumerate(flat.tolist()):
+        if not isinstance(item, bytes | str):
+            raise _wrong_kind(key, item, "bytes or str")
+        try:
+            array[i] = item.encode() if isinstance(item, str) else bytes(item)
+        except UnicodeEncodeError as error:
+            detail = "default_value is a str that has no UTF-8 form"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail) from error
+    return array
+
+
+def _out_of_range(key: str, name: str) -> InvalidArgumentError:
+    detail = f"default_value does not fit into {name}"
+    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
+
+
+_CONVERTERS = {Kind.BYTES: _strings, Kind.FLOAT: _floats, Kind.INT64: _integers}

@@ -34,8 +34,8 @@ from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.schema import RaggedFeature, Schema, Summary
 
 if TYPE_CHECKING:
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.files.options import CompressionType
     from tfrecord_lite.schema import Variable
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]

@@ -10,8 +10,7 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.join import join
-from tfrecord_lite.convert.lossless import restore
-from tfrecord_lite.convert.originals import is_raw
+from tfrecord_lite.convert.lossless import is_raw, restore
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.survey import refuse_sequences
@@ -22,17 +21,17 @@ from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.schema import Schema, kind_of
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import closed, infer_schema, summarize
+from tfrecord_lite.storage.stream_schema import Conflict, as_missing, as_ragged, widened
 from tfrecord_lite.storage.structure import rebuild
-from tfrecord_lite.storage.widening import Conflict, as_missing, as_ragged, widened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.files.options import CompressionType
     from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.storage.stream_schema import Feature
     from tfrecord_lite.storage.structure import Structure
-    from tfrecord_lite.storage.widening import Feature
 
     SchemaPath = str | os.PathLike[str] | Schema | None
 

@@ -16,13 +16,13 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import is_same_file, name_of
 from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.stamps import Stamped
+from tfrecord_lite.storage.sidecar import Stamped
 from tfrecord_lite.storage.stream_schema import Batches, row_batches
 from tfrecord_lite.storage.structure import flatten
 from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
-    from tfrecord_lite.files.options import CompressionType
+    from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import Schema
     from tfrecord_lite.storage.structure import Structure

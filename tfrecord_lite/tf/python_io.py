@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.files.options import TFRecordCompressionType, TFRecordOptions
-from tfrecord_lite.record_iterator import tf_record_iterator
+from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
+from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.tf._missing import missing
 from tfrecord_lite.writer import TFRecordWriter
 

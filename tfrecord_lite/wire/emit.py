@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import rows
-from tfrecord_lite.arrays.ragged import place_all, row_splits, scatter
+from tfrecord_lite.arrays import place_all, row_splits, rows, scatter
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.pack import varint_cells

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import lanes
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import lanes, row_splits
 from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, TOO_LONG, read_varints
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import LANE_BYTES, lanes
+from tfrecord_lite.arrays import LANE_BYTES, lanes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

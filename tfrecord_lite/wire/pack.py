@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import LANE_BYTES
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import LANE_BYTES, row_splits
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import rows
+from tfrecord_lite.arrays import rows
 from tfrecord_lite.wire.pack import varint_size
 from tfrecord_lite.wire.template import Hole
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import lanes, short_lanes
-from tfrecord_lite.arrays.ragged import gather, row_splits
+from tfrecord_lite.arrays import gather, lanes, row_splits, short_lanes
 from tfrecord_lite.wire.fields import I32, LEN, VARINT, Fields, WireError, tokenise
 from tfrecord_lite.wire.varint import (
     MAX_VARINT_BYTES,

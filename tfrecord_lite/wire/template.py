@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import LANE_BYTES, rows
+from tfrecord_lite.arrays import LANE_BYTES, rows
 from tfrecord_lite.wire.varint import decode_words, squeeze
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import lanes
+from tfrecord_lite.arrays import lanes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,7 @@ def read_varints(
     Parameters
     ----------
     words : uint64, shape (n_bytes - 7,)
-        What :func:`~tfrecord_lite.arrays.lanes.lanes` made of the buffer.
+        What :func:`~tfrecord_lite.arrays.lanes` made of the buffer.
     offsets : int64, shape (n,)
         Where the varints start; 16 bytes of the buffer must follow.
 

@@ -5,12 +5,17 @@ the first message that has not been read yet, and some more, teach a
 :class:`~.layout.Layout`; all messages that match it are read by it. So it goes on
 while layouts pay; :class:`~.lists.AnyEncoding` reads what is left. What layouts
 there were is remembered, so the next batch learns nothing anew.
+
+Batches with every key they have, when nobody has said which.
+
+A table of keys grows with what turns out not to be in it. What was found stays for
+the batches that follow, so that nearly all of them are read once.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,18 +23,18 @@ from tfrecord_lite.example.decode.general import AnyEncoding
 from tfrecord_lite.example.decode.learn import learn
 from tfrecord_lite.example.decode.oneof import Lists, Values, merge
 from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
     from tfrecord_lite.example.decode.layout import Layout, Match
     from tfrecord_lite.example.decode.runtime import FewMessages
     from tfrecord_lite.schema import Kind
-    from tfrecord_lite.wire.keys import KeyTable
 
-__all__ = ["FEW", "Batch", "Lists", "Memory"]
+__all__ = ["FEW", "Batch", "Keys", "Lists", "Memory"]
 
 _MAX_LAYOUTS = 4
 _MAX_FAILED = 2
@@ -217,3 +222,61 @@ def _numbers_in(chosen: npt.NDArray[np.int64]) -> Iterator[None]:
         yield
     except WireError as error:
         raise WireError(int(chosen[error.message]), error.offset, error.detail) from None
+
+
+_MOST_KEYS = 20_000
+"""Limit on the table of a batch: its keys."""
+_FEW_KEYS = 256
+_BYTES_A_KEY = 2
+"""Beyond so few, keys must be in many of the messages, or a table of all is nearly empty: not
+more of them than messages have pairs of bytes on average."""
+_ANY_NUMBER = 2**63
+
+
+class _HasKeys(Protocol):
+    def unknown_keys(self, limit: int) -> list[bytes]: ...
+
+
+AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
+
+
+class Keys:
+    """The keys that batches were seen to have.
+
+    Attributes
+    ----------
+    table : KeyTable
+        The keys of the last batch, at least.
+    """
+
+    def __init__(self) -> None:
+        self.table = KeyTable([])
+        self._memory = Memory()
+
+    def read(
+        self,
+        n_messages: int,
+        read: Callable[[KeyTable, Memory], AnyBatch],
+        n_bytes: int | None = None,
+    ) -> AnyBatch | None:
+        """Read a batch with all the keys it has; None if those are too many for several.
+
+        With `n_bytes`, the size of all messages, also None if few messages have each key.
+        """
+        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
+        if n_messages > 1 and n_bytes is not None:
+            limit = min(limit, max(_FEW_KEYS, n_bytes // (n_messages * _BYTES_A_KEY)))
+        is_fresh = not self.table.keys
+        while True:
+            batch = read(self.table, self._memory)
+            unknown = batch.unknown_keys(limit)
+            if not unknown:
+                return batch
+            keys = [*self.table.keys, *unknown]
+            if len(keys) > limit:
+                keys = []  # forget those of earlier batches
+                if is_fresh:
+                    self.table, self._memory = KeyTable([]), Memory()
+                    return None
+                is_fresh = True
+            self.table, self._memory = KeyTable(keys), Memory()

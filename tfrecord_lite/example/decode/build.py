@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import gather, ranges, row_splits
+from tfrecord_lite.arrays import gather, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import Misfit

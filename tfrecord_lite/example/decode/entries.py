@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import lanes
-from tfrecord_lite.arrays.ragged import gather, ranges
+from tfrecord_lite.arrays import gather, lanes, ranges
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
 from tfrecord_lite.wire.repeated import Extents

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import lanes, rows
-from tfrecord_lite.arrays.ragged import gather
+from tfrecord_lite.arrays import gather, lanes, rows
 from tfrecord_lite.example.decode.oneof import LIST_READERS, LIST_VALUE, Values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.repeated import Extents, varint_runs

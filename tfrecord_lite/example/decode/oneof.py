@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import ranges, row_splits
+from tfrecord_lite.arrays import ranges, row_splits
 from tfrecord_lite.example.decode.entries import errors_of
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import LEN, Fields, WireError

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.conform import fit
 from tfrecord_lite.convert.lists import outgoing

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lists import Outgoing, outgoing
 from tfrecord_lite.convert.types import Strings

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import ranges, row_splits
+from tfrecord_lite.arrays import ranges, row_splits
 from tfrecord_lite.example.decode import batch
 from tfrecord_lite.example.decode.entries import Entries, errors_of, keys_at, submessages
 from tfrecord_lite.example.decode.oneof import Cells, Lists, StepLists, Values, merge
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.entries import Located
     from tfrecord_lite.example.decode.oneof import Flat
     from tfrecord_lite.example.decode.runtime import FewSequences
-    from tfrecord_lite.example.sequence.plain_steps import PlainSteps
+    from tfrecord_lite.example.sequence.steps import PlainSteps
     from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
 

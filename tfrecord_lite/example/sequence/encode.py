@@ -9,32 +9,56 @@
 
 A feature list is written as if each *step* were a record: all steps of all records are one
 flat batch of Features. Where a record's steps begin and end in it is then its payload.
+
+SequenceExample messages from dictionaries, one at a time.
+
+::
+
+    {"context": {"length": 3}, "feature_lists": {"tokens": [[5, 6], [7], []]}}
+
+The context holds features as an Example does; a feature list holds a feature a step, all of
+one kind. Messages are encoded by hand; many at once by :mod:`.sequence_encode`.
+
+Records of sequences, one dictionary each, collected until they are worth a batch.
+
+As for rows (:mod:`.rows`), whose plans take the contexts apart, records of one form go into
+columns. What is in the steps of a list is laid end to end, which is a copy, as soon as the
+record comes; so the form need say no more of a list than the dtype of that::
+
+    {"context":       {"id": 7},                         ── a plan of rows
+     "feature_lists": {"tokens": [[5, 6], [7]]}}         ── int64, 5 6 7, steps of 2 and 1
+
+A record that has no such form, lists of several types or none, is encoded by itself at
+once, so an error is raised by the record that brings it.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import gather, row_splits
+from tfrecord_lite.arrays import gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Outgoing, outgoing
-from tfrecord_lite.convert.types import refuse, unmasked
+from tfrecord_lite.convert.types import Strings, refuse, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.columns import FEATURES, entry_levels, feature_parts
-from tfrecord_lite.example.encode.one import encoded_key
-from tfrecord_lite.example.sequence.one import (
-    check_lists,
-    encode_sequence_example,
-    in_step,
-    values_of,
+from tfrecord_lite.example.encode.one import (
+    content_of,
+    delimited,
+    encode_features,
+    encoded_key,
+    feature_content,
 )
-from tfrecord_lite.example.sequence.rows import SequenceRows
+from tfrecord_lite.example.encode.plan import ARRAYS, Plan, UnplannedError
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import emit_fields, emit_run
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.parts import Part, compact
@@ -43,9 +67,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
+    from typing_extensions import Buffer
 
-__all__ = ["encode_sequence_examples"]
+__all__ = [
+    "SequenceForm",
+    "SequenceRows",
+    "check_lists",
+    "encode_sequence_example",
+    "encode_sequence_examples",
+    "in_step",
+    "values_of",
+]
 
+_CONTEXT = b"\x0a"
 _FEATURE_LISTS = b"\x12"
 _STEP = b"\x0a"
 
@@ -335,3 +369,351 @@ def _in_record(error: InvalidArgumentError, counts: npt.NDArray[np.int64]) -> In
         return error
     record = _record_of(error.index, counts)
     return in_step(error, error.index - int(counts[:record].sum()), record)
+
+
+def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
+    """Encode a dictionary as one SequenceExample message.
+
+    Parameters
+    ----------
+    row : mapping
+        ``{"context": {...}, "feature_lists": {...}}``, either of which may be left out. The
+        context's features are given as :func:`encode_example` takes them; a feature list as
+        a sequence of such values, one a step, or as an array with a row a step.
+
+    Returns
+    -------
+    bytes
+        The same for the same values: keys in the order of their bytes.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for another member than these two; ``UNREPRESENTABLE`` and
+        ``UNSUPPORTED`` as :func:`encode_example` has them, with `key`; for the values of a
+        feature list the text says in which step.
+    TypeError
+        For what is no dictionary, and for a feature list that is no sequence.
+
+    Notes
+    -----
+    A step without values, also one that is None or masked, is an empty list of the kind of
+    the others. If all steps are, they are features without kind. Python's ints and floats in
+    one list are all floats, if that changes none of them, as they are in one feature.
+
+    Examples
+    --------
+    >>> row = {"context": {"length": 2}, "feature_lists": {"tokens": [[5, 6], [7]]}}
+    >>> from tfrecord_lite import decode_sequence_example
+    >>> decode_sequence_example(encode_sequence_example(row))
+    {'context': {'length': array([2])}, 'feature_lists': {'tokens': [array([5, 6]), array([7])]}}
+    """
+    if not isinstance(row, Mapping):
+        raise TypeError(f"a record must be a dict, not {type(row).__name__}")
+    for name in row:
+        if name not in ("context", "feature_lists"):
+            refuse(str(name), "a SequenceExample has 'context' and 'feature_lists', nothing else")
+    pieces: list[Any] = []
+    if "context" in row:
+        pieces += encode_features(_CONTEXT, row["context"])
+    if "feature_lists" in row:
+        lists = check_lists("feature_lists", row["feature_lists"])
+        entries = sorted((encoded_key(key), key) for key in lists)
+        content = [
+            delimited(
+                b"\x0a",
+                delimited(b"\x0a", raw) + delimited(b"\x12", _feature_list(key, lists[key])),
+            )
+            for raw, key in entries
+        ]
+        pieces.append(delimited(_FEATURE_LISTS, b"".join(content)))
+    return b"".join(pieces)
+
+
+def check_lists(name: str, given: Any) -> Mapping[str, Any]:
+    """Refuse what is no dictionary."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a dict, one entry a list, not {type(given).__name__}")
+    return given
+
+
+def _feature_list(key: str, steps: Any) -> bytes:
+    """Encode the steps of one feature list."""
+    is_single = isinstance(steps, np.ndarray) and steps.ndim == 0
+    is_single |= isinstance(steps, str | bytes | Mapping) or not hasattr(steps, "__iter__")
+    if is_single:
+        raise TypeError(f"feature list {key!r} must be a sequence of steps, not {steps!r:.40}")
+    steps = list(steps)
+    try:
+        contents = [feature_content(key, () if step is None else step) or b"" for step in steps]
+    except InvalidArgumentError:
+        contents = _of_column(key, steps)
+    tags = {content[:1] for content in contents if content}
+    if len(tags) > 1:
+        contents = _of_column(key, steps)
+        tags = {content[:1] for content in contents}
+    empty = tags.pop() + b"\0" if tags else b""
+    return b"".join([delimited(b"\x0a", content or empty) for content in contents])
+
+
+def _of_column(key: str, steps: list[Any]) -> list[bytes]:
+    """Encode steps together, as a column: ints among floats are floats, or the step is named."""
+    try:
+        out = outgoing(key, [values_of(step) for step in unmasked(key, steps)])
+    except InvalidArgumentError as error:
+        raise in_step(error, error.index or 0) from None
+    return [content_of(out.part(number, number + 1)) for number in range(len(steps))]
+
+
+def values_of(step: Any) -> Any:
+    """Return a step as a sequence of its values; one that is not there has none."""
+    if step is None:
+        return ()
+    return step if isinstance(step, list | tuple | np.ndarray) else [step]
+
+
+def in_step(error: InvalidArgumentError, step: int, record: int = 0) -> InvalidArgumentError:
+    """Turn what is said of one step into what is said of a record."""
+    detail = f"in step {step} of the list: {error.detail}"
+    return InvalidArgumentError(error.reason, None, None, record, error.key, detail)
+
+
+_MOST_ROWS = 1024
+_MOST_BYTES = 8 * 1024 * 1024
+"""When a buffer is full."""
+_MOST_FORMS = 8
+"""Forms that are collected at a time; each is a batch of its own in the end."""
+_LARGE_BYTES = 256 * 1024
+"""A record with a list of more bytes is encoded by itself."""
+_FORMATS: dict[type, tuple[str, np.dtype[Any]]] = {
+    int: ("q", np.dtype("<i8")),
+    float: ("f", np.dtype("<f4")),
+}
+_BYTES = np.dtype(object)
+_dtype_of = attrgetter("dtype")
+
+
+class _Taken(NamedTuple):
+    """What the steps of one list hold, in one record."""
+
+    dtype: np.dtype[Any]
+    counts: list[int] | None
+    """Values of each step; None for one each, not in a list."""
+    values: Any
+    """All of them: bytes of numbers, or a list of bytes."""
+    n_steps: int
+    n_bytes: int
+
+
+def _take_apart(steps: Any) -> _Taken | None:
+    """Copy what some steps hold; None if they are not of one type, or hold nothing."""
+    if type(steps) not in (list, tuple):
+        return None
+    types = set(map(type, steps))
+    if types == {np.ndarray}:
+        return _of_arrays(steps)
+    counts = None
+    values = steps
+    if types in ({list}, {tuple}):
+        counts = list(map(len, steps))
+        values = list(chain.from_iterable(steps))
+        types = set(map(type, values))
+    if len(types) != 1:
+        return None
+    kind: Any = types.pop()
+    if kind in _FORMATS:
+        letter, dtype = _FORMATS[kind]
+        try:
+            packed = struct.pack(f"<{len(values)}{letter}", *values)
+        except (OverflowError, struct.error):
+            return None
+        return _Taken(dtype, counts, packed, len(steps), len(packed))
+    if kind is str:
+        try:
+            values = [value.encode() for value in values]
+        except UnicodeEncodeError:
+            return None
+    elif kind is not bytes:
+        return None
+    return _Taken(_BYTES, counts, list(values), len(steps), sum(map(len, values)))
+
+
+def _of_arrays(steps: list[npt.NDArray[Any]] | tuple[npt.NDArray[Any], ...]) -> _Taken | None:
+    """Copy what steps that are arrays hold."""
+    dtypes = set(map(_dtype_of, steps))
+    if dtypes == {_BYTES}:
+        lists = list(map(_as_list, steps))
+        return _take_apart(lists) if set(map(type, lists)) == {list} else None
+    if len(dtypes) > 1 or not dtypes <= ARRAYS:
+        return None
+    try:
+        flat = np.concatenate(steps)
+    except ValueError:  # arrays of several dimensions, or of none
+        return None
+    if flat.ndim != 1:
+        return None
+    return _Taken(flat.dtype, list(map(len, steps)), flat.tobytes(), len(steps), flat.nbytes)
+
+
+def _as_list(value: Any) -> Any:
+    """Return an array of objects, if it is that and has some, as the list it is encoded as."""
+    is_array = type(value) is np.ndarray and value.dtype == _BYTES and value.ndim == 1
+    return value.tolist() if is_array and value.size else value
+
+
+class _List:
+    """One list in the records of one form."""
+
+    def __init__(self) -> None:
+        self._taken: list[_Taken] = []
+
+    def add(self, taken: _Taken) -> None:
+        self._taken.append(taken)
+
+    def steps(self, key: str) -> tuple[Outgoing, npt.NDArray[np.int64]]:
+        """Return the values of all steps, and the number of steps of each record."""
+        taken = self._taken
+        n_steps = np.fromiter((one.n_steps for one in taken), np.int64, len(taken))
+        n_all = int(n_steps.sum())
+        counts = None
+        if taken[0].counts is not None:
+            parts = chain.from_iterable([one.counts or () for one in taken])
+            counts = np.fromiter(parts, np.int64, n_all)
+        is_even = counts is None or bool((counts == counts[0]).all())
+        count: Any = (1 if counts is None else int(counts[0])) if is_even else counts
+        if taken[0].dtype == _BYTES:
+            strings = list(chain.from_iterable([one.values for one in taken]))
+            lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+            data = np.frombuffer(b"".join(strings), np.uint8)
+            own = Strings(data, row_splits(lengths)[:-1], lengths)
+            return Outgoing(n_all, Kind.BYTES, count, own), n_steps
+        flat = np.frombuffer(b"".join([one.values for one in taken]), taken[0].dtype)
+        if is_even:
+            return outgoing(key, flat.reshape(n_all, count)), n_steps
+        return outgoing(key, RaggedTensor(flat, row_splits(count))), n_steps
+
+
+class SequenceForm:
+    """Records of one form."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self._outline = frozenset(row)
+        context = row.get("context", {})
+        self._lists = {key: _List() for key in row.get("feature_lists", {})}
+        for key in chain(context, self._lists):
+            encoded_key(key)
+        self._plan = Plan(tuple(context), tuple(context.values())) if context else None
+        self.order: list[int] = []
+        """The numbers of the records."""
+
+    def take(self, number: int, context: dict[str, Any], lists: list[_Taken]) -> bool:
+        """Take the context of a record apart, and its lists in; or say that it is another form."""
+        plan = self._plan
+        if tuple(context) != (() if plan is None else plan.keys):
+            return False
+        if plan is not None:
+            values = tuple(context.values())
+            if plan.types != tuple(map(type, values)) or not plan.take(values):
+                return False
+            plan.order.append(number)
+        self.order.append(number)
+        for own, taken in zip(self._lists.values(), lists, strict=True):
+            own.add(taken)
+        return True
+
+    def columns(
+        self,
+    ) -> tuple[
+        dict[str, Outgoing] | None, dict[str, tuple[Outgoing, npt.NDArray[np.int64]]] | None
+    ]:
+        """Return contexts and lists as columns, None for what these records do not have."""
+        context = self._plan.columns() if self._plan is not None else {}
+        lists = {key: own.steps(key) for key, own in self._lists.items()}
+        return (
+            context if "context" in self._outline else None,
+            lists if "feature_lists" in self._outline else None,
+        )
+
+
+class SequenceRows:
+    """Records of sequences, and messages between them, in the order in which they came.
+
+    Notes
+    -----
+    What was added is copied; nothing that happens to a record afterwards matters.
+    """
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._n_bytes = 0
+        self._forms: dict[Any, list[SequenceForm]] = {}
+        self._messages: list[bytes] = []
+        self._order: list[int] = []
+
+    def __len__(self) -> int:
+        """Return the number of records and messages."""
+        return self._n
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to take what is here."""
+        return self._n >= _MOST_ROWS or self._n_bytes >= _MOST_BYTES
+
+    def add(self, row: Any) -> bool:
+        """Take a record in, if it has a form; what is wrong with it shows when it is encoded."""
+        if type(row) is not dict or not row.keys() <= {"context", "feature_lists"}:
+            return False
+        context, lists = row.get("context", {}), row.get("feature_lists", {})
+        if type(context) is not dict or type(lists) is not dict:
+            return False
+        context = {key: _as_list(value) for key, value in context.items()}
+        taken: list[_Taken] = []
+        for steps in lists.values():
+            one = _take_apart(steps)
+            if one is None or one.n_bytes > _LARGE_BYTES:
+                return False
+            taken.append(one)
+        outline = tuple([(one.dtype, one.counts is None) for one in taken])
+        form = (tuple(row), tuple(lists), outline)
+        if not self._take(form, row, context, taken):
+            return False
+        self._n += 1
+        self._n_bytes += sum(one.n_bytes for one in taken)
+        return True
+
+    def _take(
+        self, form: Any, row: dict[str, Any], context: dict[str, Any], lists: list[_Taken]
+    ) -> bool:
+        alike = self._forms.setdefault(form, [])
+        if any(one.take(self._n, context, lists) for one in alike):
+            return True
+        if sum(map(len, self._forms.values())) >= _MOST_FORMS:
+            return False
+        try:
+            new = SequenceForm({**row, "context": context} if context else row)
+        except (UnplannedError, TypeError, ValueError):
+            return False
+        if not new.take(self._n, context, lists):
+            return False
+        alike.append(new)
+        return True
+
+    def forms(self) -> list[SequenceForm]:
+        """Return the records that were taken in, by form."""
+        return list(chain.from_iterable(self._forms.values()))
+
+    def add_message(self, message: bytes) -> None:
+        """Take in a message that is encoded already."""
+        self._messages.append(message)
+        self._order.append(self._n)
+        self._n += 1
+        self._n_bytes += len(message)
+
+    def in_order(self, records: Sequence[Sequence[Buffer]]) -> list[Buffer]:
+        """Return all messages in order, given those that the records of each form became."""
+        found: list[Any] = [None] * self._n
+        orders = [form.order for form in self.forms()]
+        for order, some in zip([*orders, self._order], [*records, self._messages], strict=True):
+            for number, message in zip(order, some, strict=True):
+                found[number] = message
+        return found

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from tfrecord_lite.arrays.ragged import row_splits
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.example.decode.batch import FEW
-from tfrecord_lite.example.decode.discover import Keys
+from tfrecord_lite.example.decode.batch import FEW, Keys
 from tfrecord_lite.example.decode.first_error import first_wrong
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceBatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite import dataset as library
-from tfrecord_lite.files.options import TFRecordOptions
+from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.tf._missing import missing
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.tf.io._parsing import parse_example

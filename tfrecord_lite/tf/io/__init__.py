@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfrecord_lite.files.options import TFRecordOptions
+from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,

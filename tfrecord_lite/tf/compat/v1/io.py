@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.files.options import TFRecordCompressionType
-from tfrecord_lite.record_iterator import tf_record_iterator
+from tfrecord_lite.files.compression import TFRecordCompressionType
+from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.tf import io as _io
 from tfrecord_lite.tf.io import _parsing
 

@@ -1,12 +1,26 @@
-"""Copies of many byte ranges, out of one array or into one, and the arithmetic of ragged rows."""
+"""Loads at any byte offset, many at once.
+
+NumPy can only gather items of an array, at multiples of the item's size. An
+array that *overlaps itself* lifts that: 8-byte items at a stride of one byte
+make ``lanes(data)[offsets]`` load 8 bytes from any offsets, and rows of n bytes at
+a stride of one byte make ``rows(data, n)[offsets]`` copy n bytes from each.
+
+A load may run past the end of a message; the buffer has spare bytes for that
+(:data:`tfrecord_lite.block.SPARE_BYTES`).
+
+Copies of many byte ranges, out of one array or into one, and the arithmetic of ragged rows.
+
+Many ranges at once: writing them out, and slicing each of them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays.lanes import rows
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +28,75 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Buffer
 
-__all__ = ["gather", "place_all", "ranges", "row_splits", "scatter"]
+    Vector = npt.NDArray[np.int64]
+
+__all__ = [
+    "gather",
+    "lanes",
+    "place_all",
+    "range_indices",
+    "ranges",
+    "row_splits",
+    "rows",
+    "scatter",
+    "short_lanes",
+    "slice_ranges",
+]
+
+LANE_BYTES = 8
+SHORT_LANE_BYTES = 4
+
+
+def lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """View a buffer as little-endian 64-bit words, one starting at every byte.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        Contiguous; at least 8 bytes.
+
+    Returns
+    -------
+    uint64, shape (n_bytes - 7,)
+        A view.
+    """
+    return np.ndarray((data.size - LANE_BYTES + 1,), "<u8", data, strides=(1,))
+
+
+def short_lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+    """View a buffer as little-endian 32-bit words, one starting at every byte.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        Contiguous; at least 4 bytes.
+
+    Returns
+    -------
+    uint32, shape (n_bytes - 3,)
+        A view.
+    """
+    return np.ndarray((data.size - SHORT_LANE_BYTES + 1,), "<u4", data, strides=(1,))
+
+
+def rows(data: npt.NDArray[np.uint8], n_bytes: int) -> npt.NDArray[Any]:
+    """View a buffer as rows of `n_bytes`, one starting at every byte.
+
+    Parameters
+    ----------
+    data : uint8, shape (n,)
+        Contiguous; at least `n_bytes` bytes.
+    n_bytes : int
+        Bytes a row; one or more.
+
+    Returns
+    -------
+    void, shape (n - n_bytes + 1,)
+        A view. Indexed with many offsets it gives a copy of those rows, at the
+        cost of a memcpy a row; ``.view(np.uint8)`` makes bytes of it.
+    """
+    return np.ndarray((data.size - n_bytes + 1,), np.dtype((np.void, n_bytes)), data, strides=(1,))
+
 
 _WIDEST_ROW_BYTES = 256
 _WIDEST_EVEN_ROW_BYTES = 4096
@@ -163,3 +245,79 @@ def _copy_pieces(
     for first in range(0, places.size, step):
         some = slice(first, first + step)
         to[places[some]] = source[starts[some]]
+
+
+def range_indices(starts: Vector, lengths: Vector, step: int = 1) -> Vector:
+    """Write out many ranges, end to end.
+
+    Parameters
+    ----------
+    starts, lengths : int64, shape (n_ranges,)
+        Range ``i`` is ``starts[i]``, ``starts[i] + step``, and so on, `lengths[i]` numbers.
+    step : int, default 1
+        The same for all; may be negative.
+
+    Returns
+    -------
+    int64, shape (sum of lengths,)
+        Owns its memory.
+
+    Examples
+    --------
+    >>> range_indices(np.array([5, 0]), np.array([3, 2])).tolist()
+    [5, 6, 7, 0, 1]
+    """
+    stops = np.cumsum(lengths, dtype=np.int64)
+    total = int(stops[-1]) if stops.size else 0
+    # What to add to a counter over all, the same within a range.
+    shifts = starts - step * (stops - lengths)
+    indices: Vector = step * np.arange(total) + np.repeat(shifts, lengths)
+    return indices
+
+
+def slice_ranges(starts: Vector, sizes: Vector, key: slice) -> tuple[Vector, Vector, int]:
+    """Take the same slice of every range, as ``slice.indices`` would of each.
+
+    Parameters
+    ----------
+    starts, sizes : int64, shape (n_ranges,)
+        Range ``i`` is ``starts[i]``, ``starts[i] + 1``, and so on, `sizes[i]` numbers.
+    key : slice
+        Of ints and None.
+
+    Returns
+    -------
+    starts, lengths : int64, shape (n_ranges,)
+        New arrays.
+    step : int
+        From each number of a new range to its next.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a step of 0.
+    TypeError
+        For a slice of anything but ints.
+
+    Examples
+    --------
+    >>> starts, lengths, step = slice_ranges(np.array([0, 10]), np.array([3, 1]), slice(1, None))
+    >>> starts.tolist(), lengths.tolist(), step
+    ([1, 11], [2, 0], 1)
+    """
+    step = 1 if key.step is None else operator.index(key.step)
+    if step == 0:
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="a slice's step must not be 0")
+    # Where the ends may lie: backwards, a range may end before its first number.
+    low, high = (np.zeros_like(sizes), sizes) if step > 0 else (np.full_like(sizes, -1), sizes - 1)
+    first, last = (low, high) if step > 0 else (high, low)
+    begin = first if key.start is None else np.clip(_from_front(key.start, sizes), low, high)
+    end = last if key.stop is None else np.clip(_from_front(key.stop, sizes), low, high)
+    lengths = np.maximum((end - begin + step - (1 if step > 0 else -1)) // step, 0)
+    return starts + begin, lengths, step
+
+
+def _from_front(number: int, sizes: Vector) -> Vector:
+    """Count one end of a slice from the front of each range."""
+    bounded = max(min(operator.index(number), 2**62), -(2**62))
+    return sizes + bounded if bounded < 0 else np.full_like(sizes, bounded)
