@@ -150,7 +150,7 @@ def _tensorflow(name: str, common: Request) -> list[Contender]:
 
 def _ours(name: str, common: Request) -> list[Contender]:
     """Find the best block size for each form of strings, if the data set has any."""
-    forms = ("column", "object") if _HAS_STRINGS[name] else ("column",)
+    forms = ("BytesColumn", "ndarray") if _HAS_STRINGS[name] else ("BytesColumn",)
     contenders = []
     for strings in forms:
         requests = {
@@ -160,7 +160,7 @@ def _ours(name: str, common: Request) -> list[Contender]:
         }
         label, best = fastest(requests)
         title = f'strings="{strings}"' if _HAS_STRINGS[name] else "ExampleParser"
-        rival = "TensorFlow" if strings == "column" else "TensorFlow, .numpy()"
+        rival = "TensorFlow" if strings == "BytesColumn" else "TensorFlow, .numpy()"
         is_judged = name not in _FOR_COMPARISON
         contenders.append(Contender(title, best, label, rival, is_judged))
     return contenders
@@ -239,7 +239,12 @@ def memory(cache: Path, scale: float) -> list[Peak]:
         say(f"memory: {name}")
         path = data_set(name, cache, scale)
         for batch in batches:
-            request = {"path": str(path), "data_set": name, "batch": batch, "strings": "column"}
+            request = {
+                "path": str(path),
+                "data_set": name,
+                "batch": batch,
+                "strings": "BytesColumn",
+            }
             result = measure("memory_columns_ours", **request)
             n_bytes = path.stat().st_size / result["n_records"] * min(batch, result["n_records"])
             rows.append(Peak(name, batch, n_bytes, result["peak_bytes"]))
@@ -250,7 +255,7 @@ def profile(cache: Path, scale: float, rounds: int) -> list[Step]:
     """Say where the time goes, for either form of strings."""
     rows = []
     path = str(data_set("tabular", cache, scale))
-    for strings in ("column", "object"):
+    for strings in ("BytesColumn", "ndarray"):
         say(f'steps: tabular, strings="{strings}"')
         request = {"path": path, "data_set": "tabular", "batch": None, "strings": strings}
         results = [measure("steps_ours", **request) for _ in range(rounds)]

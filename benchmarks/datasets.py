@@ -55,8 +55,8 @@ def pipelines(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) 
     files = list(map(str, shards("tabular", cache, scale, _N_FILES)))
     common = {"files": files, "batch": _BATCH, "buffer": _BUFFER}
     contenders = _theirs(common) if with_tensorflow else []
-    for strings in ("column", "object"):
-        rival = "TensorFlow, AUTOTUNE" + ", .numpy()" * (strings == "object")
+    for strings in ("BytesColumn", "ndarray"):
+        rival = "TensorFlow, AUTOTUNE" + ", .numpy()" * (strings == "ndarray")
         for num_workers, prefetch in ((0, 0), (0, 4), (2, 0)):
             way = ", 2 processes" if num_workers else ", prefetch" if prefetch else ""
             ours = {"what": "pipeline_ours", **common, "strings": strings}

@@ -21,7 +21,7 @@ _USUAL = ("tabular", "embeddings", "tokens", "images")
 
 def measure(path: str) -> tuple[int, float, float]:
     """Return the number of records, and the seconds of inferring and of parsing."""
-    parser = ExampleParser(infer_schema(path), strings="column")
+    parser = ExampleParser(infer_schema(path), strings="BytesColumn")
     inferring, parsing = [], []
     n_records = 0
     for _ in range(_ROUNDS):

@@ -127,7 +127,7 @@ def loader_ours(path: str, num_workers: int, shuffle: int) -> Result:
 
     features = features_of("tabular", tfrecord_lite, ("float32", "int64", "string"))
     numbers = {name: feature for name, feature in features.items() if name[0] in "fi"}
-    parser_of("tabular", "column")  # loads the engine
+    parser_of("tabular", "BytesColumn")  # loads the engine
 
     def run() -> Iterator[int]:
         dataset = tfrecord_lite.read_batches(path, numbers, _BATCH, shuffle=shuffle or None, seed=1)

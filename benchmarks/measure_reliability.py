@@ -41,11 +41,11 @@ def verify_file(path: str) -> Result:
     return _timed(lambda: verify(path).records)
 
 
-def verify_shards(path: str, n_threads: int) -> Result:
+def verify_shards(path: str, num_threads: int) -> Result:
     """Check the same file four times over, so many at a time."""
     from tfrecord_lite import verify
 
-    return _timed(lambda: verify([path] * 4, n_threads=n_threads).records)
+    return _timed(lambda: verify([path] * 4, num_threads=num_threads).records)
 
 
 def recover_file(path: str, new: str) -> Result:

@@ -39,8 +39,8 @@ def contenders(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
         damaged: dict[str, Any] = {"damaged": f"{path}.damaged", "n_damages": _DAMAGES}
         going_on["blocks, skip 1,000 damages"] = (blocks, {"what": "skip_damages", **damaged})
     one = "verify 4 files, 1 thread"
-    for n_threads, name in ((1, one), (2, "verify 4 files, 2 threads")):
-        going_on[name] = (one, {"what": "verify_shards", "n_threads": n_threads})
+    for num_threads, name in ((1, one), (2, "verify 4 files, 2 threads")):
+        going_on[name] = (one, {"what": "verify_shards", "num_threads": num_threads})
     return {name: (base, source | request) for name, (base, request) in going_on.items()}
 
 

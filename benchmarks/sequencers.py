@@ -32,7 +32,7 @@ def sequence_columns_ours(path: str, batch: int | None) -> Result:
 
     features = _features(tfrecord_lite, ("float32", "int64", "string"))
     # TensorFlow's strings are tensors, without a Python object each, and so are these.
-    parser = tfrecord_lite.SequenceExampleParser(*features, strings="column")
+    parser = tfrecord_lite.SequenceExampleParser(*features, strings="BytesColumn")
 
     def parse() -> Iterator[int]:
         for block in tfrecord_lite.TFRecordReader(path).blocks(batch):

@@ -92,7 +92,7 @@ def read(folder: Path) -> tuple[Images, Labels]:
 def read_columns(folder: Path) -> tuple[Images, Labels]:
     """Read all shards many records at a time: the images of a block are one array."""
     features = {"image": FixedLenFeature([], bytes), "label": FixedLenFeature([], int)}
-    parser = ExampleParser(features, strings="column")
+    parser = ExampleParser(features, strings="BytesColumn")
     images, labels = [], []
     for block in TFRecordReader(folder / "digits-*.tfrecord.gz").blocks():
         columns = parser(block)

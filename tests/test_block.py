@@ -34,7 +34,7 @@ def test_a_block_holds_what_was_put_in(items: list[bytes]) -> None:
     assert [bytes(view) for view in block.views()] == items
     assert [block[i] for i in range(len(items))] == items
     assert [block[i - len(items)] for i in range(len(items))] == items
-    assert block.n_bytes == sum(map(len, items))
+    assert block.nbytes == sum(map(len, items))
 
 
 @given(testing.records())
@@ -67,7 +67,7 @@ def test_a_record_is_all_bytes_of_its_buffer(item: Any) -> None:
     content = memoryview(item).tobytes()
     for block in (Block.from_records([b"ab", item, b"c"]), Block.from_records([item])):
         assert content in list(block)
-        assert block.n_bytes in (len(content), len(content) + 3)
+        assert block.nbytes in (len(content), len(content) + 3)
     assert frame([b"ab", item]) == reference.encode([b"ab", content])
 
 

@@ -67,19 +67,19 @@ def test_errors_survive_pickling_and_copying(
     ("error", "text"),
     [
         (DataLossError(Reason.TRUNCATED), "truncated"),
-        (DataLossError(Reason.TRUNCATED, 7), "truncated at byte 7"),
-        (DataLossError(Reason.TRUNCATED, 0, "a.tfrecord"), "truncated at byte 0 of a.tfrecord"),
+        (DataLossError(Reason.TRUNCATED, 7), "byte 7: truncated"),
+        (DataLossError(Reason.TRUNCATED, 0, "a.tfrecord"), "a.tfrecord: byte 0: truncated"),
         (
             DataLossError(Reason.DATA_CRC, 7, "a.tfrecord", 2, None, "stored 1, computed 2"),
-            "data CRC mismatch at record 2, byte 7 of a.tfrecord: stored 1, computed 2",
+            "a.tfrecord: record 2, byte 7: stored 1, computed 2",
         ),
         (
             InvalidArgumentError(Reason.BAD_ARGUMENT, key="label", detail="expected int64"),
-            "argument out of range at feature 'label': expected int64",
+            "feature 'label': expected int64",
         ),
         (
             FailedPreconditionError(Reason.CLOSED, source="a.tfrecord"),
-            "closed of a.tfrecord",
+            "a.tfrecord: closed",
         ),
     ],
 )

@@ -394,8 +394,8 @@ class TestBlocks:
         blocks = list(TFRecordReader([path, path]).blocks())
 
         assert sum(map(len, blocks)) == 20_000
-        assert max(block.n_bytes for block in blocks) <= 2**20
-        assert min(block.n_bytes for block in blocks[:5]) >= 2**19
+        assert max(block.nbytes for block in blocks) <= 2**20
+        assert min(block.nbytes for block in blocks[:5]) >= 2**19
         assert all(len({block.place(0).source, block.place(len(block) - 1).source}) == 1
                    for block in blocks)  # fmt: skip
 
@@ -419,7 +419,7 @@ class TestBlocks:
 
     @pytest.mark.parametrize("wrong", ["2", 2.5, 2.0, b"2", [2], True])
     def test_a_number_of_records_is_a_whole_number(self, wrong: Any) -> None:
-        with pytest.raises(TypeError, match="n_records"):
+        with pytest.raises(TypeError, match="num_records"):
             TFRecordReader(io.BytesIO()).blocks(wrong)
 
     def test_a_number_of_records_may_be_numpys(self) -> None:

@@ -64,7 +64,8 @@ if TYPE_CHECKING:
         Int64List,
         SequenceExample,
     )
-    from tfrecord_lite.recovery import recover, verify
+    from tfrecord_lite.recovery.recover import recover
+    from tfrecord_lite.recovery.verify import verify
     from tfrecord_lite.schema import (
         FixedLenFeature,
         FixedLenSequenceFeature,
@@ -197,7 +198,8 @@ _LAZY = {
         "Int64List",
         "SequenceExample",
     ),
-    "recovery": ("recover", "verify"),
+    "recovery.recover": ("recover",),
+    "recovery.verify": ("verify",),
     "schema": (
         "FixedLenFeature",
         "FixedLenSequenceFeature",

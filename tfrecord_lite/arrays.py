@@ -1,53 +1,75 @@
-"""Loads at any byte offset, many at once.
+"""Arrays of bytes and integers: loads at any offset, and copies of many byte ranges.
 
-NumPy can only gather items of an array, at multiples of the item's size. An
-array that *overlaps itself* lifts that: 8-byte items at a stride of one byte
-make ``lanes(data)[offsets]`` load 8 bytes from any offsets, and rows of n bytes at
-a stride of one byte make ``rows(data, n)[offsets]`` copy n bytes from each.
+NumPy gathers the items of an array at multiples of the item's size. An array that
+*overlaps itself* lifts that limit: with 8-byte items at a stride of one byte,
+``lanes(data)[offsets]`` loads 8 bytes from any offsets; with rows of n bytes at a stride of
+one byte, ``rows(data, n)[offsets]`` copies n bytes from each offset.
 
-A load may run past the end of a message; the buffer has spare bytes for that
+A load may run past the end of a message; buffers have spare bytes for that
 (:data:`tfrecord_lite.block.SPARE_BYTES`).
 
-Copies of many byte ranges, out of one array or into one, and the arithmetic of ragged rows.
-
-Many ranges at once: writing them out, and slicing each of them.
+No I/O, no knowledge of what the bytes mean.
 """
 
 from __future__ import annotations
 
-import operator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
-    Vector = npt.NDArray[np.int64]
+AnyArray: TypeAlias = np.ndarray[Any, Any]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Float32Array: TypeAlias = npt.NDArray[np.float32]
+Float64Array: TypeAlias = npt.NDArray[np.float64]
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+Int64Array: TypeAlias = npt.NDArray[np.int64]
+ObjectArray: TypeAlias = npt.NDArray[np.object_]
+Uint8Array: TypeAlias = npt.NDArray[np.uint8]
+Uint32Array: TypeAlias = npt.NDArray[np.uint32]
+Uint64Array: TypeAlias = npt.NDArray[np.uint64]
 
-__all__ = [
-    "gather",
-    "lanes",
-    "place_all",
-    "range_indices",
-    "ranges",
-    "row_splits",
-    "rows",
-    "scatter",
-    "short_lanes",
-    "slice_ranges",
-]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByteRanges:
+    """Many byte ranges of one buffer.
+
+    Parameters
+    ----------
+    data : uint8, shape (n_bytes,)
+        Held, not copied.
+    starts, lengths : int64, shape (n_ranges,)
+        Range ``i`` is ``data[starts[i] : starts[i] + lengths[i]]``.
+    """
+
+    data: Uint8Array
+    starts: Int64Array
+    lengths: Int64Array
+
+    def __len__(self) -> int:
+        """Return the number of ranges."""
+        return self.starts.size
+
+    def take(self, indices: Int64Array) -> ByteRanges:
+        """Pick ranges by number, from the same buffer."""
+        return ByteRanges(self.data, self.starts[indices], self.lengths[indices])
+
+    def joined(self) -> Uint8Array:
+        """Copy the ranges end to end."""
+        return gather(self.data, self.starts, self.lengths)
+
 
 LANE_BYTES = 8
 SHORT_LANE_BYTES = 4
 
 
-def lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+def lanes(data: Uint8Array) -> Uint64Array:
     """View a buffer as little-endian 64-bit words, one starting at every byte.
 
     Parameters
@@ -63,7 +85,7 @@ def lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
     return np.ndarray((data.size - LANE_BYTES + 1,), "<u8", data, strides=(1,))
 
 
-def short_lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+def short_lanes(data: Uint8Array) -> Uint32Array:
     """View a buffer as little-endian 32-bit words, one starting at every byte.
 
     Parameters
@@ -79,7 +101,7 @@ def short_lanes(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
     return np.ndarray((data.size - SHORT_LANE_BYTES + 1,), "<u4", data, strides=(1,))
 
 
-def rows(data: npt.NDArray[np.uint8], n_bytes: int) -> npt.NDArray[Any]:
+def rows(data: Uint8Array, n_bytes: int) -> AnyArray:
     """View a buffer as rows of `n_bytes`, one starting at every byte.
 
     Parameters
@@ -106,7 +128,7 @@ _PIECES_BYTES = 256 * 1024
 """So many bytes of pieces are on their way at once; they stay in the cache."""
 
 
-def row_splits(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def row_splits(counts: Int64Array) -> Int64Array:
     """Return where each of many rows starts, and the last ends, given their lengths.
 
     Parameters
@@ -123,9 +145,7 @@ def row_splits(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return splits
 
 
-def ranges(
-    starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], step: int = 1
-) -> npt.NDArray[np.int64]:
+def ranges(starts: Int64Array, counts: Int64Array, step: int = 1) -> Int64Array:
     """Return the numbers of many ranges, end to end.
 
     Examples
@@ -140,9 +160,7 @@ def ranges(
     return numbers
 
 
-def gather(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> npt.NDArray[np.uint8]:
+def gather(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Uint8Array:
     """Copy byte ranges of a buffer end to end.
 
     Parameters
@@ -172,11 +190,11 @@ def gather(
 
 
 def scatter(
-    out: npt.NDArray[np.uint8],
-    places: npt.NDArray[np.int64],
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
+    out: Uint8Array,
+    places: Int64Array,
+    data: Uint8Array,
+    starts: Int64Array,
+    lengths: Int64Array,
 ) -> None:
     """Copy byte ranges of a buffer to many places of another, and nothing beside them.
 
@@ -214,9 +232,7 @@ def scatter(
         place_all(out, places[chosen], [view[a : a + n] for a, n in ends])
 
 
-def place_all(
-    out: npt.NDArray[np.uint8], places: npt.NDArray[np.int64], items: Sequence[Buffer]
-) -> None:
+def place_all(out: Uint8Array, places: Int64Array, items: Sequence[Buffer]) -> None:
     """Copy bytes-like objects to many places of a buffer, one by one.
 
     Parameters
@@ -233,10 +249,10 @@ def place_all(
 
 
 def _copy_pieces(
-    out: npt.NDArray[np.uint8],
-    places: npt.NDArray[np.int64],
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
+    out: Uint8Array,
+    places: Int64Array,
+    data: Uint8Array,
+    starts: Int64Array,
     width: int,
 ) -> None:
     """Copy pieces of one width."""
@@ -245,79 +261,3 @@ def _copy_pieces(
     for first in range(0, places.size, step):
         some = slice(first, first + step)
         to[places[some]] = source[starts[some]]
-
-
-def range_indices(starts: Vector, lengths: Vector, step: int = 1) -> Vector:
-    """Write out many ranges, end to end.
-
-    Parameters
-    ----------
-    starts, lengths : int64, shape (n_ranges,)
-        Range ``i`` is ``starts[i]``, ``starts[i] + step``, and so on, `lengths[i]` numbers.
-    step : int, default 1
-        The same for all; may be negative.
-
-    Returns
-    -------
-    int64, shape (sum of lengths,)
-        Owns its memory.
-
-    Examples
-    --------
-    >>> range_indices(np.array([5, 0]), np.array([3, 2])).tolist()
-    [5, 6, 7, 0, 1]
-    """
-    stops = np.cumsum(lengths, dtype=np.int64)
-    total = int(stops[-1]) if stops.size else 0
-    # What to add to a counter over all, the same within a range.
-    shifts = starts - step * (stops - lengths)
-    indices: Vector = step * np.arange(total) + np.repeat(shifts, lengths)
-    return indices
-
-
-def slice_ranges(starts: Vector, sizes: Vector, key: slice) -> tuple[Vector, Vector, int]:
-    """Take the same slice of every range, as ``slice.indices`` would of each.
-
-    Parameters
-    ----------
-    starts, sizes : int64, shape (n_ranges,)
-        Range ``i`` is ``starts[i]``, ``starts[i] + 1``, and so on, `sizes[i]` numbers.
-    key : slice
-        Of ints and None.
-
-    Returns
-    -------
-    starts, lengths : int64, shape (n_ranges,)
-        New arrays.
-    step : int
-        From each number of a new range to its next.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for a step of 0.
-    TypeError
-        For a slice of anything but ints.
-
-    Examples
-    --------
-    >>> starts, lengths, step = slice_ranges(np.array([0, 10]), np.array([3, 1]), slice(1, None))
-    >>> starts.tolist(), lengths.tolist(), step
-    ([1, 11], [2, 0], 1)
-    """
-    step = 1 if key.step is None else operator.index(key.step)
-    if step == 0:
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="a slice's step must not be 0")
-    # Where the ends may lie: backwards, a range may end before its first number.
-    low, high = (np.zeros_like(sizes), sizes) if step > 0 else (np.full_like(sizes, -1), sizes - 1)
-    first, last = (low, high) if step > 0 else (high, low)
-    begin = first if key.start is None else np.clip(_from_front(key.start, sizes), low, high)
-    end = last if key.stop is None else np.clip(_from_front(key.stop, sizes), low, high)
-    lengths = np.maximum((end - begin + step - (1 if step > 0 else -1)) // step, 0)
-    return starts + begin, lengths, step
-
-
-def _from_front(number: int, sizes: Vector) -> Vector:
-    """Count one end of a slice from the front of each range."""
-    bounded = max(min(operator.index(number), 2**62), -(2**62))
-    return sizes + bounded if bounded < 0 else np.full_like(sizes, bounded)

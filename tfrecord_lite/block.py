@@ -30,8 +30,9 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
+
+    from tfrecord_lite.arrays import Int64Array, Uint8Array
 
 __all__ = ["SPARE_BYTES", "Block", "Place", "Span", "as_bytes_like"]
 
@@ -99,9 +100,9 @@ class Block:
     (3, b'three', [b'one', b''])
     """
 
-    data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
+    data: Uint8Array
+    offsets: Int64Array
+    lengths: Int64Array
     spans: tuple[Span, ...] = ()
 
     def __post_init__(self) -> None:
@@ -208,7 +209,7 @@ class Block:
         return cls(data, offsets, np.concatenate([b.lengths for b in blocks]), spans)
 
     @property
-    def n_bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of all records together, without what lies between them."""
         return int(self.lengths.sum())
 

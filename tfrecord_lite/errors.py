@@ -15,14 +15,19 @@ Where Python has the word, Python's exception is used instead:
 :class:`TypeError` for an argument of the wrong type, and :class:`ImportError`
 with the ``pip install`` line for an extra that is not there.
 
-Callers branch on :class:`Reason`, never on the text. The text says what is
-wrong, where, what was expected and what was found; it never holds the payload,
-which may be megabytes, or private.
+Callers branch on :class:`Reason`, never on the text. The text is one sentence, the place
+first and the cause last: ``<source>: record 3, byte 24, feature 'x': <detail>``. It never
+holds the payload, which may be megabytes, or private.
 """
 
 from __future__ import annotations
 
+import operator
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = [
     "DataLossError",
@@ -31,11 +36,12 @@ __all__ = [
     "InvalidArgumentError",
     "Reason",
     "TFRecordError",
+    "require_int",
 ]
 
 
 class Reason(StrEnum):
-    """Why something was refused. A closed set: tests and recovery branch on it."""
+    """Why an error was raised. A closed set: tests and recovery branch on it."""
 
     LENGTH_CRC = "length CRC mismatch"
     DATA_CRC = "data CRC mismatch"
@@ -83,7 +89,8 @@ class TFRecordError(Exception):
     key : str, optional
         Name of the feature.
     detail : str, optional
-        What was expected, what was found, how to go on.
+        The cause as a sentence of its own: what is wrong, what was expected, how to go on.
+        The reason's words stand in for it where there is none.
     """
 
     def __init__(
@@ -104,16 +111,34 @@ class TFRecordError(Exception):
         self.key = key
         self.detail = detail
 
+    def at(
+        self,
+        *,
+        offset: int | None = None,
+        source: str | None = None,
+        index: int | None = None,
+        key: str | None = None,
+        detail: str | None = None,
+    ) -> Self:
+        """Return the same error with a more exact place; None keeps what this one has."""
+        return type(self)(
+            self.reason,
+            self.offset if offset is None else offset,
+            self.source if source is None else source,
+            self.index if index is None else index,
+            self.key if key is None else key,
+            self.detail if detail is None else detail,
+        )
+
     def __str__(self) -> str:
-        """Say what, where, and the detail, in one line."""
-        where = [f"feature {self.key!r}"] if self.key is not None else []
-        if self.index is not None:
-            where.append(f"record {self.index}")
+        """Return the place, then the cause, in one line."""
+        places = [] if self.index is None else [f"record {self.index}"]
         if self.offset is not None:
-            where.append(f"byte {self.offset}")
-        text = str(self.reason) + (" at " + ", ".join(where) if where else "")
-        text += f" of {self.source}" if self.source is not None else ""
-        return f"{text}: {self.detail}" if self.detail else text
+            places.append(f"byte {self.offset}")
+        if self.key is not None:
+            places.append(f"feature {self.key!r}")
+        parts = [self.source, ", ".join(places), self.detail or str(self.reason)]
+        return ": ".join(part for part in parts if part)
 
 
 class DataLossError(TFRecordError, ValueError):
@@ -130,3 +155,31 @@ class FailedPreconditionError(TFRecordError, ValueError):
 
 class DataLossWarning(UserWarning):
     """Damaged bytes were passed over; with ``on_error="skip"``, once at the end of an iteration."""
+
+
+def require_int(name: str, value: Any, at_least: int | None = None) -> int:
+    """Check an integer argument, and return it as an int.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, for errors.
+    value : int
+        Or anything with ``__index__``, except a bool.
+    at_least : int, optional
+        The smallest valid value.
+
+    Raises
+    ------
+    TypeError
+        If `value` is not an integer; floats, strings and bools are not.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if it is below `at_least`.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    number = operator.index(value)
+    if at_least is not None and number < at_least:
+        detail = f"{name} is {number}, expected {at_least} or more"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    return number

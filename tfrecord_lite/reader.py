@@ -35,8 +35,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.files.compression import TFRecordOptions, whole_number
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, require_int
+from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
 from tfrecord_lite.records.damage import Damage, checked
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
@@ -46,11 +46,11 @@ from tfrecord_lite.records.stream import RecordStream
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
-    from typing import Any, Self
+    from typing import Self
 
-    import numpy.typing as npt
     from google.protobuf.message import Message
 
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.example.sequence.to_dicts import SequenceRow
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources
@@ -194,7 +194,7 @@ class TFRecordReader:
         >>> file = io.BytesIO(b"damage" + frame([b"one"]))
         >>> reader = TFRecordReader(file, "", on_error=print)
         >>> list(reader)
-        length CRC mismatch at record 0, byte 0 of <BytesIO>: ...: 6 bytes passed over
+        <BytesIO>: record 0, byte 0: length CRC mismatch: ...; 6 bytes skipped
         [b'one']
         >>> reader.report.records, reader.report.lost_bytes
         (1, 6)
@@ -208,12 +208,12 @@ class TFRecordReader:
                 yield from records
                 del records  # before the next ones are made, so that these leave their memory
 
-    def blocks(self, n_records: int | None = None) -> Iterator[Block]:
+    def blocks(self, num_records: int | None = None) -> Iterator[Block]:
         """Yield the records of all files many at a time.
 
         Parameters
         ----------
-        n_records : int, optional
+        num_records : int, optional
             Exactly so many a block, also across files; the last may be short.
             None for as many as a read brings (about a megabyte of them, or 64 if
             that is more), and never from two files.
@@ -227,20 +227,17 @@ class TFRecordReader:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if `n_records` is not positive.
+            ``BAD_ARGUMENT`` if `num_records` is not positive.
         TypeError
             If it is no whole number.
         DataLossError
             As for iteration, after a block of all records before the damage.
         """
-        if n_records is not None:
-            n_records = whole_number("n_records", n_records)
-        if n_records is not None and n_records < 1:
-            detail = f"n_records is {n_records}, expected 1 or more"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        return self._blocks(n_records)
+        if num_records is not None:
+            num_records = require_int("num_records", num_records, 1)
+        return self._blocks(num_records)
 
-    def examples(self) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    def examples(self) -> Iterator[dict[str, AnyArray]]:
         """Yield the records of all files as dictionaries, without a schema.
 
         Yields

@@ -17,9 +17,10 @@ from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
+    require_int,
 )
 from tfrecord_lite.example.encode.buffer import ExampleWriter
-from tfrecord_lite.files.compression import TFRecordOptions, whole_number
+from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import shard_names
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
@@ -108,9 +109,9 @@ class ShardedTFRecordWriter(ExampleWriter):
         self._pattern = os.fspath(pattern)
         self._options = options
         if num_shards is not None:
-            num_shards = whole_number("num_shards", num_shards)
+            num_shards = require_int("num_shards", num_shards)
         if bytes_per_shard is not None:
-            bytes_per_shard = whole_number("bytes_per_shard", bytes_per_shard)
+            bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard)
         self._bytes_per_shard = bytes_per_shard
         self._sinks: list[RecordSink] = []
         self._n_bytes = 0  # in the last shard

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfrecord_lite.arrays import range_indices, slice_ranges
+from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns.ragged import _slice_ranges
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def test_byte_strings_come_back_as_they_were(values: list[bytes]) -> None:
     assert column.to_numpy().tolist() == values
     assert column.to_numpy().dtype == object
     assert column.lengths.tolist() == [len(value) for value in values]
-    assert column.n_bytes == sum(map(len, values))
+    assert column.nbytes == sum(map(len, values))
     assert column.shape == (len(values),)
     assert pickle.loads(pickle.dumps(column)) == column
 
@@ -149,7 +150,7 @@ def test_ranges_are_written_out_end_to_end(ranges: list[tuple[int, int]], step: 
     starts = np.array([start for start, _ in ranges], np.int64)
     lengths = np.array([length for _, length in ranges], np.int64)
 
-    indices = range_indices(starts, lengths, step)
+    indices = arrays.ranges(starts, lengths, step)
 
     assert indices.tolist() == [start + i * step for start, length in ranges for i in range(length)]
 
@@ -158,10 +159,10 @@ def test_ranges_are_written_out_end_to_end(ranges: list[tuple[int, int]], step: 
 def test_a_slice_of_each_range_is_what_python_makes_of_it(sizes: list[int], key: slice) -> None:
     starts = np.arange(len(sizes)) * 10
 
-    begins, lengths, step = slice_ranges(starts, np.array(sizes, np.int64), key)
+    begins, lengths, step = _slice_ranges(starts, np.array(sizes, np.int64), key)
 
     expected = [list(range(10 * i, 10 * i + size)[key]) for i, size in enumerate(sizes)]
-    found = range_indices(begins, lengths, step).tolist()
+    found = arrays.ranges(begins, lengths, step).tolist()
     assert found == flat(expected)
     assert lengths.tolist() == [len(row) for row in expected]
 

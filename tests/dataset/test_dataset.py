@@ -213,7 +213,7 @@ def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
 
     batches = list(dataset.batch(5).parse_example(FEATURES))
     singles = list(dataset.parse_example(FEATURES))
-    pairs = list(dataset.batch(8).parse_example(FEATURES, strings="column", label_key="n"))
+    pairs = list(dataset.batch(8).parse_example(FEATURES, strings="BytesColumn", label_key="n"))
 
     assert [batch["n"].tolist() for batch in batches] == [
         [0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11],
@@ -715,10 +715,10 @@ def test_read_batches(names: list[str]) -> None:
     for settings in (
         {"shuffle": 4},
         {"shuffle": "all", "prefetch": 2},
-        {"interleave": 2, "num_workers": 2, "strings": "column"},
+        {"interleave": 2, "num_workers": 2, "strings": "BytesColumn"},
     ):
         arguments: Any = settings
-        found = list(read_batches(names, FEATURES, 5, seed=1, epochs=2, **arguments))
+        found = list(read_batches(names, FEATURES, 5, seed=1, num_epochs=2, **arguments))
         assert sorted(numbers(found)) == sorted([*range(12)] * 2)
     ranks = [read_batches(names, FEATURES, 2, shuffle=3, seed=1, shard=(2, i)) for i in (0, 1)]
     assert sorted(n for rank in ranks for n in numbers(rank)) == list(range(12))

@@ -384,7 +384,7 @@ def test_a_state_of_another_pipeline_is_refused(tmp_path: Path) -> None:
                 parsed({"n": int_n}),
                 parsed({"n": wide_n, "s": text}),
                 parsed({"n": int_n, "s": text}, label_key="n"),
-                parsed({"n": int_n, "s": text}, strings="column"),
+                parsed({"n": int_n, "s": text}, strings="BytesColumn"),
             ],
         ),
         (

@@ -128,7 +128,7 @@ def test_a_batch_is_what_its_messages_are(n: int, longest: int) -> None:
 
 
 def test_strings_come_as_columns() -> None:
-    parser = SequenceExampleParser(CONTEXT, LISTS, strings="column")
+    parser = SequenceExampleParser(CONTEXT, LISTS, strings="BytesColumn")
     names: Any = parser(BATCH)[1]["names"]
     objects: Any = SequenceExampleParser(CONTEXT, LISTS)(BATCH)[1]["names"]
 

@@ -218,14 +218,14 @@ def test_what_is_not_encoded(arguments: tuple[Any, ...], reason: Reason) -> None
 @pytest.mark.parametrize("quality", ["x", 80.5, None])
 def test_quality_is_an_integer(quality: Any) -> None:
     for function in (encode_image, image_row):
-        with pytest.raises(TypeError, match="quality is an integer, not"):
+        with pytest.raises(TypeError, match="quality must be an integer, not"):
             function(noise(2, 2), format="jpeg", quality=quality)
     assert encode_image(noise(2, 2), "jpeg", np.int64(80))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("label", [2.7, 2.0, "2", [2]])
 def test_a_label_is_an_integer(label: Any) -> None:
-    with pytest.raises(TypeError, match="label is an integer, not"):
+    with pytest.raises(TypeError, match="label must be an integer, not"):
         image_row(noise(2, 2), label)
     assert image_row(noise(2, 2), np.int64(2))["image/class/label"] == 2  # type: ignore[arg-type]
 

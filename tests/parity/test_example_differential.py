@@ -64,7 +64,7 @@ def test_columns_of_strings_hold_what_objects_do(part: int) -> None:
         case = case_of(number)
         objects = ask(lambda case=case: ExampleParser(case.features)(case.records))
         columns = ask(
-            lambda case=case: ExampleParser(case.features, strings="column")(case.records)
+            lambda case=case: ExampleParser(case.features, strings="BytesColumn")(case.records)
         )
         assert type(columns.error) is type(objects.error)
         assert str(columns.error) == str(objects.error)

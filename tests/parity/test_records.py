@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from crc32c import crc32c
 
 from tests.parity.asking import Answer, ask, assert_same, assert_same_error, read_all, read_ours
 from tests.parity.rules import deviation, rule
@@ -25,7 +26,7 @@ from tfrecord_lite import (
     TFRecordReader,
     tf_record_iterator,
 )
-from tfrecord_lite.records.crc32c import crc32c, masked_crc32c
+from tfrecord_lite.records.crc32c import masked_crc32c
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -69,7 +69,7 @@ def test_columns_of_strings_hold_what_objects_do(part: int) -> None:
         features = case.context, case.lists
         objects = ask(lambda: in_one(SequenceExampleParser(*features)(case.records)))  # noqa: B023
         columns = ask(
-            lambda: in_one(SequenceExampleParser(*features, strings="column")(case.records))  # noqa: B023
+            lambda: in_one(SequenceExampleParser(*features, strings="BytesColumn")(case.records))  # noqa: B023
         )
         assert str(columns.error) == str(objects.error)
         if objects.error is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite.errors import DataLossError, Reason
-from tfrecord_lite.records.crc32c import crc32c
 from tfrecord_lite.records.crc_combine import run_matches
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import OVERHEAD_BYTES, frame

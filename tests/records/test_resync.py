@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from crc32c import crc32c
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import reference
 from tfrecord_lite import testing
 from tfrecord_lite.records import resync
-from tfrecord_lite.records.crc32c import crc32c
 from tfrecord_lite.records.crc_combine import crcs_between
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.resync import RecordFinder, find_heads

@@ -34,7 +34,7 @@ from tfrecord_lite import (
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.records.sink import RecordSink
-from tfrecord_lite.recovery import verify_each
+from tfrecord_lite.recovery.verify import verify_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,8 +59,8 @@ class TestVerify:
             write(tmp_path / f"{i:02}", [b"x"] * i, ["", "GZIP", "ZLIB"][i % 3]) for i in range(20)
         ]
 
-        for n_threads in (None, 1, 3, 50):
-            report = verify(paths, n_threads=n_threads)
+        for num_threads in (None, 1, 3, 50):
+            report = verify(paths, num_threads=num_threads)
 
             assert report.is_sound
             assert [file.source for file in report.files] == list(map(str, paths))
@@ -100,7 +100,7 @@ class TestVerify:
             with lock:
                 n_bytes += more
 
-        verify(paths, on_progress=add, n_threads=2)
+        verify(paths, on_progress=add, num_threads=2)
 
         assert n_bytes == sum(path.stat().st_size for path in paths)
 
@@ -148,7 +148,7 @@ class TestVerify:
     def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
 
-        reports = verify_each(paths, n_threads=2)
+        reports = verify_each(paths, num_threads=2)
         assert next(reports).records == 1
         reports.close()  # type: ignore[attr-defined]
 
@@ -160,7 +160,7 @@ class TestVerify:
 
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(3)]
         with pytest.raises(RuntimeError, match="enough"):
-            verify(paths, n_threads=2, on_progress=stop)
+            verify(paths, num_threads=2, on_progress=stop)
 
     def test_pipes_that_nobody_writes_keep_neither_who_has_enough_nor_the_process(
         self, tmp_path: Path
@@ -171,9 +171,9 @@ class TestVerify:
 
         out = run_fresh(
             "import faulthandler, sys\n"
-            "from tfrecord_lite.recovery import verify_each\n"
+            "from tfrecord_lite.recovery.verify import verify_each\n"
             "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
-            "reports = verify_each([sys.argv[1] + name for name in ('/a', '/b', '/c')], n_threads=3)\n"
+            "reports = verify_each([sys.argv[1] + name for name in ('/a', '/b', '/c')], num_threads=3)\n"
             "print(next(reports).records)\n"
             "reports.close()\n"
             "print('over')\n",
@@ -182,10 +182,10 @@ class TestVerify:
 
         assert out == "1\nover\n"
 
-    @pytest.mark.parametrize("n_threads", [0, -1])
-    def test_less_than_one_thread(self, n_threads: int) -> None:
+    @pytest.mark.parametrize("num_threads", [0, -1])
+    def test_less_than_one_thread(self, num_threads: int) -> None:
         with pytest.raises(InvalidArgumentError):
-            verify("a", n_threads=n_threads)
+            verify("a", num_threads=num_threads)
 
     def test_a_pattern_without_matches(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):

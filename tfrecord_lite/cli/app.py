@@ -13,8 +13,6 @@ from tfrecord_lite.cli.signals import Terminated, answered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
-
 _VERBS = {
     "info": info,
     "head": head,

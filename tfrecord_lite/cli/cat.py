@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "print all records"
 DESCRIPTION = """\
 Print all records of each file, as head does the first ones. Records before a damaged one

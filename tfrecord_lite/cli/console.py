@@ -12,8 +12,6 @@ import os
 import sys
 from enum import IntEnum
 
-__all__ = ["Console", "OutputError", "Status"]
-
 
 class Status(IntEnum):
     """What a run ends with; the worst of its files counts."""

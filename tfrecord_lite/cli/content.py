@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.messages import Example, Feature, SequenceExample
 
-__all__ = ["Content", "ExampleList", "Kind", "guess", "is_sequence", "tell", "text_of"]
-
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
 _LATEST_SECONDS = 2.0**35  # a wall time beyond the year 3000 is none

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.features import Row
     from tfrecord_lite.messages import Feature
 
-__all__ = ["feature_lines", "hex_lines", "record_lines"]
-
 _ROW_BYTES = 16
 _MOST_ROWS = 8
 _MOST_LINES = 12

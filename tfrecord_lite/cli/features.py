@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.content import Message
     from tfrecord_lite.messages import Feature, FeatureList
 
-__all__ = ["Row", "Section", "float_texts", "kind_of", "sections", "summaries", "values_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

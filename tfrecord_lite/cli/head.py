@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "print the first records"
 DESCRIPTION = """\
 Print the first records of each file: an Example or SequenceExample by its features (name,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.records.stream import RecordStream
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "write an index, for random access"
 DESCRIPTION = """\
 Write beside each file FILE an index FILE.idx: a line 'offset size' for each record, both in

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.records.damage import FileReport
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "count records, show sizes, compression and content"
 DESCRIPTION = """\
 Read each file to its end, checksums included, and show how many records it has, their
@@ -129,7 +127,7 @@ def _read(stream: Records) -> _Info:
             if len(samples) < _N_LOOKED_AT and sum(map(len, samples)) < _MOST_LOOKED_AT_BYTES:
                 samples += block[: _N_LOOKED_AT - len(samples)]
             lengths.frombytes(block.lengths.tobytes())
-            progress.advance(block.n_bytes + len(block) * OVERHEAD_BYTES)
+            progress.advance(block.nbytes + len(block) * OVERHEAD_BYTES)
     if isinstance(stream, GoingOn):
         damage = _first_damage(stream.report())
     sizes = np.frombuffer(lengths, np.int64)

@@ -26,23 +26,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.records.damage import GoingOn
 
-__all__ = [
-    "Records",
-    "add_arguments",
-    "add_reading_arguments",
-    "add_skipping_argument",
-    "complain_of",
-    "complaint_of",
-    "compression_of",
-    "find",
-    "for_each",
-    "for_each_going_on",
-    "limits_of",
-    "text_of",
-    "worded",
-    "worded_detail",
-]
-
 Records: TypeAlias = "RecordStream | GoingOn"
 """The records of an open file."""
 

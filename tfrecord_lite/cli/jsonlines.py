@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.content import Content
     from tfrecord_lite.messages import Feature
 
-__all__ = ["json_line", "json_of"]
-
 _NO_NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.names import Source
 
-__all__ = ["Progress"]
-
 DELAY_SECONDS = 1.0
 """Work that is done by then shows no bar."""
 

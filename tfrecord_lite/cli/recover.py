@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "write every intact record of a damaged file to a new one"
 DESCRIPTION = """\
 Write every record of SRC whose checksums are right to DST, and print what was lost as verify
@@ -43,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Recover it."""
-    from tfrecord_lite.recovery import recover  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.recovery.recover import recover  # noqa: PLC0415 - only this verb needs it
 
     compression = inputs.compression_of(args)
     try:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.schema import Summary
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "infer the features of all records, and how to parse them"
 DESCRIPTION = """\
 Read tf.train.Example records and show of every feature its kind, how many records have it,
@@ -79,7 +77,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             while left != 0 and (block := stream.next_block(left)) is not None:
                 survey.add(block)
                 left = None if left is None else left - len(block)
-                progress.advance(block.n_bytes + len(block) * OVERHEAD_BYTES)
+                progress.advance(block.nbytes + len(block) * OVERHEAD_BYTES)
 
     sources = inputs.find(args, console)
     inputs.for_each_going_on(sources, args, console, work)

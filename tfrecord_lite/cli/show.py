@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
 
-__all__ = ["JSON_HELP", "Printer", "add_arguments"]
-
 _UNLIKELY = (Kind.EMPTY, Kind.UNKNOWN)  # say nothing about the records that follow
 
 JSON_HELP = """\

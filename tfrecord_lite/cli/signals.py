@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Terminated", "answered"]
-
 _NAMES = ("SIGTERM", "SIGHUP")
 
 

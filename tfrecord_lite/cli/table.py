@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["aligned", "human_bytes", "plural", "sized"]
-
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.errors import TFRecordError
     from tfrecord_lite.records.damage import DamagedSpan, FileReport
 
-__all__ = ["DESCRIPTION", "EPILOG", "SUMMARY", "add_arguments", "run", "show"]
-
 SUMMARY = "check every checksum, name every damaged place"
 DESCRIPTION = """\
 Check the checksums of every record, and of the compressed stream if there is one. Each
@@ -71,7 +69,7 @@ def _jobs(text: str) -> int:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Check them."""
-    from tfrecord_lite.recovery import verify_each  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.recovery.verify import verify_each  # noqa: PLC0415 - only this verb needs it
 
     schema: Any = None
     if args.schema is not None:
@@ -96,7 +94,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             messages=args.messages,
             schema=schema,
             **inputs.limits_of(args).as_arguments(),
-            n_threads=args.jobs,
+            num_threads=args.jobs,
             on_progress=advance,
         )
         for report in reports:
@@ -142,9 +140,8 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
 
 
 def _text(span: DamagedSpan) -> str:
-    detail = None if span.detail is None else inputs.worded_detail(span.detail)
-    text = f"record {span.index}, byte {span.offset}: {span.reason}"
-    text += f": {detail}" if detail else ""
+    cause = span.reason if span.detail is None else inputs.worded_detail(span.detail)
+    text = f"record {span.index}, byte {span.offset}: {cause}"
     return text + f"; {plural(span.length, 'byte')} lost" * (span.length > 0)
 
 
@@ -162,8 +159,7 @@ def _fields(span: DamagedSpan) -> dict[str, Any]:
 
 def _error_text(error: TFRecordError) -> str:
     key = f", feature {error.key!r}" if error.key is not None else ""
-    detail = f": {error.detail}" if error.detail else ""
-    return f"record {error.index}, byte {error.offset}{key}: {error.reason}{detail}"
+    return f"record {error.index}, byte {error.offset}{key}: {error.detail or error.reason}"
 
 
 def _error_fields(error: TFRecordError) -> dict[str, Any]:

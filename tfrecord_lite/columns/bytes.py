@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import range_indices
+from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
-
-__all__ = ["BytesColumn"]
 
 SHOWN_VALUES = 6
 SHOWN_BYTES = 32
@@ -65,8 +63,8 @@ class BytesColumn:
     <BytesColumn [b'', b'three']>
     """
 
-    offsets: npt.NDArray[np.int64]
-    data: npt.NDArray[np.uint8]
+    offsets: Int64Array
+    data: Uint8Array
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
     # Arrays leave the comparison to us, instead of comparing each element with a whole column.
@@ -108,12 +106,12 @@ class BytesColumn:
         return cls(offsets, np.frombuffer(b"".join(items), np.uint8))
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Int64Array:
         """int64, shape (n_values,): bytes of each value; a new array."""
         return np.diff(self.offsets)
 
     @property
-    def n_bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes of all values together."""
         return int(self.offsets[-1] - self.offsets[0])
 
@@ -169,7 +167,7 @@ class BytesColumn:
         lengths = self.lengths[indices]
         offsets = np.zeros(lengths.size + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        return BytesColumn(offsets, self.data[range_indices(self.offsets[indices], lengths)])
+        return BytesColumn(offsets, self.data[ranges(self.offsets[indices], lengths)])
 
     def to_list(self) -> list[bytes]:
         """Copy every value into a ``bytes`` object of its own."""
@@ -179,13 +177,13 @@ class BytesColumn:
         offsets = (self.offsets - low).tolist() if low else self.offsets.tolist()
         return [data[a:b] for a, b in pairwise(offsets)]
 
-    def to_numpy(self) -> npt.NDArray[np.object_]:
+    def to_numpy(self) -> ObjectArray:
         """Return an object array of ``bytes``, shape (n_values,), as TensorFlow gives them."""
         array = np.empty(len(self), object)
         array[:] = self.to_list()
         return array
 
-    def to_string_dtype(self) -> np.ndarray[Any, Any]:
+    def to_string_dtype(self) -> AnyArray:
         """Decode all values as UTF-8 into an array of NumPy's variable-length strings.
 
         Returns

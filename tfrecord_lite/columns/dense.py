@@ -8,8 +8,6 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
-__all__ = ["fill_value"]
-
 
 def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """Return what :func:`numpy.full` is to fill an array with.

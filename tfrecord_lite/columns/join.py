@@ -13,7 +13,7 @@ from tfrecord_lite.columns.sparse import SparseTensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["join"]
+    from tfrecord_lite.arrays import AnyArray
 
 
 def join(columns: Sequence[Any]) -> Any:
@@ -46,7 +46,7 @@ def _masked(columns: Sequence[Any]) -> Any:
     return np.ma.MaskedArray(data, mask)
 
 
-def _arrays(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def _arrays(columns: Sequence[AnyArray]) -> AnyArray:
     widths = {column.shape[1:2] for column in columns}
     if len(widths) > 1:
         widest = max(width[0] for width in widths)
@@ -54,7 +54,7 @@ def _arrays(columns: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     return np.concatenate(columns)
 
 
-def _filled_up(array: np.ndarray[Any, Any], width: int) -> np.ndarray[Any, Any]:
+def _filled_up(array: AnyArray, width: int) -> AnyArray:
     fill: Any = b"" if array.dtype == object else 0
     out = np.full((len(array), width, *array.shape[2:]), fill, array.dtype)
     out[:, : array.shape[1]] = array

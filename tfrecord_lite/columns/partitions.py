@@ -25,18 +25,9 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Splits = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+    from tfrecord_lite.arrays import Int64Array
 
-__all__ = [
-    "as_partition",
-    "check_splits",
-    "refuse",
-    "splits_of_lengths",
-    "splits_of_limits",
-    "splits_of_rowids",
-    "splits_of_starts",
-    "splits_of_uniform",
-]
+    Splits = npt.NDArray[np.int32] | Int64Array
 
 MAX_IMPLIED_ROWS = 1 << 28
 """Rows that a row number alone may call into being (2 GiB of splits)."""

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 
-from tfrecord_lite.arrays import range_indices, slice_ranges
+from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
 from tfrecord_lite.columns import partitions
 from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.dense import fill_value
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.columns.partitions import Splits
-
-__all__ = ["RaggedTensor", "RowConstructors", "Values", "as_values"]
 
 SHOWN_ROWS = 10
 """Rows, and values in a row, that ``repr`` shows before it leaves out the middle."""
@@ -251,7 +249,7 @@ class RaggedTensor(RowConstructors):
         return (self.row_splits, *inner)
 
     @property
-    def flat_values(self) -> np.ndarray[Any, Any] | BytesColumn:
+    def flat_values(self) -> AnyArray | BytesColumn:
         """The values below all levels."""
         return self.values.flat_values if isinstance(self.values, RaggedTensor) else self.values
 
@@ -401,7 +399,7 @@ class RaggedTensor(RowConstructors):
             raise IndexError(f"{len(checked)} indices for a tensor of {rank} dimensions")
         return checked or [slice(None)]
 
-    def _bounds(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _bounds(self) -> tuple[Int64Array, Int64Array]:
         """Return the begins and ends of what the rows hold of the values there are."""
         splits = np.clip(self.row_splits.astype(np.int64), 0, len(self.values))
         return splits[:-1], np.maximum(splits[1:], splits[:-1])
@@ -423,8 +421,8 @@ class RaggedTensor(RowConstructors):
 
     def _of_ranges(
         self,
-        starts: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int64],
+        starts: Int64Array,
+        lengths: Int64Array,
         uniform: int | None,
         step: int = 1,
     ) -> RaggedTensor:
@@ -435,7 +433,7 @@ class RaggedTensor(RowConstructors):
         if step == 1 and np.array_equal(starts, splits[:-1] + low):
             values = self.values[low : low + int(splits[-1])]
         else:
-            values = _take(self.values, range_indices(starts, lengths, step))
+            values = _take(self.values, ranges(starts, lengths, step))
         return RaggedTensor(values, splits.astype(self.row_splits.dtype, copy=False), uniform)
 
     def _inner(self, keys: list[int | slice]) -> Any:
@@ -461,7 +459,7 @@ class RaggedTensor(RowConstructors):
     def _slice_each(self, key: slice) -> RaggedTensor:
         """Return the same slice of every row."""
         starts, limits = self._bounds()
-        starts, lengths, step = slice_ranges(starts, limits - starts, key)
+        starts, lengths, step = _slice_ranges(starts, limits - starts, key)
         uniform = self.uniform_row_length
         if uniform is not None:
             uniform = len(range(*key.indices(uniform)))
@@ -482,7 +480,7 @@ class RaggedTensor(RowConstructors):
         starts, limits = self._bounds()
         return [flat[a:b] for a, b in zip(starts.tolist(), limits.tolist(), strict=True)]
 
-    def numpy(self) -> np.ndarray[Any, Any]:
+    def numpy(self) -> AnyArray:
         """Return an array of the rows.
 
         Returns
@@ -503,7 +501,7 @@ class RaggedTensor(RowConstructors):
         array[:] = rows
         return array
 
-    def to_tensor(self, default_value: Any = None, *, shape: Any = None) -> np.ndarray[Any, Any]:
+    def to_tensor(self, default_value: Any = None, *, shape: Any = None) -> AnyArray:
         """Return a dense array, the shorter rows filled up.
 
         Parameters
@@ -548,7 +546,7 @@ class RaggedTensor(RowConstructors):
             raise refuse(f"a dimension of the shape {checked} is negative")
         return checked
 
-    def _padded(self, fill: Any, wanted: list[int | None]) -> np.ndarray[Any, Any]:
+    def _padded(self, fill: Any, wanted: list[int | None]) -> AnyArray:
         """Return a dense array of all rows, innermost level first."""
         compact = self._compact()
         if isinstance(compact.values, RaggedTensor):
@@ -594,7 +592,7 @@ class RaggedTensor(RowConstructors):
         return f"<RaggedTensor {_text(self)}>"
 
 
-Values: TypeAlias = np.ndarray[Any, Any] | BytesColumn | RaggedTensor
+Values: TypeAlias = AnyArray | BytesColumn | RaggedTensor
 """What a RaggedTensor divides into rows."""
 
 
@@ -603,7 +601,7 @@ def _beside_rows(values: Any, keys: list[int | slice]) -> Any:
     return values[(slice(None), *keys)]
 
 
-def _take(values: Values, indices: npt.NDArray[np.int64]) -> Values:
+def _take(values: Values, indices: Int64Array) -> Values:
     """Return chosen values, or rows, in a new column."""
     if isinstance(values, BytesColumn):
         return values.take(indices)
@@ -614,8 +612,8 @@ def _take(values: Values, indices: npt.NDArray[np.int64]) -> Values:
     return values._of_ranges(starts[indices], lengths, values.uniform_row_length)  # noqa: SLF001
 
 
-def _objects(values: Any) -> np.ndarray[Any, Any]:
-    array: np.ndarray[Any, Any] = values.to_numpy() if isinstance(values, BytesColumn) else values
+def _objects(values: Any) -> AnyArray:
+    array: AnyArray = values.to_numpy() if isinstance(values, BytesColumn) else values
     return array
 
 
@@ -657,3 +655,53 @@ def _operands(values: Any, name: str, partition: Any) -> tuple[Any, Splits]:
     if preferred is not None and not isinstance(partition, np.ndarray):
         return held, as_partition(name, np.array(partition, preferred))
     return held, as_partition(name, partition, preferred)
+
+
+def _slice_ranges(
+    starts: Int64Array, sizes: Int64Array, key: slice
+) -> tuple[Int64Array, Int64Array, int]:
+    """Take the same slice of every range, as ``slice.indices`` would of each.
+
+    Parameters
+    ----------
+    starts, sizes : int64, shape (n_ranges,)
+        Range ``i`` is ``starts[i]``, ``starts[i] + 1``, and so on, `sizes[i]` numbers.
+    key : slice
+        Of ints and None.
+
+    Returns
+    -------
+    starts, lengths : int64, shape (n_ranges,)
+        New arrays.
+    step : int
+        From each number of a new range to its next.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a step of 0.
+    TypeError
+        For a slice of anything but ints.
+
+    Examples
+    --------
+    >>> starts, lengths, step = _slice_ranges(np.array([0, 10]), np.array([3, 1]), slice(1, None))
+    >>> starts.tolist(), lengths.tolist(), step
+    ([1, 11], [2, 0], 1)
+    """
+    step = 1 if key.step is None else operator.index(key.step)
+    if step == 0:
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="a slice's step must not be 0")
+    # Where the ends may lie: backwards, a range may end before its first number.
+    low, high = (np.zeros_like(sizes), sizes) if step > 0 else (np.full_like(sizes, -1), sizes - 1)
+    first, last = (low, high) if step > 0 else (high, low)
+    begin = first if key.start is None else np.clip(_from_front(key.start, sizes), low, high)
+    end = last if key.stop is None else np.clip(_from_front(key.stop, sizes), low, high)
+    lengths = np.maximum((end - begin + step - (1 if step > 0 else -1)) // step, 0)
+    return starts + begin, lengths, step
+
+
+def _from_front(number: int, sizes: Int64Array) -> Int64Array:
+    """Count one end of a slice from the front of each range."""
+    bounded = max(min(operator.index(number), 2**62), -(2**62))
+    return sizes + bounded if bounded < 0 else np.full_like(sizes, bounded)

@@ -24,9 +24,7 @@ from tfrecord_lite.columns.dense import fill_value
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["SparseTensor"]
+    from tfrecord_lite.arrays import AnyArray, Int64Array
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -60,9 +58,9 @@ class SparseTensor:
     [[0, 7], [0, 0], [8, 0]]
     """
 
-    indices: npt.NDArray[np.int64]
-    values: np.ndarray[Any, Any] | BytesColumn
-    dense_shape: npt.NDArray[np.int64]
+    indices: Int64Array
+    values: AnyArray | BytesColumn
+    dense_shape: Int64Array
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
     # Arrays leave the comparison to us, instead of comparing each element with a whole column.
@@ -106,9 +104,7 @@ class SparseTensor:
         """The number of dimensions."""
         return self.dense_shape.size
 
-    def to_dense(
-        self, default_value: Any = None, *, validate_indices: bool = True
-    ) -> np.ndarray[Any, Any]:
+    def to_dense(self, default_value: Any = None, *, validate_indices: bool = True) -> AnyArray:
         """Return the whole array.
 
         Parameters
@@ -155,7 +151,7 @@ class SparseTensor:
             where = self.indices[i].tolist()
             _refuse(f"index {where} of value {i} is outside of the shape {list(self.shape)}")
 
-    def _check_order(self, flat: npt.NDArray[np.int64]) -> None:
+    def _check_order(self, flat: Int64Array) -> None:
         """Refuse indices that do not rise."""
         wrong = np.flatnonzero(flat[1:] <= flat[:-1])
         if wrong.size:
@@ -186,7 +182,7 @@ def _refuse(detail: str) -> None:
     raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
 
-def _int64(name: str, given: Any) -> npt.NDArray[np.int64]:
+def _int64(name: str, given: Any) -> Int64Array:
     """Return integers as an int64 array, without a copy if they are one."""
     array = np.asarray(given)
     if array.dtype.kind not in "iu" and (array.size or isinstance(given, np.ndarray)):
@@ -194,11 +190,11 @@ def _int64(name: str, given: Any) -> npt.NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def _objects(values: np.ndarray[Any, Any] | BytesColumn) -> np.ndarray[Any, Any]:
+def _objects(values: AnyArray | BytesColumn) -> AnyArray:
     return values.to_numpy() if isinstance(values, BytesColumn) else values
 
 
-def _text(array: np.ndarray[Any, Any] | BytesColumn) -> str:
+def _text(array: AnyArray | BytesColumn) -> str:
     if isinstance(array, BytesColumn):
         return repr(array)
     text = np.array2string(array, separator=", ", threshold=40, edgeitems=3, max_line_width=10**6)

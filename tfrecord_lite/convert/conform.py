@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import ranges, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Outgoing, empty, exact_floats, outgoing
 from tfrecord_lite.convert.lossless import is_raw, outside, to_raw, to_storable, too_long
@@ -38,11 +38,7 @@ from tfrecord_lite.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy.typing as npt
-
     from tfrecord_lite.schema import FeatureSpec
-
-__all__ = ["fit"]
 
 
 def fit(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> dict[str, Outgoing]:
@@ -115,7 +111,7 @@ def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Out
 
 def _check_original(name: str, out: Outgoing, original: Original, *, is_signed: bool) -> None:
     """Refuse values that would not be the same in the dtype they are to come back in."""
-    wrong: npt.NDArray[np.bool_] | None
+    wrong: BoolArray | None
     if (
         is_signed
     ):  # and stored in two's complement: a negative number would come back as a large one
@@ -136,7 +132,7 @@ def _check_original(name: str, out: Outgoing, original: Original, *, is_signed: 
     refuse(name, detail, index, Reason.UNREPRESENTABLE)
 
 
-def _require(name: str, wrong: np.ndarray[Any, Any], reason: Reason, detail: str) -> None:
+def _require(name: str, wrong: AnyArray, reason: Reason, detail: str) -> None:
     """Refuse the first record that is wrong."""
     if wrong.any():
         refuse(name, detail, int(wrong.argmax()), reason)
@@ -248,7 +244,7 @@ _FITTERS: dict[type, Callable[[str, Any, Any, Original | None], Fitted]] = {
 # Given are the splits of all rows of a batch, and which rows are each record's; returned
 # are the numbers to store, and the splits of those by records. They count from the record.
 
-Numbers: TypeAlias = "npt.NDArray[np.int64]"
+Numbers: TypeAlias = "Int64Array"
 
 
 def _before(splits: Numbers, bounds: Numbers) -> Numbers:

@@ -18,8 +18,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["columns_of_frame"]
-
 _PLAIN = "biufcMm"
 _WAYS_OUT = {
     "decimal": "cast it to floats, integers or texts",

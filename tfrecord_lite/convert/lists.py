@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.partitions import check_splits
 from tfrecord_lite.convert.types import (
@@ -37,11 +37,7 @@ from tfrecord_lite.schema import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
-    Counts: TypeAlias = npt.NDArray[np.int64] | int
-
-__all__ = ["Outgoing", "empty", "exact_floats", "outgoing"]
+    Counts: TypeAlias = Int64Array | int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +51,7 @@ class Outgoing:
     """Values of each record, int64, shape (n_records,); a plain number if all have as many."""
     flat: Any
     """int64 or float32, shape (n_values,), Strings or LargeStrings: the values of all records end to end, also of those that are to go without."""
-    present: npt.NDArray[np.bool_] | None = None
+    present: BoolArray | None = None
     """Which records have the feature; None for all."""
 
     @property
@@ -89,7 +85,7 @@ class Outgoing:
         present = None if self.present is None else self.present[first:last]
         return Outgoing(last - first, self.kind, counts, flat, present)
 
-    def counts_array(self) -> npt.NDArray[np.int64]:
+    def counts_array(self) -> Int64Array:
         """Return the counts as an array."""
         return np.broadcast_to(np.asarray(self.counts, np.int64), (self.n_records,))
 
@@ -154,7 +150,7 @@ def exact_floats(key: str, out: Outgoing) -> Outgoing:
 # -------------------------------------------------------------------- one converter a class
 
 
-def _from_array(key: str, array: np.ndarray[Any, Any]) -> Outgoing:
+def _from_array(key: str, array: AnyArray) -> Outgoing:
     if array.ndim == 0:
         refuse(key, "a column needs a leading dimension, one row a record")
     if array.dtype.kind == "O":
@@ -178,7 +174,7 @@ def _from_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> Outgoing:
     return replace(outgoing(key, data), present=present)
 
 
-def _present(key: str, column: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.bool_] | None:
+def _present(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
     """Say which records of a masked array are there; a record is masked as a whole."""
     if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
         return None
@@ -204,7 +200,7 @@ def _from_ragged(key: str, column: RaggedTensor) -> Outgoing:
     return Outgoing(splits.size - 1, kind, np.diff(splits), flat)
 
 
-def _check_splits(key: str, splits: npt.NDArray[np.int64], n_values: int) -> None:
+def _check_splits(key: str, splits: Int64Array, n_values: int) -> None:
     try:
         check_splits(splits, n_values)
     except InvalidArgumentError as error:

@@ -59,6 +59,7 @@ from tfrecord_lite.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = [
@@ -499,7 +500,7 @@ def to_raw(key: str, column: Any, original: Original) -> Any:
             return _strings(_as_dtype(key, np.asarray(column), dtype))
 
 
-def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
     """Return values as a dtype that holds all of them exactly."""
     if values.dtype != dtype and not np.can_cast(values.dtype, dtype, "safe"):
         detail = f"the schema stores {dtype.name}, the column is {values.dtype.name}"
@@ -507,11 +508,11 @@ def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, An
     return np.ascontiguousarray(values.astype(dtype, copy=False))
 
 
-def _bytes_of(values: np.ndarray[Any, Any]) -> Any:
+def _bytes_of(values: AnyArray) -> Any:
     return values.reshape(-1).view(np.uint8)
 
 
-def _strings(values: np.ndarray[Any, Any]) -> BytesColumn:
+def _strings(values: AnyArray) -> BytesColumn:
     """Return the bytes of each row."""
     n_bytes = values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
     return BytesColumn(np.arange(len(values) + 1, dtype=np.int64) * n_bytes, _bytes_of(values))
@@ -552,7 +553,7 @@ def from_stored(key: str, values: Any, original: Original) -> Any:
         return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
 
-def outside(values: Any, original: Original) -> np.ndarray[Any, Any] | None:
+def outside(values: Any, original: Original) -> AnyArray | None:
     """Return which of the numbers that are stored the original's dtype does not have.
 
     Parameters
@@ -608,7 +609,7 @@ def _texts(key: str, values: Any, text: str | None) -> Any:
     return decoded.astype(dtype).reshape(array.shape)
 
 
-def too_long(strings: Strings | LargeStrings, text: str | None) -> np.ndarray[Any, Any] | None:
+def too_long(strings: Strings | LargeStrings, text: str | None) -> AnyArray | None:
     """Return which strings are longer than their original; None if none is."""
     if text is None or text[0] not in "SU":
         return None
@@ -622,7 +623,7 @@ def too_long(strings: Strings | LargeStrings, text: str | None) -> np.ndarray[An
     return wrong if wrong.any() else None
 
 
-def _check_width(key: str, strings: np.ndarray[Any, Any], text: str) -> None:
+def _check_width(key: str, strings: AnyArray, text: str) -> None:
     """Refuse strings that NumPy would cut off."""
     width = int(text[1:])
     lengths = np.fromiter(map(len, strings.ravel().tolist()), np.int64, strings.size)
@@ -633,7 +634,7 @@ def _check_width(key: str, strings: np.ndarray[Any, Any], text: str) -> None:
         refuse(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
 
 
-def from_raw(key: str, strings: Any, original: Original) -> tuple[np.ndarray[Any, Any], Any]:
+def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Any]:
     """Return the values of raw strings end to end, and how many bytes each string had.
 
     Raises

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import AnyArray, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.types import AMONG, refusal, refuse, refuse_deep, rows_of, unmasked
 from tfrecord_lite.errors import Reason
-
-__all__ = ["regular"]
 
 _SEQUENCES = (list, tuple, np.ndarray)
 
@@ -85,7 +83,7 @@ def _of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any:
     return np.ma.MaskedArray(whole.reshape(shape), mask.reshape(shape))
 
 
-def _values(key: str, items: list[Any]) -> np.ndarray[Any, Any]:
+def _values(key: str, items: list[Any]) -> AnyArray:
     """Return single values of one kind as an array."""
     types = set(map(type, items))
     for kinds in ((bytes, bytearray, memoryview), (str,)):
@@ -118,7 +116,7 @@ def _equal(values: list[Any], others: list[Any]) -> bool:
     return all(a == b or (a != a and b != b) for a, b in zip(values, others, strict=True))  # noqa: PLR0124
 
 
-def _of_sequences(key: str, rows: list[Any], mask: np.ndarray[Any, Any]) -> Any:
+def _of_sequences(key: str, rows: list[Any], mask: AnyArray) -> Any:
     """Return rows as a RaggedTensor; as an array, if all are arrays of one shape."""
     for row in rows:
         if not isinstance(row, _SEQUENCES) or (isinstance(row, np.ndarray) and row.ndim == 0):

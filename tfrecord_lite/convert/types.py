@@ -27,7 +27,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    Float32Array,
+    Int64Array,
+    Uint8Array,
+    Uint32Array,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
@@ -36,24 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
-
-__all__ = [
-    "AMONG",
-    "Flat",
-    "LargeStrings",
-    "Run",
-    "Strings",
-    "bytes_run",
-    "object_run",
-    "refusal",
-    "refuse",
-    "refuse_deep",
-    "rows_of",
-    "run",
-    "strings_of",
-    "ticks",
-    "unmasked",
-]
 
 _LARGE_BYTES = 4096
 """Objects of this mean size are copied one by one."""
@@ -78,9 +67,9 @@ def _unsupported(what: str) -> str:
 class Strings:
     """Byte strings, anywhere in a buffer."""
 
-    data: npt.NDArray[np.uint8]
-    starts: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
+    data: Uint8Array
+    starts: Int64Array
+    lengths: Int64Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +77,7 @@ class LargeStrings:
     """Byte strings that are large, an object each: to be copied once, to where they go."""
 
     items: list[Any]
-    lengths: npt.NDArray[np.int64]
+    lengths: Int64Array
 
     def joined(self) -> Strings:
         """Copy them into one buffer."""
@@ -97,7 +86,7 @@ class LargeStrings:
 
 
 Run: TypeAlias = "tuple[Kind | None, Flat]"
-Flat: TypeAlias = "npt.NDArray[np.float32] | npt.NDArray[np.int64] | Strings | LargeStrings"
+Flat: TypeAlias = "Float32Array | Int64Array | Strings | LargeStrings"
 
 
 class _Unfit(Exception):  # noqa: N818 - never leaves this module
@@ -155,7 +144,7 @@ def refuse_deep(key: str, values: Iterable[Any]) -> None:
     refuse(key, f"values nested too deeply: more than {_DEEPEST} levels")
 
 
-def run(key: str, values: Any, splits: npt.NDArray[np.int64]) -> Run:
+def run(key: str, values: Any, splits: Int64Array) -> Run:
     """Convert values, end to end; splits say which record an error is about."""
     if isinstance(values, BytesColumn):
         return Kind.BYTES, strings_of(values)
@@ -177,7 +166,7 @@ def run(key: str, values: Any, splits: npt.NDArray[np.int64]) -> Run:
         refuse(key, unfit.detail, index, Reason.UNREPRESENTABLE)
 
 
-def object_run(key: str, items: list[Any], types: set[type], splits: npt.NDArray[np.int64]) -> Run:
+def object_run(key: str, items: list[Any], types: set[type], splits: Int64Array) -> Run:
     """Convert Python objects, end to end."""
     if not types:
         return None, np.zeros(0, np.float32)
@@ -205,7 +194,7 @@ def object_run(key: str, items: list[Any], types: set[type], splits: npt.NDArray
         refuse(key, unfit.detail, index, Reason.UNREPRESENTABLE)
 
 
-def _integers(values: np.ndarray[Any, Any]) -> Run:
+def _integers(values: AnyArray) -> Run:
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
         large = np.flatnonzero(values > np.uint64(2**63 - 1))
         if large.size:
@@ -213,11 +202,11 @@ def _integers(values: np.ndarray[Any, Any]) -> Run:
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
 
-def _narrow_floats(values: np.ndarray[Any, Any]) -> Run:
+def _narrow_floats(values: AnyArray) -> Run:
     return Kind.FLOAT, np.ascontiguousarray(values.astype(np.float32, copy=False))
 
 
-def _floats(values: np.ndarray[Any, Any]) -> Run:
+def _floats(values: AnyArray) -> Run:
     if values.dtype.itemsize <= 4:
         return _narrow_floats(values)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -231,7 +220,7 @@ def _floats(values: np.ndarray[Any, Any]) -> Run:
     return Kind.FLOAT, narrow
 
 
-def _times(values: np.ndarray[Any, Any]) -> Run:
+def _times(values: AnyArray) -> Run:
     nat = np.flatnonzero(np.isnat(values))
     if nat.size:
         detail = f"NaT is no number; mask it in a masked array, {_RAW}"
@@ -239,20 +228,20 @@ def _times(values: np.ndarray[Any, Any]) -> Run:
     return Kind.INT64, ticks(values)
 
 
-def ticks(values: np.ndarray[Any, Any]) -> npt.NDArray[np.int64]:
+def ticks(values: AnyArray) -> Int64Array:
     """Return datetime64 or timedelta64 as counts of their unit."""
     native = values.astype(values.dtype.newbyteorder("="), copy=False)
     return np.ascontiguousarray(native).view(np.int64)
 
 
-def _fixed_strings(values: np.ndarray[Any, Any]) -> Run:
+def _fixed_strings(values: AnyArray) -> Run:
     width = values.dtype.itemsize
     data = np.ascontiguousarray(values).view(np.uint8) if width else np.zeros(0, np.uint8)
     lengths = np.strings.str_len(values).astype(np.int64)
     return Kind.BYTES, Strings(data, np.arange(values.size, dtype=np.int64) * width, lengths)
 
 
-def _fixed_texts(values: np.ndarray[Any, Any]) -> Run:
+def _fixed_texts(values: AnyArray) -> Run:
     if not values.dtype.itemsize:
         return _fixed_strings(values.astype("S"))
     counts = np.strings.str_len(values).astype(np.int64)
@@ -262,7 +251,7 @@ def _fixed_texts(values: np.ndarray[Any, Any]) -> Run:
     return Kind.BYTES, _utf8(chosen, counts)
 
 
-def _utf8(codes: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> Strings:
+def _utf8(codes: Uint32Array, counts: Int64Array) -> Strings:
     """Encode texts, given as code points end to end, and how many each has."""
     try:
         data = codes.tobytes().decode("utf-32-le").encode()
@@ -277,7 +266,7 @@ def _utf8(codes: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> Strin
     return Strings(np.frombuffer(data, np.uint8), row_splits(lengths)[:-1], lengths)
 
 
-def _variable_texts(values: np.ndarray[Any, Any]) -> Run:
+def _variable_texts(values: AnyArray) -> Run:
     items = values.astype(object).tolist()
     for i, item in enumerate(items):
         if not isinstance(item, str):
@@ -368,7 +357,7 @@ def strings_of(column: BytesColumn) -> Strings:
     return Strings(column.data, column.offsets[:-1], column.lengths)
 
 
-_BY_DTYPE: dict[str, Callable[[np.ndarray[Any, Any]], Run]] = {
+_BY_DTYPE: dict[str, Callable[[AnyArray], Run]] = {
     "b": _integers,
     "i": _integers,
     "u": _integers,

@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import secrets
-from typing import Any
-
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-
-__all__ = ["processors", "seed_of", "whole"]
-
-
-def whole(name: str, value: Any, least: int) -> int:
-    """Return a whole number that is large enough, whatever says that it is one."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        detail = f"{name} must be a whole number, got {type(value).__name__}"
-        raise TypeError(detail)
-    number = operator.index(value)
-    if number < least:
-        detail = f"{name} is {number}, expected {least} or more"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return number
 
 
 def seed_of(seed: int | None) -> int:

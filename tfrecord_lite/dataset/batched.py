@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
-__all__ = ["make_batched_features_dataset", "read_batches"]
-
 
 def make_batched_features_dataset(
     file_pattern: Paths,
@@ -117,12 +115,12 @@ def read_batches(
     *,
     shuffle: int | Literal["all"] | None = None,
     seed: int | None = None,
-    epochs: int | None = 1,
+    num_epochs: int | None = 1,
     label_key: str | None = None,
     shard: tuple[int, int] | None = None,
     interleave: int | None = None,
     drop_remainder: bool = False,
-    strings: Literal["object", "column"] = "object",
+    strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     compression: CompressionType = None,
     verify: bool = True,
     on_error: OnError = "raise",
@@ -145,7 +143,7 @@ def read_batches(
         The size of a shuffle's buffer, or ``"all"`` for :meth:`TFRecordDataset.shuffle_all`.
     seed : int, optional
         Of the shuffle.
-    epochs : int or None, optional
+    num_epochs : int or None, optional
         How often all records come; None for ever.
     label_key : str, optional
         A feature to take out: elements are then (features, label).
@@ -155,7 +153,7 @@ def read_batches(
         Files whose records are taken in turns; None reads one after the other.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
-    strings : {"object", "column"}, optional
+    strings : {"ndarray", "BytesColumn"}, optional
         As for :class:`ExampleParser`.
     compression, verify, on_error, max_errors
     max_record_bytes, max_inflated_bytes, max_inflated_ratio
@@ -203,8 +201,8 @@ def read_batches(
         dataset = dataset.shard(*shard)
     if shuffle is not None and shuffle != "all":
         dataset = dataset.shuffle(shuffle, seed)
-    if epochs != 1:
-        dataset = dataset.repeat(epochs)
+    if num_epochs != 1:
+        dataset = dataset.repeat(num_epochs)
     dataset = dataset.batch(batch_size, drop_remainder)
     dataset = dataset.parse_example(features, strings=strings, label_key=label_key)
     dataset = dataset.in_processes(num_workers)

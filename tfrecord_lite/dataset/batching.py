@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Feed, Pair, State
     from tfrecord_lite.dataset.plan import Kind
 
-__all__ = ["Batch", "Parse", "fingerprint", "is_dense", "stack"]
-
 _MOST_RECORDS = 4096
 _MOST_BYTES = 2 * 1024 * 1024
 """So much is parsed at once: it fits the cache."""

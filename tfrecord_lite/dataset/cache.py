@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.chunks import Chunk
     from tfrecord_lite.dataset.feed import Pair, State
 
-__all__ = ["Cache"]
-
 
 class _Kept:
     """What caches have kept, in this process only: a copy elsewhere starts empty."""

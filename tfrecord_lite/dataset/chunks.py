@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, row_splits
+from tfrecord_lite.arrays import Int64Array, ObjectArray, Uint8Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
@@ -27,20 +27,7 @@ from tfrecord_lite.records.framing import OVERHEAD_BYTES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
     from tfrecord_lite.errors import TFRecordError
-
-__all__ = [
-    "BatchChunk",
-    "Chunk",
-    "ColumnChunk",
-    "ObjectChunk",
-    "RecordChunk",
-    "join",
-    "objects",
-    "record_chunk",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,13 +36,13 @@ class RecordChunk:
 
     names: Sequence[str]
     """The files of the data set."""
-    data: npt.NDArray[np.uint8]
+    data: Uint8Array
     """The buffer, with a block's spare bytes; shared with other chunks."""
-    offsets: npt.NDArray[np.int64]
+    offsets: Int64Array
     """Where in the buffer each record starts, shape (n,)."""
-    lengths: npt.NDArray[np.int64]
+    lengths: Int64Array
     """Bytes of each record, shape (n,)."""
-    places: npt.NDArray[np.int64]
+    places: Int64Array
     """Of each record: which file, its number there, the offset of its head; shape (n, 3)."""
 
     def __len__(self) -> int:
@@ -68,13 +55,13 @@ class RecordChunk:
 
     def _of(
         self,
-        offsets: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int64],
-        places: npt.NDArray[np.int64],
+        offsets: Int64Array,
+        lengths: Int64Array,
+        places: Int64Array,
     ) -> RecordChunk:
         return RecordChunk(self.names, self.data, offsets, lengths, places)
 
-    def take(self, numbers: npt.NDArray[np.int64]) -> RecordChunk:
+    def take(self, numbers: Int64Array) -> RecordChunk:
         """Copy records, in any order, into a buffer of their own."""
         offsets, lengths = self.offsets[numbers], self.lengths[numbers]
         splits = row_splits(lengths)
@@ -83,7 +70,7 @@ class RecordChunk:
         data[splits[-1] :] = 0
         return RecordChunk(self.names, data, splits[:-1], lengths, self.places[numbers])
 
-    def pick(self, numbers: npt.NDArray[np.int64]) -> RecordChunk:
+    def pick(self, numbers: Int64Array) -> RecordChunk:
         """Return records, in any order, on the same buffer."""
         return self._of(self.offsets[numbers], self.lengths[numbers], self.places[numbers])
 
@@ -114,7 +101,7 @@ class BatchChunk:
     """Batches of records."""
 
     records: RecordChunk
-    splits: npt.NDArray[np.int64]
+    splits: Int64Array
     """Where each batch starts among the records, and the last ends; shape (n + 1,)."""
 
     def __len__(self) -> int:
@@ -129,7 +116,7 @@ class BatchChunk:
         splits = self.splits[start : max(stop, start) + 1]
         return BatchChunk(self.records[splits[0] : splits[-1]], splits - splits[0])
 
-    def take(self, numbers: npt.NDArray[np.int64]) -> BatchChunk:
+    def take(self, numbers: Int64Array) -> BatchChunk:
         """Copy batches, in any order."""
         parts = [self.records[self.splits[i] : self.splits[i + 1]] for i in numbers.tolist()]
         splits = row_splits(np.array([len(part) for part in parts], np.int64))
@@ -161,7 +148,7 @@ class ObjectChunk:
         """Return a range of the objects."""
         return ObjectChunk(self.items[key])
 
-    def take(self, numbers: npt.NDArray[np.int64]) -> ObjectChunk:
+    def take(self, numbers: Int64Array) -> ObjectChunk:
         """Return objects, in any order."""
         return ObjectChunk([self.items[i] for i in numbers.tolist()])
 
@@ -181,7 +168,7 @@ class ColumnChunk:
 
     columns: dict[str, Any]
     """Arrays, or BytesColumns, whose rows are those of all batches."""
-    splits: npt.NDArray[np.int64]
+    splits: Int64Array
     """Where each batch starts among the rows, and the last ends; shape (n + 1,)."""
     label_key: str | None
     """A column to take out: elements are then (columns, label)."""
@@ -198,7 +185,7 @@ class ColumnChunk:
         splits = self.splits[start : max(stop, start) + 1]
         return ColumnChunk(self.columns, splits, self.label_key)
 
-    def take(self, numbers: npt.NDArray[np.int64]) -> ObjectChunk:
+    def take(self, numbers: Int64Array) -> ObjectChunk:
         """Cut batches out, in any order."""
         items = self.elements()
         return ObjectChunk([items[i] for i in numbers.tolist()])
@@ -268,16 +255,14 @@ def _dense(chunk: RecordChunk) -> RecordChunk:
     return chunk.take(np.arange(len(chunk))) if high - low > 2 * n_bytes else chunk
 
 
-def record_chunk(
-    names: Sequence[str], items: Sequence[bytes], places: npt.NDArray[np.int64]
-) -> RecordChunk:
+def record_chunk(names: Sequence[str], items: Sequence[bytes], places: Int64Array) -> RecordChunk:
     """Copy records into a buffer of their own; `places` as in a chunk."""
     data = np.frombuffer(bytearray().join([*items, bytes(SPARE_BYTES)]), np.uint8)
     splits = row_splits(np.fromiter(map(len, items), np.int64, len(items)))
     return RecordChunk(names, data, splits[:-1], np.diff(splits), places)
 
 
-def objects(items: Sequence[Any]) -> npt.NDArray[np.object_]:
+def objects(items: Sequence[Any]) -> ObjectArray:
     """Make a vector of objects, whatever they are."""
     out = np.empty(len(items), np.object_)
     out[:] = items

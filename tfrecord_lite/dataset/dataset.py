@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset import batching
 from tfrecord_lite.dataset import sharding as spread
-from tfrecord_lite.dataset.arguments import processors, seed_of, whole
+from tfrecord_lite.dataset.arguments import processors, seed_of
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cache import Cache
 from tfrecord_lite.dataset.epochs import Epochs
@@ -18,7 +18,7 @@ from tfrecord_lite.dataset.records import Files, ShuffledFiles
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
 from tfrecord_lite.dataset.workers import Processes
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import FeatureSpec
-
-__all__ = ["Dataset"]
 
 _AUTO = 2
 """What is prefetched if the number is left open."""
@@ -84,7 +82,7 @@ class Dataset:
         """
         return self._then(
             Shuffle,
-            buffer_size=whole("buffer_size", buffer_size, 1),
+            buffer_size=require_int("buffer_size", buffer_size, 1),
             seed=seed_of(seed),
             is_seeded=seed is not None,
             reshuffles=reshuffle_each_iteration,
@@ -93,7 +91,7 @@ class Dataset:
 
     def repeat(self, count: int | None = None) -> Dataset:
         """Go through the elements `count` times; None or a negative number: for ever."""
-        n = None if count is None else whole("count", count, -(2**63))
+        n = None if count is None else require_int("count", count, -(2**63))
         return self._then(Repeat, n=None if n is not None and n < 0 else n)
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:  # noqa: FBT001, FBT002 - TensorFlow's signature
@@ -111,14 +109,14 @@ class Dataset:
             ``BAD_ARGUMENT`` if `batch_size` is not positive; on iteration, ``WRONG_COUNT``
             for elements that cannot be stacked.
         """
-        n = whole("batch_size", batch_size, 1)
+        n = require_int("batch_size", batch_size, 1)
         return self._then(Batch, n=n, drop_remainder=drop_remainder)
 
     def parse_example(
         self,
         features: Mapping[str, FeatureSpec],
         *,
-        strings: Literal["object", "column"] = "object",
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: str | None = None,
     ) -> Dataset:
         """Parse Examples: batches into columns, or single ones.
@@ -127,7 +125,7 @@ class Dataset:
         ----------
         features : mapping of str to feature specification
             As for :func:`parse_example`.
-        strings : {"object", "column"}, optional
+        strings : {"ndarray", "BytesColumn"}, optional
             As for :class:`ExampleParser`.
         label_key : str, optional
             A feature to take out: elements are then (features, label).
@@ -161,7 +159,7 @@ class Dataset:
         context_features: Mapping[str, FeatureSpec] | None = None,
         sequence_features: Mapping[str, FeatureSpec] | None = None,
         *,
-        strings: Literal["object", "column"] = "object",
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> Dataset:
         """Parse SequenceExamples: batches into (context, sequences, lengths), or single ones.
 
@@ -193,7 +191,7 @@ class Dataset:
             Call it in so many threads; -1 for one a processor. The order stays.
         """
         n_threads = processors() if num_parallel_calls == -1 else num_parallel_calls or 1
-        n_threads = whole("num_parallel_calls", n_threads, 1)
+        n_threads = require_int("num_parallel_calls", n_threads, 1)
         return self._then(Map, function=map_func, n_threads=n_threads)
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
@@ -202,12 +200,12 @@ class Dataset:
 
     def take(self, count: int) -> Dataset:
         """Give the first `count` elements; all if it is negative."""
-        n = whole("count", count, -(2**63))
+        n = require_int("count", count, -(2**63))
         return self if n < 0 else self._then(Take, n=n)
 
     def skip(self, count: int) -> Dataset:
         """Leave out the first `count` elements; all if it is negative."""
-        n = whole("count", count, -(2**63))
+        n = require_int("count", count, -(2**63))
         return self.take(0) if n < 0 else self._then(Skip, n=n)
 
     def shard(self, num_shards: int, index: int) -> Dataset:
@@ -229,8 +227,8 @@ class Dataset:
 
     def _part(self, num_shards: int, index: int) -> dict[str, int]:
         """Check which shard is wanted."""
-        n_parts = whole("num_shards", num_shards, 1)
-        number = whole("index", index, 0)
+        n_parts = require_int("num_shards", num_shards, 1)
+        number = require_int("index", index, 0)
         if number >= n_parts:
             detail = f"index is {index}, expected less than num_shards, {num_shards}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
@@ -256,7 +254,7 @@ class Dataset:
     def prefetch(self, buffer_size: int | None = None) -> Dataset:
         """Make so many elements ahead, in a thread; None or -1: a few."""
         n = _AUTO if buffer_size in (None, -1) else buffer_size
-        return self._then(Prefetch, n=max(whole("buffer_size", n, 0), 1))
+        return self._then(Prefetch, n=max(require_int("buffer_size", n, 0), 1))
 
     def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset:
         """Make the elements in so many processes, each from its part of the records.
@@ -284,7 +282,7 @@ class Dataset:
             On iteration in a process that may not start others, as torch's workers:
             ``UNSUPPORTED``.
         """
-        n_workers = whole("num_workers", num_workers, 0)
+        n_workers = require_int("num_workers", num_workers, 0)
         methods = multiprocessing.get_all_start_methods()
         if start_method is not None and start_method not in methods:
             detail = f"start_method is {start_method!r}, expected one of {', '.join(methods)}"
@@ -305,7 +303,7 @@ class Dataset:
         Needed only to agree with other processes, or with an earlier run. Workers of this
         process are told too, also those of torch that stay.
         """
-        self._epochs.say(whole("epoch", epoch, 0))
+        self._epochs.say(require_int("epoch", epoch, 0))
         return self
 
     def __iter__(self) -> DatasetIterator:

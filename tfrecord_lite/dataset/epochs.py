@@ -21,8 +21,6 @@ import sys
 import weakref
 from typing import Any
 
-__all__ = ["Epochs"]
-
 _alive: weakref.WeakValueDictionary[int, Epochs] = weakref.WeakValueDictionary()
 
 

@@ -26,8 +26,6 @@ from tfrecord_lite.errors import FailedPreconditionError, Reason
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Cursor", "Elements", "Feed", "Pair", "Start", "State"]
-
 State: TypeAlias = dict[str, Any] | None
 """Where a stage stands; None at its beginning."""
 Pair: TypeAlias = tuple[Chunk, State]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.feed import State
 
-__all__ = ["interleaved"]
-
 _MOST_RECORDS = 4096
 _ABOUT_BYTES = 4 * 1024 * 1024
 """How much is put together at a time, if rounds are not larger."""

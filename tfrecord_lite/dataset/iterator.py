@@ -12,8 +12,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["DatasetIterator"]
-
 
 class DatasetIterator(Cursor):
     """One pass through a data set, which can say where it stands, and go on from there.

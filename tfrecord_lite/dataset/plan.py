@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.feed import Pair, State
 
-__all__ = ["Context", "Kind", "Source", "Stage", "chain", "describe", "feed_of"]
-
 Kind: TypeAlias = Literal["records", "batches", "objects"]
 """Which chunks a stage gives."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Feed, Pair, State
     from tfrecord_lite.dataset.plan import Context
 
-__all__ = ["Prefetch"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Prefetch(Stage):

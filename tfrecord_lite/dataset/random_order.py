@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from tfrecord_lite.arrays import Int64Array, Uint64Array
 
-__all__ = ["Key", "buffer_at", "draws", "permutation", "sources"]
 
 Key = tuple[int, ...]
 
@@ -35,7 +34,7 @@ _STEPS, _REST, _ALL = 0, 1, 2
 _LEAST_WINDOW = 4096
 
 
-def _words(key: Key, purpose: int, first: int, n_words: int) -> npt.NDArray[np.uint64]:
+def _words(key: Key, purpose: int, first: int, n_words: int) -> Uint64Array:
     # Two words for each number, and how many numbers: different keys never look the same.
     words = [word for number in (*key, purpose) for word in (number & 0xFFFFFFFF, number >> 32)]
     generator = np.random.PCG64(np.random.SeedSequence([len(words), *words]))
@@ -43,7 +42,7 @@ def _words(key: Key, purpose: int, first: int, n_words: int) -> npt.NDArray[np.u
     return generator.random_raw(n_words)
 
 
-def draws(key: Key, n_slots: int, first: int, n_steps: int) -> npt.NDArray[np.int64]:
+def draws(key: Key, n_slots: int, first: int, n_steps: int) -> Int64Array:
     """Return the slots drawn in so many steps from step `first` on.
 
     Returns
@@ -55,7 +54,7 @@ def draws(key: Key, n_slots: int, first: int, n_steps: int) -> npt.NDArray[np.in
     return (fractions * n_slots).astype(np.int64)
 
 
-def sources(slots: npt.NDArray[np.int64], n_slots: int) -> npt.NDArray[np.int64]:
+def sources(slots: Int64Array, n_slots: int) -> Int64Array:
     """Say where the elements that go out in some steps come from.
 
     Parameters
@@ -86,7 +85,7 @@ def sources(slots: npt.NDArray[np.int64], n_slots: int) -> npt.NDArray[np.int64]
     return out
 
 
-def buffer_at(key: Key, n_slots: int, n_steps: int) -> npt.NDArray[np.int64]:
+def buffer_at(key: Key, n_slots: int, n_steps: int) -> Int64Array:
     """Return which element each slot holds after so many steps.
 
     Returns
@@ -111,7 +110,7 @@ def buffer_at(key: Key, n_slots: int, n_steps: int) -> npt.NDArray[np.int64]:
     return np.where(held < 0, np.arange(n_slots), held)
 
 
-def permutation(key: Key, n: int, *, of_buffer: bool = False) -> npt.NDArray[np.int64]:
+def permutation(key: Key, n: int, *, of_buffer: bool = False) -> Int64Array:
     """Return the numbers 0 to n - 1 in a random order, each order as likely as any other.
 
     Parameters

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import Context
     from tfrecord_lite.records.damage import DamageLog, GoingOn
 
-__all__ = ["Files", "ShuffledFiles"]
-
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
 """So many large records are read at a time, of each file that is open."""

@@ -19,18 +19,6 @@ from tfrecord_lite.dataset.records import Files, ShuffledFiles
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Repeat, Shard
 
-__all__ = [
-    "Worker",
-    "current_worker",
-    "has_idle_cache",
-    "has_own_batches",
-    "is_rank_bound",
-    "is_shuffle",
-    "is_torch_there",
-    "register_with_torch",
-    "worker_part",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Worker:

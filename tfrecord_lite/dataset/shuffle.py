@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, row_splits
+from tfrecord_lite.arrays import Int64Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, record_chunk
@@ -28,12 +28,8 @@ from tfrecord_lite.dataset.plan import Stage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
     from tfrecord_lite.dataset.feed import Feed, Pair, State
     from tfrecord_lite.dataset.plan import Context
-
-__all__ = ["Shuffle"]
 
 _MOST_STEPS = 4096
 _FEW = 64
@@ -126,7 +122,7 @@ class _Buffer:
         stop = self._n_slots + self._step  # all that came in
         wanted = np.sort(held)
         found: list[Chunk] = []
-        numbers: list[npt.NDArray[np.int64]] = []
+        numbers: list[Int64Array] = []
         while self._n_read < stop:
             first = self._n_read
             chunk = self._read(min(stop - first, _MOST_STEPS))
@@ -144,7 +140,7 @@ class _Buffer:
         places = kept.searchsorted(self._held)
         self._pool = _pool_of(found, places)
 
-    def _swap(self, chunk: Chunk, slots: npt.NDArray[np.int64]) -> Chunk:
+    def _swap(self, chunk: Chunk, slots: Int64Array) -> Chunk:
         """Do as many steps as the chunk has elements; return what goes out."""
         pool: Any = self._pool
         out: Chunk = pool.swap(chunk, order.sources(slots, self._n_slots), slots)
@@ -153,9 +149,7 @@ class _Buffer:
         return out
 
 
-def _pool_of(
-    found: list[Chunk], places: npt.NDArray[np.int64]
-) -> _RecordPool | _LargePool | _ObjectPool:
+def _pool_of(found: list[Chunk], places: Int64Array) -> _RecordPool | _LargePool | _ObjectPool:
     """Return what holds the elements of some chunks, in other places; empties the list."""
     records = [chunk for chunk in found if isinstance(chunk, RecordChunk)]
     if len(records) < len(found):
@@ -172,16 +166,14 @@ def _pool_of(
 class _ObjectPool:
     """What the slots hold, as objects."""
 
-    def __init__(self, items: list[Any], places: npt.NDArray[np.int64]) -> None:
+    def __init__(self, items: list[Any], places: Int64Array) -> None:
         self._items = [items[i] for i in places.tolist()]
 
-    def take(self, slots: npt.NDArray[np.int64]) -> ObjectChunk:
+    def take(self, slots: Int64Array) -> ObjectChunk:
         """Return what some slots hold."""
         return ObjectChunk([self._items[i] for i in slots.tolist()])
 
-    def swap(
-        self, chunk: ObjectChunk, sources: npt.NDArray[np.int64], slots: npt.NDArray[np.int64]
-    ) -> ObjectChunk:
+    def swap(self, chunk: ObjectChunk, sources: Int64Array, slots: Int64Array) -> ObjectChunk:
         """Return what goes out, and take a chunk in."""
         both = self._items + chunk.items
         out = ObjectChunk([both[i] for i in sources.tolist()])
@@ -193,7 +185,7 @@ class _ObjectPool:
 class _LargePool:
     """What the slots hold, as one ``bytes`` each."""
 
-    def __init__(self, records: list[RecordChunk], places: npt.NDArray[np.int64]) -> None:
+    def __init__(self, records: list[RecordChunk], places: Int64Array) -> None:
         self._names = records[0].names
         items: list[bytes] = []
         wheres = np.concatenate([chunk.places for chunk in records])
@@ -202,14 +194,12 @@ class _LargePool:
         self._items = [items[i] for i in places.tolist()]
         self._places = wheres[places]
 
-    def take(self, slots: npt.NDArray[np.int64]) -> RecordChunk:
+    def take(self, slots: Int64Array) -> RecordChunk:
         """Return what some slots hold."""
         items = [self._items[i] for i in slots.tolist()]
         return record_chunk(self._names, items, self._places[slots])
 
-    def swap(
-        self, chunk: RecordChunk, sources: npt.NDArray[np.int64], slots: npt.NDArray[np.int64]
-    ) -> RecordChunk:
+    def swap(self, chunk: RecordChunk, sources: Int64Array, slots: Int64Array) -> RecordChunk:
         """Return what goes out, and take a chunk in."""
         fresh = chunk.elements()
         n_held = len(self._items)
@@ -240,13 +230,11 @@ class _RecordPool:
         self._records = RecordChunk(names, data, splits[:-1], lengths, where)
         return stop
 
-    def take(self, slots: npt.NDArray[np.int64]) -> RecordChunk:
+    def take(self, slots: Int64Array) -> RecordChunk:
         """Return what some slots hold."""
         return self._records.take(slots)
 
-    def swap(
-        self, chunk: RecordChunk, sources: npt.NDArray[np.int64], slots: npt.NDArray[np.int64]
-    ) -> RecordChunk:
+    def swap(self, chunk: RecordChunk, sources: Int64Array, slots: Int64Array) -> RecordChunk:
         """Return what goes out, and take a chunk in."""
         low, high = int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
         if self._stop + high - low > self._records.data.size - SPARE_BYTES:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.dataset.plan import Kind
 
-__all__ = ["Enumerate", "Filter", "Map", "Repeat", "Shard", "Skip", "Take", "call"]
-
 
 def call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int) -> Any:
     """Call a function with an element; the parts of a tuple are its arguments.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.dataset.arguments import processors, seed_of, whole
+from tfrecord_lite.dataset.arguments import processors, seed_of
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.records import Files, shuffled_files
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.records.damage import Damage, checked
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import Source
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.records.damage import OnError
-
-__all__ = ["TFRecordDataset"]
 
 _MOST_OPEN = 16
 """Files that take turns if their number is left open."""
@@ -108,14 +106,14 @@ class TFRecordDataset(Dataset):
         if compression_type is not None:
             compression = TFRecordOptions.get_compression_type_string(compression_type)
         if buffer_size is not None:
-            whole("buffer_size", buffer_size, -1)
+            require_int("buffer_size", buffer_size, -1)
         cycle = processors() if num_parallel_reads == -1 else num_parallel_reads
         super().__init__(
             Files(
                 names=tuple(map(name_of, sources)),
                 compression=compression,
                 verify=verify,
-                cycle_length=1 if cycle is None else whole("num_parallel_reads", cycle, 1),
+                cycle_length=1 if cycle is None else require_int("num_parallel_reads", cycle, 1),
                 damage=Damage(*checked(on_error, max_errors)),
                 limits=ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio),
             )
@@ -146,8 +144,8 @@ class TFRecordDataset(Dataset):
         return self._like(
             replace(
                 files,
-                cycle_length=whole("cycle_length", cycle, 1),
-                block_length=whole("block_length", block_length, 1),
+                cycle_length=require_int("cycle_length", cycle, 1),
+                block_length=require_int("block_length", block_length, 1),
             )
         )
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import Source
     from tfrecord_lite.records.damage import Damage, DamagedSpan, DamageLog, FileNews
 
-__all__ = ["Losses", "News", "Outbox"]
-
 News: TypeAlias = "tuple[list[tuple[int, FileNews]], bool]"
 """What is new of files, each with the number of the pass over them; and whether one of these
 has raised damage since there was too much of it."""

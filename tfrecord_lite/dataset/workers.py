@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import Kind
     from tfrecord_lite.dataset.worker_damage import News
 
-__all__ = ["Processes"]
-
 _SLOTS = 3
 _SLOT_BYTES = 4 * 1024 * 1024
 _ALIGN = 64

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from google.protobuf.message import Message
 
-    AnyMessage = TypeVar("AnyMessage", bound=Message)
+    from tfrecord_lite.arrays import AnyArray, ObjectArray
 
-__all__ = ["Image", "decode"]
+    AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 _SIZE_DIGITS = 19
 """A width has no more: of 64 bits, as the widest numbers in these messages."""
@@ -66,30 +66,30 @@ def decode(kind: str, form: int, content: bytes | np.float32) -> Any:
     return _NEW_STYLES[kind](array)
 
 
-def _tensor(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _tensor(array: AnyArray) -> AnyArray:
     return array
 
 
-def _scalar(array: npt.NDArray[Any]) -> float:
+def _scalar(array: AnyArray) -> float:
     if array.size != 1 or not _is_real(array):
         raise _misfit("a scalar is one number", array)
     return float(array.item())
 
 
-def _histogram(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _histogram(array: AnyArray) -> npt.NDArray[np.float64]:
     if array.ndim != 2 or array.shape[1] != 3 or not _is_real(array):
         raise _misfit("a histogram is numbers of the shape [k, 3]", array)
     return array.astype(np.float64)
 
 
-def _images(array: npt.NDArray[Any]) -> Image:
+def _images(array: AnyArray) -> Image:
     texts = array.tolist() if array.ndim == 1 and array.dtype == object else []
     if len(texts) < 2 or not all(map(_is_size, texts[:2])):
         raise _misfit("images are strings: a width, a height, and one for each image", array)
     return Image(int(texts[0]), int(texts[1]), tuple(texts[2:]))
 
 
-def _is_real(array: npt.NDArray[Any]) -> bool:
+def _is_real(array: AnyArray) -> bool:
     """Whether these are numbers that a float can stand for."""
     return array.dtype.kind not in "Oc"
 
@@ -99,13 +99,13 @@ def _is_size(text: bytes) -> bool:
     return text.isdigit() and len(text) <= _SIZE_DIGITS
 
 
-def _audio(array: npt.NDArray[Any]) -> tuple[bytes, ...]:
+def _audio(array: AnyArray) -> tuple[bytes, ...]:
     if array.dtype != object or array.ndim not in {1, 2} or array.shape[1:] not in {(), (1,), (2,)}:
         raise _misfit("audio is strings of the shape [k] or [k, 2]: clips, and labels", array)
     return tuple(array if array.ndim == 1 else array[:, 0])
 
 
-def _text(array: npt.NDArray[Any]) -> str | npt.NDArray[np.object_]:
+def _text(array: AnyArray) -> str | ObjectArray:
     if array.dtype != object:
         raise _misfit("a text is strings", array)
     texts = np.empty(array.size, object)
@@ -113,7 +113,7 @@ def _text(array: npt.NDArray[Any]) -> str | npt.NDArray[np.object_]:
     return str(texts[0]) if array.size == 1 else texts.reshape(array.shape)
 
 
-def _misfit(expected: str, found: npt.NDArray[Any]) -> InvalidArgumentError:
+def _misfit(expected: str, found: AnyArray) -> InvalidArgumentError:
     dtype = "strings" if found.dtype == object else found.dtype
     detail = f"{expected}; found {dtype} of the shape {list(found.shape)}"
     return InvalidArgumentError(Reason.MALFORMED, detail=detail)
@@ -165,7 +165,7 @@ _OLD_STYLES: dict[int, Callable[[bytes], Any]] = {
     HISTO: _old_histogram,
     AUDIO: _old_audio,
 }
-_NEW_STYLES: dict[str, Callable[[npt.NDArray[Any]], Any]] = {
+_NEW_STYLES: dict[str, Callable[[AnyArray], Any]] = {
     "scalars": _scalar,
     "histograms": _histogram,
     "images": _images,

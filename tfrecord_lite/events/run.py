@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.records.damage import DamageLog, OnError
 
-__all__ = ["EventFiles", "find_runs", "follow_events", "read_events"]
-
 _MARK = "tfevents"
 
 

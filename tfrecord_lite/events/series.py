@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,12 +30,11 @@ from tfrecord_lite.events.values import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.events.tags import Tags
     from tfrecord_lite.events.values import Values
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
     from tfrecord_lite.records.damage import DamageReport
-
-__all__ = ["KINDS", "Events", "Series"]
 
 KINDS = ("scalars", "histograms", "images", "audio", "texts", "tensors")
 
@@ -53,20 +52,20 @@ _KIND_OF_PLUGIN = {
 class Series:
     """Values in the order of the file: columns of the same length."""
 
-    tag: npt.NDArray[np.object_]
+    tag: ObjectArray
     """str, shape (n,)."""
-    step: npt.NDArray[np.int64]
+    step: Int64Array
     """int64, shape (n,)."""
     wall_time: npt.NDArray[np.float64]
     """Seconds since 1970; float64, shape (n,)."""
-    value: npt.NDArray[Any]
+    value: AnyArray
     """The values: float64 for scalars, objects for the other kinds; shape (n,)."""
 
     def __len__(self) -> int:
         """Return the number of values."""
         return self.step.size
 
-    def as_dict(self) -> dict[str, npt.NDArray[Any]]:
+    def as_dict(self) -> dict[str, AnyArray]:
         """Return the columns by name, as ``pandas.DataFrame`` takes them; no copies."""
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -234,7 +233,7 @@ class Events:
             value[others] = self._decoded(chosen[others], kind).value
         return self._with_value(chosen, value)
 
-    def _decoded(self, chosen: npt.NDArray[np.int64], kind: str) -> Series:
+    def _decoded(self, chosen: Int64Array, kind: str) -> Series:
         """Decode values one by one; an error names the tag and the step."""
         values = self._values
         value = np.empty(chosen.size, object)
@@ -251,7 +250,7 @@ class Events:
                 raise InvalidArgumentError(error.reason, detail=detail) from None
         return self._with_value(chosen, value)
 
-    def _with_value(self, chosen: npt.NDArray[np.int64], value: npt.NDArray[Any]) -> Series:
+    def _with_value(self, chosen: Int64Array, value: AnyArray) -> Series:
         values = self._values
         tag = self._names[values.tag[chosen]]
         return Series(tag, values.step[chosen], values.wall_time[chosen], value)

@@ -18,12 +18,9 @@ from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import Int64Array, Uint8Array
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
     from tfrecord_lite.wire.repeated import Extents
-
-__all__ = ["Tags"]
 
 _FEW = 8
 """So many unknown tags are looked at first; four times as many in each further round."""
@@ -49,9 +46,7 @@ class Tags:
         self._numbers: dict[bytes, int] = {}
         self._table = KeyTable([])  # of the first ones
 
-    def numbers(
-        self, data: npt.NDArray[np.uint8], tags: Extents, owner: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64]:
+    def numbers(self, data: Uint8Array, tags: Extents, owner: Int64Array) -> Int64Array:
         """Return the number of each of many tags; those that are new get one.
 
         Parameters
@@ -86,7 +81,7 @@ class Tags:
             found[i] = self._number(data, int(tags.start[i]), int(tags.length[i]), int(owner[i]))
         return found
 
-    def _number(self, data: npt.NDArray[np.uint8], start: int, length: int, owner: int) -> int:
+    def _number(self, data: Uint8Array, start: int, length: int, owner: int) -> int:
         """Return the number of one tag, which it gets if it is new."""
         tag = data[start : start + length].tobytes()
         number = self._numbers.get(tag)
@@ -97,10 +92,10 @@ class Tags:
 
     def learn(
         self,
-        data: npt.NDArray[np.uint8],
-        numbers: npt.NDArray[np.int64],
+        data: Uint8Array,
+        numbers: Int64Array,
         metadata: Extents,
-        owner: npt.NDArray[np.int64],
+        owner: Int64Array,
     ) -> None:
         """Keep the first metadata of each tag that had none.
 

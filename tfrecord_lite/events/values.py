@@ -20,30 +20,25 @@ the protobuf runtime first, which leaves every thing once.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import lanes
+from tfrecord_lite.arrays import BoolArray, Int64Array, ObjectArray, Uint8Array, lanes
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.wire.fields import I32, I64, LEN, VARINT, Fields, WireError, tokenise
+from tfrecord_lite.wire.fields import I32, I64, LEN, VARINT, Fields, WireError, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents, repeated_len
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy.typing as npt
 
     from tfrecord_lite.events.tags import Tags
 
-    Bytes = npt.NDArray[np.uint8]
-    Numbers = npt.NDArray[np.int64]
-
-__all__ = ["AUDIO", "HISTO", "IMAGE", "SIMPLE", "TENSOR", "Values", "read_values"]
+    Bytes = Uint8Array
+    Numbers = Int64Array
 
 SIMPLE, IMAGE, HISTO, AUDIO, TENSOR = 2, 4, 5, 6, 8
 """Field numbers of a Value: the forms it can have."""
@@ -59,24 +54,24 @@ _SMALL_TENSOR_BYTES = 64
 class Values:
     """Values of many events, in the order of the file; each array has the shape (n,)."""
 
-    tag: npt.NDArray[np.int64]
+    tag: Int64Array
     """Number of the tag."""
-    step: npt.NDArray[np.int64]
+    step: Int64Array
     wall_time: npt.NDArray[np.float64]
     """Seconds since 1970."""
     form: npt.NDArray[np.int32]
     """Field number of what is stored."""
     number: npt.NDArray[np.float64]
     """The number, where the value is a single float."""
-    is_number: npt.NDArray[np.bool_]
-    stored: npt.NDArray[np.object_]
+    is_number: BoolArray
+    stored: ObjectArray
     """The bytes of the message, where it is not."""
 
     def __len__(self) -> int:
         """Return the number of values."""
         return self.tag.size
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Values:
+    def take(self, chosen: Int64Array) -> Values:
         """Pick some of the values."""
         return Values(*(getattr(self, name)[chosen] for name in self.__slots__))
 
@@ -172,10 +167,10 @@ def _split(block: Block) -> _Split:
     n_times = np.bincount(events.owner[is_what], minlength=n_events)
 
     summaries = events.only(is_len & (events.number == 5))
-    with _owners(summaries.owner):
+    with renumbered(summaries.owner):
         counts, extents = repeated_len(data, summaries.start, summaries.stop, 1, depth=1)
     owner = np.repeat(summaries.owner, counts)
-    with _owners(owner):
+    with renumbered(owner):
         fields = tokenise(data, extents.start, extents.start + extents.length, depth=2)
     is_len = fields.wire_type == LEN
     number = fields.number
@@ -189,7 +184,7 @@ def _split(block: Block) -> _Split:
     return _Split(data, events, fields, owner, form_at, np.flatnonzero(n_times > 1))
 
 
-def _last(fields: Fields, is_it: npt.NDArray[np.bool_], n_messages: int) -> Numbers:
+def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Numbers:
     """Return which field is the last of its kind in each message, -1 for none."""
     found = np.full(n_messages, -1)
     chosen = np.flatnonzero(is_it)
@@ -197,23 +192,14 @@ def _last(fields: Fields, is_it: npt.NDArray[np.bool_], n_messages: int) -> Numb
     return found
 
 
-@contextmanager
-def _owners(owner: Numbers) -> Iterator[None]:
-    """Make the number in a :class:`WireError`, one among the owned, that of the owner."""
-    try:
-        yield
-    except WireError as error:
-        raise WireError(int(owner[error.message]), error.offset, error.detail) from None
-
-
 def _read_apart(block: Block, odd: Numbers, tags: Tags) -> tuple[Values, Numbers]:
     """Read the odd events apart from the others, written anew by the protobuf runtime."""
     is_plain = np.ones(len(block), np.bool_)
     is_plain[odd] = False
     plain = np.flatnonzero(is_plain)
-    with _owners(plain):
+    with renumbered(plain):
         values, owner = _read(Block(block.data, block.offsets[plain], block.lengths[plain]), tags)
-    with _owners(odd):
+    with renumbered(odd):
         records = [_written_anew(block[i], k) for k, i in enumerate(odd.tolist())]
         more, odd_owner = _read(Block.from_records(records), tags, is_anew=True)
     owner = np.concatenate([plain[owner], odd[odd_owner]])
@@ -251,9 +237,7 @@ def _tags(split: _Split, tags: Tags) -> Numbers:
     return found
 
 
-def _times_and_steps(
-    split: _Split, n_events: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+def _times_and_steps(split: _Split, n_events: int) -> tuple[npt.NDArray[np.float64], Int64Array]:
     """Return the time and the step of each event; 0 where it has none."""
     data, events = split.data, split.events
     wall_time, step = np.zeros(n_events, np.float64), np.zeros(n_events, np.int64)
@@ -266,13 +250,13 @@ def _times_and_steps(
 
 def _numbers(
     data: Bytes, contents: Fields, owner: Numbers
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[np.float64], BoolArray]:
     """Read the contents that are a single float; NaN and False for the others."""
     starts = np.where(contents.number == SIMPLE, contents.start, -1)
     is_small = contents.stop - contents.start <= _SMALL_TENSOR_BYTES
     small = np.flatnonzero((contents.number == TENSOR) & is_small)
     if small.size:
-        with _owners(owner[small]):
+        with renumbered(owner[small]):
             starts[small] = _floats_in(data, contents.start[small], contents.stop[small])
     is_number = starts >= 0
     numbers = np.full(starts.size, np.nan)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import Int64Array, Uint8Array, row_splits
 from tfrecord_lite.block import Block, Span
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import Misfit, first_misfit
@@ -29,8 +29,6 @@ from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import numpy.typing as npt
 
     from tfrecord_lite.example.decode.reader import Result, Serialized
     from tfrecord_lite.example.to_dicts import Row
@@ -61,7 +59,7 @@ class ParsedExampleLists(NamedTuple):
     """A row each list."""
     examples: dict[str, Result]
     """A row each item, those of all lists end to end."""
-    row_splits: npt.NDArray[np.int64]
+    row_splits: Int64Array
     """Where the items of each list begin, and where the last end; shape (n_lists + 1,)."""
 
 
@@ -70,7 +68,7 @@ class _Lists(NamedTuple):
 
     contexts: Block
     examples: Block
-    splits: npt.NDArray[np.int64]
+    splits: Int64Array
 
 
 class ExampleListParser:
@@ -80,7 +78,7 @@ class ExampleListParser:
     ----------
     context_features, example_features : mapping of str to feature specification
         What to read of the contexts, and of the items; either may be empty.
-    strings : {"object", "column"}, optional
+    strings : {"ndarray", "BytesColumn"}, optional
         As for :class:`ExampleParser`.
 
     Raises
@@ -114,7 +112,7 @@ array([0, 2, 4]))
         context_features: Mapping[str, FeatureSpec],
         example_features: Mapping[str, FeatureSpec],
         *,
-        strings: Literal["object", "column"] = "object",
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> None:
         self._context = _parser(context_features, strings)
         self._examples = _parser(example_features, strings)
@@ -196,7 +194,7 @@ def decode_example_list(serialized: bytes | str) -> ExampleList:
 
 
 def _parser(
-    features: Mapping[str, FeatureSpec], strings: Literal["object", "column"]
+    features: Mapping[str, FeatureSpec], strings: Literal["ndarray", "BytesColumn"]
 ) -> Callable[[Block], Any]:
     """Return a parser; one that gives nothing where nothing is asked for."""
     if isinstance(features, Mapping) and not features:
@@ -210,7 +208,7 @@ def _nothing(_: Block) -> dict[str, Result]:
 
 def _read(
     block: Block, read_contexts: Callable[[Block], Any], read_examples: Callable[[Block], Any]
-) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+) -> tuple[Any, Any, Int64Array]:
     """Read contexts and items; what is wrong is said of the first list that is."""
     try:
         lists = _split(block)
@@ -256,9 +254,7 @@ def _contexts(block: Block, found: Fields) -> Block:
     return _numbered(block.data, offsets, lengths)
 
 
-def _numbered(
-    data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> Block:
+def _numbered(data: Uint8Array, offsets: Int64Array, lengths: Int64Array) -> Block:
     """Make a block of which errors tell the number, also when they come from a part of it."""
     return Block(data, offsets, lengths, (Span(0, None, 0, 0),))
 
@@ -272,7 +268,7 @@ def _attempt(read: Callable[[Block], Any], block: Block) -> tuple[Any, InvalidAr
 
 def _first(
     block: Block,
-    splits: npt.NDArray[np.int64],
+    splits: Int64Array,
     context: InvalidArgumentError | None,
     example: InvalidArgumentError | None,
 ) -> InvalidArgumentError | None:

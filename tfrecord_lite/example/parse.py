@@ -34,7 +34,7 @@ class ExampleParser:
     features : mapping of str to feature specification
         What to read: a dict, or a Schema. Features that are not named cost next to
         nothing.
-    strings : {"object", "column"}, optional
+    strings : {"ndarray", "BytesColumn"}, optional
         What byte strings come as: object arrays of ``bytes``, as TensorFlow's
         ``.numpy()`` gives them; or a :class:`BytesColumn`, without an object a value,
         where the feature is dense with shape [] or ragged without partitions.
@@ -63,10 +63,10 @@ class ExampleParser:
         self,
         features: Mapping[str, FeatureSpec],
         *,
-        strings: Literal["object", "column"] = "object",
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> None:
-        if strings not in ("object", "column"):
-            detail = f"strings is {strings!r}, expected 'object' or 'column'"
+        if strings not in ("ndarray", "BytesColumn"):
+            detail = f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         self._features = dict(features) if features else features
         self._strings = strings
@@ -133,7 +133,7 @@ class ExampleParser:
 
 
 def _remake(
-    features: Mapping[str, FeatureSpec], strings: Literal["object", "column"]
+    features: Mapping[str, FeatureSpec], strings: Literal["ndarray", "BytesColumn"]
 ) -> ExampleParser:
     return ExampleParser(features, strings=strings)
 

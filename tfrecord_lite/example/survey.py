@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import lanes
+from tfrecord_lite.arrays import Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.batch import Batch, Keys
 from tfrecord_lite.example.decode.first_error import first_wrong
@@ -27,13 +27,9 @@ from tfrecord_lite.wire.repeated import Extents
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import Memory
     from tfrecord_lite.wire.keys import KeyTable
-
-__all__ = ["ExampleSurvey", "refuse_sequences"]
 
 _FEATURES_TAG = 0x0A  # field 1 of wire type LEN, in an Example and in a SequenceExample
 _FEATURE_LISTS = 2
@@ -114,9 +110,7 @@ class ExampleSurvey:
         return Summary(self._n_records, {name: FeatureSummary(found) for name, found in named})
 
 
-def _kinds_of(
-    kinds: npt.NDArray[np.uint8] | int, n_messages: int
-) -> list[tuple[Kind, npt.NDArray[np.int64] | None]]:
+def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
     """Return the kinds there are, with the messages that have each; None for all of them."""
     if isinstance(kinds, int):
         return [(Kind(kinds), None)] if kinds and n_messages else []
@@ -125,7 +119,7 @@ def _kinds_of(
 
 
 def _summary(
-    batch: Batch, number: int, kind: Kind, having: npt.NDArray[np.int64] | None, block: Block
+    batch: Batch, number: int, kind: Kind, having: Int64Array | None, block: Block
 ) -> ListSummary:
     """Summarise the lists of one kind that a feature has in a batch."""
     values = batch.lists(number, kind).values

@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, row_splits
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.batch import FEW, Batch, Keys
-from tfrecord_lite.example.decode.first_error import first_wrong, numbered_from
+from tfrecord_lite.example.decode.first_error import first_wrong
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    import numpy.typing as npt
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import Memory
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.wire.keys import KeyTable
 
-    Row = dict[str, npt.NDArray[Any]]
+    Row = dict[str, AnyArray]
 
 
 AnyRow = TypeVar("AnyRow")
@@ -98,8 +97,8 @@ class ExampleDecoder:
             one_by_one = by_runtime(_row_of, block)
             return by_halves(self.rows, block) if one_by_one is None else one_by_one
         names: list[str] = []
-        columns: list[list[npt.NDArray[Any]]] = []
-        partial: list[tuple[str, npt.NDArray[np.int64], list[npt.NDArray[Any]]]] = []
+        columns: list[list[AnyArray]] = []
+        partial: list[tuple[str, Int64Array, list[AnyArray]]] = []
         for number, key in enumerate(self._keys.table.keys):
             kinds = batch.kinds(number)
             for kind in Kind:
@@ -124,7 +123,7 @@ def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[An
     """Decode one half of a batch, then the other."""
     middle = len(block) // 2
     rows = rows_of(block[:middle])
-    with numbered_from(middle):
+    with renumbered(middle):
         return rows + rows_of(block[middle:])
 
 
@@ -160,12 +159,12 @@ class Arrays:
     lists : Lists
     """
 
-    def __init__(self, data: npt.NDArray[np.uint8], lists: Lists) -> None:
+    def __init__(self, data: Uint8Array, lists: Lists) -> None:
         flat: Any = lists.flat
         if isinstance(flat, Extents):
             flat = build.strings(data, flat, as_column=False)
         count = lists.values.counts
-        self._splits: npt.NDArray[np.int64] | None = None
+        self._splits: Int64Array | None = None
         if isinstance(count, int):
             flat = flat.reshape(lists.n_messages, count)
         else:
@@ -173,7 +172,7 @@ class Arrays:
         self._flat = flat
         self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n_messages, 1)
 
-    def some(self, first: int, last: int) -> list[npt.NDArray[Any]]:
+    def some(self, first: int, last: int) -> list[AnyArray]:
         """Return those of a range of messages; short ones are views."""
         if self._splits is None:
             rows = list(self._flat[first:last])
@@ -183,7 +182,7 @@ class Arrays:
         return [row.copy() for row in rows] if self._is_wide else rows
 
 
-def split(data: npt.NDArray[np.uint8], lists: Lists) -> list[npt.NDArray[Any]]:
+def split(data: Uint8Array, lists: Lists) -> list[AnyArray]:
     """Divide the values of a feature into an array a message."""
     return Arrays(data, lists).some(0, lists.n_messages)
 

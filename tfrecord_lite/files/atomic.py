@@ -19,8 +19,6 @@ from typing import Any, Protocol
 
 from tfrecord_lite.files.names import remote_place
 
-__all__ = ["Beside", "LocalBeside", "RemoteBeside"]
-
 
 class Beside(Protocol):
     """The name of a file that is written beside its place."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import operator
 import sys
 import zlib
 from dataclasses import dataclass
@@ -48,7 +47,6 @@ __all__ = [
     "TFRecordOptions",
     "codec_named",
     "detect",
-    "whole_number",
 ]
 
 MEM_LEVEL = 9
@@ -356,22 +354,6 @@ def detect(head: bytes) -> str:
             if codec.is_start(head):
                 return codec.name
     return ""
-
-
-def whole_number(name: str, value: object) -> int:
-    """Return an argument as int.
-
-    Raises
-    ------
-    TypeError
-        If it is no whole number, or only a float, text or bool that looks like one.
-    """
-    try:
-        if not isinstance(value, bool):
-            return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        pass
-    raise TypeError(f"{name} must be a whole number, not {type(value).__name__}")
 
 
 class TFRecordCompressionType(IntEnum):

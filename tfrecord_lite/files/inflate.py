@@ -23,8 +23,6 @@ from tfrecord_lite.files.compression import detect
 if TYPE_CHECKING:
     from tfrecord_lite.files.compression import Codec
 
-__all__ = ["PIECE_BYTES", "Inflated", "InflationLimits", "RawInput"]
-
 PIECE_BYTES = 64 * 1024
 """How much of a file is read at once."""
 

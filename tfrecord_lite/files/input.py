@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.names import Source
 
-__all__ = ["InputFile", "open_input", "open_seekable"]
-
 _PIECE_BYTES = 1024 * 1024
 
 

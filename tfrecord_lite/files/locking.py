@@ -29,8 +29,6 @@ except ImportError:  # not POSIX
 if TYPE_CHECKING:
     import io
 
-__all__ = ["hold", "let_go", "lock"]
-
 _FILES: weakref.WeakSet[io.FileIO] = weakref.WeakSet()
 """What this process has locked, or is about to."""
 

@@ -17,23 +17,6 @@ from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "Source",
-    "Sources",
-    "expand",
-    "fsspec_module",
-    "is_file_object",
-    "is_same_file",
-    "is_url",
-    "local_size",
-    "name_of",
-    "not_a_source",
-    "position_of",
-    "remote_place",
-    "seek_to",
-    "shard_names",
-]
-
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
 Sources: TypeAlias = "Source | Iterable[Source]"
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.atomic import Beside
     from tfrecord_lite.files.names import Source
 
-__all__ = ["OutputFile", "open_output", "remove"]
-
 
 class OutputFile:
     """A file being written. What :func:`open_output` returns.

@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.example.decode.reader import Result
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.schema import FeatureSpec
-
-__all__ = ["RandomReader", "TFRecordFile", "tf_record_random_reader"]
 
 _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""
@@ -224,9 +223,7 @@ class TFRecordFile:
         number, place = self._locate_one(operator.index(index))
         return self._names[number], place, int(self._indexes[number].offsets[place])
 
-    def places(
-        self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]
-    ) -> npt.NDArray[np.int64]:
+    def places(self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Int64Array:
         """Return where many records are.
 
         Returns
@@ -333,7 +330,7 @@ class TFRecordFile:
 
     def _locate(
         self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    ) -> tuple[Int64Array, Int64Array]:
         """Return the number of the file that each record is in, and its number there."""
         wanted = np.asarray(indices)
         if wanted.size == 0:

@@ -17,11 +17,8 @@ from tfrecord_lite.records.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.index.pread import Handle
-
-__all__ = ["RecordIndex", "Stamp", "scan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +83,8 @@ class RecordIndex:
     (2, 40)
     """
 
-    offsets: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
+    offsets: Int64Array
+    sizes: Int64Array
 
     def __post_init__(self) -> None:
         """Check the arrays."""

@@ -21,17 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import lanes
+from tfrecord_lite.arrays import Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.framing import FOOT_BYTES, HEAD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.framing import FOOT_BYTES, HEAD_BYTES, OVERHEAD_BYTES, crc_detail
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfrecord_lite.index.index import Stamp
-
-__all__ = ["Handle", "Pool", "data_of", "first_wrong", "loss", "read"]
 
 _MOST_OPEN = 64
 """How many files a pool keeps open."""
@@ -135,11 +131,11 @@ class Pool:
 
 def read(
     handle: Handle,
-    offsets: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
-    out: npt.NDArray[np.uint8],
+    offsets: Int64Array,
+    sizes: Int64Array,
+    out: Uint8Array,
     at: int,
-) -> npt.NDArray[np.int64]:
+) -> Int64Array:
     """Read frames of one file into a buffer, end to end, in the order they have in the file.
 
     Parameters
@@ -177,9 +173,9 @@ def read(
 
 
 def first_wrong(
-    data: npt.NDArray[np.uint8],
-    places: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
+    data: Uint8Array,
+    places: Int64Array,
+    sizes: Int64Array,
     *,
     verify: bool,
 ) -> int | None:
@@ -245,15 +241,13 @@ def loss(
     stored = int.from_bytes(frame[8:HEAD_BYTES], "little")
     computed = crc32c.masked_crc32c(frame[:8])
     if stored != computed:
-        return DataLossError(Reason.LENGTH_CRC, *where, _crcs(stored, computed))
+        return DataLossError(
+            Reason.LENGTH_CRC, *where, crc_detail(Reason.LENGTH_CRC, stored, computed)
+        )
     length = int.from_bytes(frame[:8], "little")
     if length != size - OVERHEAD_BYTES:
         detail = f"the index says {size - OVERHEAD_BYTES} bytes of data, the record {length}"
         return FailedPreconditionError(Reason.STALE_INDEX, *where, detail)
     stored = int.from_bytes(frame[-FOOT_BYTES:], "little")
     computed = crc32c.masked_crc32c(frame[HEAD_BYTES:-FOOT_BYTES])
-    return DataLossError(Reason.DATA_CRC, *where, _crcs(stored, computed))
-
-
-def _crcs(stored: int, computed: int) -> str:
-    return f"stored {stored:#010x}, computed {computed:#010x}"
+    return DataLossError(Reason.DATA_CRC, *where, crc_detail(Reason.DATA_CRC, stored, computed))

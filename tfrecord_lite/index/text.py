@@ -38,8 +38,6 @@ from tfrecord_lite.index.index import RecordIndex, scan_file
 if TYPE_CHECKING:
     from tfrecord_lite.index.index import Stamp
 
-__all__ = ["SUFFIX", "index_of", "load", "load_checked", "local_name", "save", "wanted_of"]
-
 SUFFIX = ".idx"
 """What a file's name is followed by in the name of its index."""
 

@@ -11,17 +11,18 @@ are opened (:data:`FORMATS`), none that would start another program.
 from __future__ import annotations
 
 import io
-import operator
 import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from tfrecord_lite.arrays import ObjectArray, Uint8Array
 
 __all__ = ["FORMATS", "decode_image", "encode_image", "image_row"]
 
@@ -36,9 +37,7 @@ _CHANNELS = {"bmp": (1, 3), "jpeg": (1, 3), "png": (1, 2, 3, 4), "webp": (3, 4)}
 _QUALITY = 95
 
 
-def decode_image(
-    contents: bytes | npt.NDArray[np.object_], channels: int = 0
-) -> npt.NDArray[np.uint8]:
+def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array:
     """Decode an image, as ``tf.io.decode_image`` with ``expand_animations=False``.
 
     Parameters
@@ -128,7 +127,7 @@ def encode_image(
     b'\xff\xd8\xff'
     """
     name = _checked_format(format)
-    quality = _integer(quality, "quality")
+    quality = require_int("quality", quality)
     if not 1 <= quality <= 100:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=f"quality {quality}, not 1 to 100")
     try:
@@ -200,7 +199,7 @@ def image_row(
     {'image/format': b'png', 'image/height': 2, 'image/width': 3, 'image/channels': 3, \
 'image/class/label': 7}
     """
-    number = None if label is None else _integer(label, "label")
+    number = None if label is None else require_int("label", label)
     if isinstance(image, np.ndarray) and image.dtype == object and image.ndim == 0:
         image = _content_of(image)
     is_encoded = isinstance(image, bytes | bytearray)
@@ -305,13 +304,6 @@ def _converted(picture: Any, mode: str | None) -> Any:
     elif picture.mode != own_mode:  # by this way, as palettes may have transparency
         picture = picture.convert(own_mode)
     return picture if mode in {None, own_mode} else picture.convert(mode)
-
-
-def _integer(given: object, name: str) -> int:
-    try:
-        return operator.index(given)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} is an integer, not {type(given).__name__}") from None
 
 
 def _checked_format(given: object) -> str:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.schema import FeatureSpec
 
@@ -112,7 +111,7 @@ def jagged(ragged: RaggedTensor) -> Any:
     return _torch().nested.nested_tensor_from_jagged(_tensor(ragged.values), offsets)
 
 
-def _tensor(array: npt.NDArray[Any]) -> Any:
+def _tensor(array: AnyArray) -> Any:
     if array.dtype.kind in "OSU":
         return array.tolist()
     # What torch cannot view: memory it must not write, other byte orders, backward strides.
@@ -230,14 +229,14 @@ class IndexedTensors:
         """Return the number of records."""
         return len(self.file)
 
-    def __getitem__(self, index: int | Sequence[int] | npt.NDArray[Any]) -> dict[str, Any]:
+    def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
         """Return one record, as ``parse_single`` gives it, or many as columns."""
         numbers = np.asarray(index)  # of a number, a list, a tensor: whatever a sampler gives
         if numbers.ndim == 0:
             return self.__getitems__(numbers[None])[0]
         return as_tensors(self.file.parse(numbers, self._parser))  # type: ignore[no-any-return]
 
-    def __getitems__(self, indices: Sequence[int] | npt.NDArray[Any]) -> list[dict[str, Any]]:
+    def __getitems__(self, indices: Sequence[int] | AnyArray) -> list[dict[str, Any]]:
         """Return many records, one by one; ``DataLoader`` calls this and stacks them."""
         if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - asked for nothing else
             columns = self[indices]

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import SupportsIndex
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
-__all__ = ["crc32c", "crcs_of", "length_crcs", "mask", "masked_crc32c", "unmask"]
+    from tfrecord_lite.arrays import Uint32Array, Uint64Array
 
 _MASK_DELTA = 0xA282EAD8
 _LENGTH_BYTES = 8
@@ -60,7 +59,7 @@ def masked_crc32c(data: Buffer) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def mask(crcs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def mask(crcs: Uint32Array) -> Uint32Array:
     """Mask many CRCs at once (rule F2).
 
     Parameters
@@ -77,13 +76,13 @@ def mask(crcs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     return rotated + np.uint32(_MASK_DELTA)
 
 
-def unmask(masked: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def unmask(masked: Uint32Array) -> Uint32Array:
     """Undo :func:`mask`."""
     rotated = masked - np.uint32(_MASK_DELTA)
     return (rotated >> np.uint32(17)) | (rotated << np.uint32(15))
 
 
-def crcs_of(records: Iterable[Buffer], n_records: SupportsIndex) -> npt.NDArray[np.uint32]:
+def crcs_of(records: Iterable[Buffer], n_records: SupportsIndex) -> Uint32Array:
     """Return the masked CRC of each of many pieces of data.
 
     Parameters
@@ -100,7 +99,7 @@ def crcs_of(records: Iterable[Buffer], n_records: SupportsIndex) -> npt.NDArray[
     return mask(np.fromiter(map(crc32c, records), np.uint32, n_records))
 
 
-def length_crcs(lengths: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+def length_crcs(lengths: Uint64Array) -> Uint32Array:
     """Return the masked CRC of each length, taken as 8 little-endian bytes.
 
     Parameters
@@ -128,7 +127,7 @@ def length_crcs(lengths: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
     return mask(crcs)
 
 
-def _length_tables() -> npt.NDArray[np.uint32]:
+def _length_tables() -> Uint32Array:
     """Build the tables: entry [place, byte] is what that byte adds to the CRC.
 
     The CRC of zeros is folded into the first table, so that the look-ups

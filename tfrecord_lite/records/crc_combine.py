@@ -31,13 +31,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from tfrecord_lite.records.crc32c import crc32c
+from crc32c import crc32c
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint32Array
 
-__all__ = ["MAX_RUN_BYTES", "crcs_between", "run_matches"]
 
 _RUN_DIGITS = 3
 
@@ -49,10 +47,10 @@ _WORD_BYTES = 4
 
 
 def run_matches(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
-    crcs: npt.NDArray[np.uint32],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
+    crcs: Uint32Array,
 ) -> bool:
     """Whether pieces of a buffer all have the CRCs they should have.
 
@@ -83,9 +81,7 @@ def run_matches(
     return crc32c(run) == expected
 
 
-def crcs_between(
-    before: npt.NDArray[np.uint32], until: npt.NDArray[np.uint32], n_bytes: npt.NDArray[np.int64]
-) -> npt.NDArray[np.uint32]:
+def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -> Uint32Array:
     """Return the CRCs of stretches of a stream, from the CRCs of the stream up to their edges.
 
     However many stretches overlap, the stream is gone over once.
@@ -116,7 +112,7 @@ def crcs_between(
     return before ^ until
 
 
-def _sum_shifted(crcs: npt.NDArray[np.uint32], behind: npt.NDArray[np.int64]) -> int:
+def _sum_shifted(crcs: Uint32Array, behind: Int64Array) -> int:
     """Shift each CRC by the bytes behind it, which fall from one to the next, and xor them all."""
     for digit in range(_RUN_DIGITS):
         crcs = _shift_each(_powers(digit), behind & 0xFF, crcs)
@@ -128,38 +124,34 @@ def _sum_shifted(crcs: npt.NDArray[np.uint32], behind: npt.NDArray[np.int64]) ->
     return int(crcs[0])
 
 
-def _bytes_of(words: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+def _bytes_of(words: Uint32Array) -> Uint8Array:
     """View 32-bit words as their bytes, the lowest first; shape (..., 4)."""
     little = np.ascontiguousarray(words, "<u4")
     return little.view(np.uint8).reshape(*words.shape, _WORD_BYTES)
 
 
-def _shift(table: npt.NDArray[np.uint32], crcs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def _shift(table: Uint32Array, crcs: Uint32Array) -> Uint32Array:
     """Shift CRCs, all by as much: what each of their bytes becomes, xored."""
     places = _bytes_of(crcs)
-    shifted: npt.NDArray[np.uint32] = table[0][places[..., 0]]
+    shifted: Uint32Array = table[0][places[..., 0]]
     for place in range(1, _WORD_BYTES):
         shifted ^= table[place][places[..., place]]
     return shifted
 
 
-def _shift_each(
-    powers: npt.NDArray[np.uint32], digits: npt.NDArray[np.int64], crcs: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.uint32]:
+def _shift_each(powers: Uint32Array, digits: Int64Array, crcs: Uint32Array) -> Uint32Array:
     """Shift each CRC by a digit of its own."""
     places = _bytes_of(crcs)
     flat = powers.reshape(-1)
     at = digits * (_WORD_BYTES * 256)
-    shifted: npt.NDArray[np.uint32] = flat[at + places[:, 0]]
+    shifted: Uint32Array = flat[at + places[:, 0]]
     for place in range(1, _WORD_BYTES):
         at += 256
         shifted ^= flat[at + places[:, place]]
     return shifted
 
 
-def _crcs_of_rows(
-    data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64], n_bytes: int
-) -> npt.NDArray[np.uint32]:
+def _crcs_of_rows(data: Uint8Array, at: Int64Array, n_bytes: int) -> Uint32Array:
     """Return the CRC of so many bytes at each of many places, by a table for each byte."""
     crcs = np.full(at.size, crc32c(bytes(n_bytes)), np.uint32)
     if n_bytes == 0:
@@ -174,14 +166,14 @@ def _crcs_of_rows(
 
 
 @cache
-def _row_tables(n_bytes: int) -> npt.NDArray[np.uint32]:
+def _row_tables(n_bytes: int) -> Uint32Array:
     """Build the tables of :func:`_crcs_of_rows`: [place, byte] is what that byte adds."""
     behind = [n_bytes - 1 - place for place in range(n_bytes)]
     return np.stack([_shift(_powers(0)[n], _byte_table()) for n in behind])
 
 
 @cache
-def _powers(digit: int) -> npt.NDArray[np.uint32]:
+def _powers(digit: int) -> Uint32Array:
     """Build the table of shifts by n x 256**digit bytes, for n from 0 to 255.
 
     Each is an array [4, 256]: what a byte at each place of a CRC becomes.
@@ -201,7 +193,7 @@ def _powers(digit: int) -> npt.NDArray[np.uint32]:
     return _all_bytes(shifts)
 
 
-def _all_bytes(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def _all_bytes(bits: Uint32Array) -> Uint32Array:
     """Return what each byte becomes, from what each bit does: [..., 32] to [..., 4, 256]."""
     bits = bits.reshape(*bits.shape[:-1], _WORD_BYTES, 8)
     found = np.zeros((*bits.shape[:-1], 256), np.uint32)
@@ -212,7 +204,7 @@ def _all_bytes(bits: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 
 
 @cache
-def _byte_table() -> npt.NDArray[np.uint32]:
+def _byte_table() -> Uint32Array:
     """Build the table of the polynomial: what a byte becomes, shifted out bit by bit."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):

@@ -21,8 +21,13 @@ import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from tfrecord_lite.errors import DataLossError, DataLossWarning, InvalidArgumentError, Reason
-from tfrecord_lite.files.compression import whole_number
+from tfrecord_lite.errors import (
+    DataLossError,
+    DataLossWarning,
+    InvalidArgumentError,
+    Reason,
+    require_int,
+)
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -354,7 +359,7 @@ def checked(on_error: OnError, max_errors: int | None) -> tuple[OnError, int | N
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     if max_errors is None:
         return on_error, None
-    max_errors = whole_number("max_errors", max_errors)
+    max_errors = require_int("max_errors", max_errors)
     if max_errors < 0 or on_error == "raise":
         detail = f"max_errors is {max_errors}, expected 0 or more, and on_error to go on"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
@@ -374,7 +379,7 @@ class DamagedSpan:
     >>> from tfrecord_lite.errors import Reason
     >>> span = DamagedSpan("a.tfrecord", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
     >>> print(span)
-    data CRC mismatch at record 1, byte 24 of a.tfrecord: 19 bytes passed over
+    a.tfrecord: record 1, byte 24: data CRC mismatch; 19 bytes skipped
     """
 
     source: str
@@ -396,10 +401,9 @@ class DamagedSpan:
     """Sound records of the file behind it; None while these are not read."""
 
     def __str__(self) -> str:
-        """Say where it is, and what is wrong."""
-        where = f"at record {self.index}, byte {self.offset} of {self.source}"
-        detail = f": {self.detail}" if self.detail else ""
-        return f"{self.reason} {where}{detail}: {self.length} bytes passed over"
+        """Return the place, what is wrong there, and how much was skipped, in one line."""
+        place = f"{self.source}: record {self.index}, byte {self.offset}"
+        return f"{place}: {self.detail or self.reason}; {self.length} bytes skipped"
 
 
 @dataclass(frozen=True, slots=True)

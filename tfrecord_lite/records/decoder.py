@@ -36,16 +36,16 @@ from tfrecord_lite.records.framing import (
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     at_every_byte,
+    crc_detail,
     is_head,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
-__all__ = ["CHUNK_BYTES", "FrameDecoder"]
+    from tfrecord_lite.arrays import Int64Array, Uint8Array
 
 CHUNK_BYTES = 1024 * 1024
 """How much a decoder asks for at a time; one fits the processor's cache."""
@@ -63,10 +63,6 @@ _RUN_RECORDS = 4096
 """How many short records are checked at once."""
 
 _read_length = struct.Struct("<Q").unpack_from
-
-
-def _crc_detail(stored: int, computed: int) -> str:
-    return f"stored {stored:#010x}, computed {computed:#010x}"
 
 
 class FrameDecoder:
@@ -187,7 +183,7 @@ class FrameDecoder:
         """
         self._move_to(self._buffer)
 
-    def _move_to(self, buffer: npt.NDArray[np.uint8]) -> None:
+    def _move_to(self, buffer: Uint8Array) -> None:
         """Go on in `buffer`, with what is pending at its beginning."""
         pending = self._buffer[self._start : self._stop]
         buffer[: pending.size] = pending
@@ -263,7 +259,7 @@ class FrameDecoder:
         n_sound = self._admit(records, bounds)
         return Block(self._buffer, offsets[:n_sound], lengths[:n_sound], (span,))
 
-    def _are_all_sound(self, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]) -> bool:
+    def _are_all_sound(self, starts: Int64Array, stops: Int64Array) -> bool:
         """Check the data of many short records at once; False also where that does not pay."""
         n_records = starts.size
         if not self.verify:
@@ -348,7 +344,7 @@ class FrameDecoder:
             self._next_length = length if length <= self.max_record_bytes else None
 
     @property
-    def pending(self) -> npt.NDArray[np.uint8]:
+    def pending(self) -> Uint8Array:
         """The bytes from `offset` on that came in; a view, valid until the next call."""
         return self._buffer[self._start : self._stop]
 
@@ -446,7 +442,7 @@ class FrameDecoder:
             self._error = self._loss(Reason.RECORD_TOO_LARGE, detail)
             return
         computed = crc32c.length_crcs(lengths[first : first + 1])[0]
-        detail = _crc_detail(rows["crc"][first], computed)
+        detail = crc_detail(Reason.LENGTH_CRC, rows["crc"][first], computed)
         hint = " (is this a TFRecord file, and this its compression?)"
         self._error = self._loss(Reason.LENGTH_CRC, detail + hint * (self._base + self._next == 0))
 
@@ -461,7 +457,7 @@ class FrameDecoder:
         edges = [*self._heads, self._next]
         return edges if n_records is None else edges[: n_records + 1]
 
-    def _admit(self, records: Sequence[Buffer], edges: npt.NDArray[np.int64]) -> int:
+    def _admit(self, records: Sequence[Buffer], edges: Int64Array) -> int:
         """Check the data of records; count those before the first bad one as given out."""
         n_sound = len(records)
         if self.verify:
@@ -472,14 +468,14 @@ class FrameDecoder:
                 n_sound = int(wrong[0])
                 self._heads = self._heads[:n_sound]
                 self._next, self._next_length = int(edges[n_sound]), None
-                detail = _crc_detail(stored[n_sound], computed[n_sound])
+                detail = crc_detail(Reason.DATA_CRC, stored[n_sound], computed[n_sound])
                 self._error = self._loss(Reason.DATA_CRC, detail)
                 if n_sound == 0:
                     raise self._error
         self._give(edges, n_sound)
         return n_sound
 
-    def _give(self, edges: npt.NDArray[np.int64], n_sound: int) -> None:
+    def _give(self, edges: Int64Array, n_sound: int) -> None:
         """Count the first records between these edges as given out."""
         self._heads = self._heads[n_sound:]
         self._n_given += n_sound

@@ -29,22 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
-__all__ = [
-    "FOOT",
-    "FOOT_BYTES",
-    "HEAD",
-    "HEAD_BYTES",
-    "MAX_RECORD_BYTES",
-    "OVERHEAD_BYTES",
-    "at_every_byte",
-    "frame",
-    "frame_in_place",
-    "frame_pieces",
-    "is_head",
-]
+    from tfrecord_lite.arrays import Uint8Array
+    from tfrecord_lite.errors import Reason
 
 HEAD_BYTES = 12
 FOOT_BYTES = 4
@@ -57,7 +45,7 @@ HEAD = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOT = np.dtype("<u4")
 
 
-def at_every_byte(buffer: npt.NDArray[np.uint8], dtype: np.dtype[Any]) -> np.ndarray:
+def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> np.ndarray:
     """View a buffer as overlapping items of `dtype`, one starting at every byte."""
     return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
 
@@ -171,3 +159,8 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
     at_every_byte(buffer, HEAD)[stops - lengths - OVERHEAD_BYTES] = heads
     at_every_byte(buffer, FOOT)[stops - FOOT_BYTES] = crc32c.crcs_of(records, n_records)
     return out
+
+
+def crc_detail(reason: Reason, stored: int, computed: int) -> str:
+    """Return the text of an error about a wrong checksum."""
+    return f"{reason}: stored {stored:#010x}, computed {computed:#010x}"

@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.files.compression import whole_number
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.inflate import InflationLimits
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-
-__all__ = ["ReadingLimits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +44,12 @@ class ReadingLimits:
 
     def __post_init__(self) -> None:
         """Check the limits."""
-        n_bytes = whole_number("max_record_bytes", self.max_record_bytes)
+        n_bytes = require_int("max_record_bytes", self.max_record_bytes)
         if not 0 <= n_bytes < 2**64:
             detail = f"max_record_bytes is {n_bytes}, expected 0 to 2**64 - 1"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if self.max_inflated_bytes is not None:
-            whole_number("max_inflated_bytes", self.max_inflated_bytes)
+            require_int("max_inflated_bytes", self.max_inflated_bytes)
         ratio = self.max_inflated_ratio
         if ratio is not None and not hasattr(ratio, "__float__"):
             detail = f"max_inflated_ratio must be a number, not {type(ratio).__name__}"

@@ -33,8 +33,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from crc32c import crc32c
 
-from tfrecord_lite.records.crc32c import crc32c, length_crcs, unmask
+from tfrecord_lite.records.crc32c import length_crcs, unmask
 from tfrecord_lite.records.crc_combine import crcs_between
 from tfrecord_lite.records.framing import (
     FOOT,
@@ -44,9 +45,8 @@ from tfrecord_lite.records.framing import (
 )
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint32Array
 
-__all__ = ["RecordFinder", "find_heads"]
 
 _PIECE_BYTES = 64 * 1024
 """How many offsets are looked at together."""
@@ -55,9 +55,7 @@ _HIGHEST_LENGTH = 2**62
 """Offsets are int64, and no stream is longer."""
 
 
-def find_heads(
-    data: npt.NDArray[np.uint8], max_record_bytes: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def find_heads(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, Int64Array]:
     """Find all offsets where a length is followed by its CRC.
 
     Parameters
@@ -96,10 +94,10 @@ def find_heads(
 class _Candidates:
     """Heads whose data is sound, or not known yet; in the order of their offsets."""
 
-    starts: npt.NDArray[np.int64]  # of the data, in the stream
-    stops: npt.NDArray[np.int64]
-    crcs: npt.NDArray[np.uint32]  # of the stream up to each start
-    is_sound: npt.NDArray[np.bool_]
+    starts: Int64Array  # of the data, in the stream
+    stops: Int64Array
+    crcs: Uint32Array  # of the stream up to each start
+    is_sound: BoolArray
 
     @classmethod
     def none(cls) -> _Candidates:
@@ -107,7 +105,7 @@ class _Candidates:
         places = np.empty(0, np.int64)
         return cls(places, places, np.empty(0, np.uint32), np.empty(0, np.bool_))
 
-    def only(self, which: slice | npt.NDArray[np.bool_]) -> _Candidates:
+    def only(self, which: slice | BoolArray) -> _Candidates:
         """Return some of them."""
         return _Candidates(
             self.starts[which], self.stops[which], self.crcs[which], self.is_sound[which]
@@ -115,9 +113,9 @@ class _Candidates:
 
     def with_more(
         self,
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
-        crcs: npt.NDArray[np.uint32],
+        starts: Int64Array,
+        stops: Int64Array,
+        crcs: Uint32Array,
     ) -> _Candidates:
         """Return these and undecided ones behind them."""
         return _Candidates(
@@ -187,7 +185,7 @@ class RecordFinder:
 
     def find(
         self,
-        data: npt.NDArray[np.uint8],
+        data: Uint8Array,
         base: int,
         first: int,
         *,
@@ -240,7 +238,7 @@ class RecordFinder:
                 return end
         return int(found.starts[0]) - HEAD_BYTES
 
-    def _scan(self, data: npt.NDArray[np.uint8], base: int, until: int) -> None:
+    def _scan(self, data: Uint8Array, base: int, until: int) -> None:
         """Look for heads up to an offset, and decide on the data that ends there or before."""
         piece = data[self._scanned - base : until - base + HEAD_BYTES - 1]
         heads, lengths = find_heads(piece, self._max_record_bytes)
@@ -263,8 +261,8 @@ class RecordFinder:
         self._candidates = both.only(both.is_sound | ~is_due)
 
     def _crcs_up_to(
-        self, data: npt.NDArray[np.uint8], base: int, frontier: int, edges: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.uint32]:
+        self, data: Uint8Array, base: int, frontier: int, edges: Int64Array
+    ) -> Uint32Array:
         """Return the CRC of the stream up to each edge, and bring it up to the new frontier."""
         view = memoryview(data)  # type: ignore[arg-type]
         places = [frontier - base, *(edges - base).tolist(), self._frontier - base]

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import Call, CompressionType
     from tfrecord_lite.files.output import OutputFile
 
-__all__ = ["BUFFER_BYTES", "Lender", "RecordSink"]
-
 BUFFER_BYTES = 1024 * 1024
 """How many bytes of records a sink collects before it frames and writes them."""
 

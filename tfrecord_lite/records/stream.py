@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.input import InputFile
     from tfrecord_lite.files.names import Source
 
-__all__ = ["RecordStream"]
-
 _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
 

@@ -1,8 +1,8 @@
-"""What can be told of damaged files, and saved of them."""
+"""Damaged files: what is wrong with them, and what can be saved.
 
-from __future__ import annotations
+::
 
-from tfrecord_lite.recovery.recover import recover
-from tfrecord_lite.recovery.verify import verify, verify_each
-
-__all__ = ["recover", "verify", "verify_each"]
+    verify     every checksum of many files; optionally, every message
+    recover    sound records to a new file, with a report of what was lost
+    members    the parts of a damaged compressed file that can still be inflated
+"""

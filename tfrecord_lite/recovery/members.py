@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.inflate import Inflated
     from tfrecord_lite.records.stream import RecordStream
 
-__all__ = ["Edges", "FilePart", "MemberSearch", "Reading", "framed_bytes"]
-
 _PIECE_BYTES, _LEAST_PIECE_BYTES = 64 * 1024, 512
 """How many bytes are looked through at once for a place; twice as many each time there is none."""
 

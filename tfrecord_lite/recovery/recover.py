@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.recovery.members import Reading
 
-__all__ = ["Account", "Copier", "recover"]
-
 
 def recover(
     src: str | bytes | os.PathLike[str],

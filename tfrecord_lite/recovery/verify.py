@@ -18,8 +18,8 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
-from tfrecord_lite.files.compression import TFRecordOptions, whole_number
+from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_int
+from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.reader import checked_class, parsed
 from tfrecord_lite.records.damage import MOST_SPANS, DamageLog, DamageReport, FileReport
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.records.damage import GoingOn
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = ["Check", "errors_in", "message_check", "verify", "verify_each"]
-
 _LARGE_RECORD_BYTES = 32 * 1024
 """Records of such a mean size are read one by one, straight into memory of their own."""
 
@@ -56,7 +54,7 @@ def verify(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    n_threads: int | None = None,
+    num_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> DamageReport:
     """Check every checksum of files, and find every damaged place.
@@ -77,7 +75,7 @@ def verify(
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
         Inflate no more, as for :class:`TFRecordReader`: such a file has this as its `failure`.
-    n_threads : int, optional
+    num_threads : int, optional
         How many files to read at a time; as many as there are processors, by default.
     on_progress : callable, optional
         Told how many bytes more were read, after decompression; by any of the threads.
@@ -120,7 +118,7 @@ def verify(
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,
         max_inflated_ratio=max_inflated_ratio,
-        n_threads=n_threads,
+        num_threads=num_threads,
         on_progress=on_progress,
     )
     return DamageReport(tuple(files))
@@ -135,7 +133,7 @@ def verify_each(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    n_threads: int | None = None,
+    num_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Iterator[FileReport]:
     """Yield what :func:`verify` returns file by file, each as soon as those before it are done.
@@ -144,17 +142,16 @@ def verify_each(
     """
     if compression is not None:
         compression = TFRecordOptions.get_compression_type_string(compression)
-    n_threads = (os.cpu_count() or 1) if n_threads is None else whole_number("n_threads", n_threads)
-    if n_threads < 1:
-        detail = f"n_threads is {n_threads}, expected 1 or more"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    num_threads = (
+        (os.cpu_count() or 1) if num_threads is None else require_int("num_threads", num_threads, 1)
+    )
     message_check(messages or None, schema)  # refuse a wrong schema before anything is read
     limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
     task = _Task(compression, messages, schema, limits, on_progress)
-    n_threads = min(n_threads, len(sources))
-    if n_threads <= 1 or any(map(is_file_object, sources)):
+    num_threads = min(num_threads, len(sources))
+    if num_threads <= 1 or any(map(is_file_object, sources)):
         return map(task.report, sources)
-    return _in_threads(task, sources, n_threads)
+    return _in_threads(task, sources, num_threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +215,7 @@ class _Task:
                 self.on_progress(n_bytes)
 
 
-def _in_threads(task: _Task, sources: list[Source], n_threads: int) -> Iterator[FileReport]:
+def _in_threads(task: _Task, sources: list[Source], num_threads: int) -> Iterator[FileReport]:
     """Yield reports in order; when the caller has enough, stop what is running.
 
     A thread may wait for ever to open a pipe that nobody writes: neither the caller nor the
@@ -235,7 +232,7 @@ def _in_threads(task: _Task, sources: list[Source], n_threads: int) -> Iterator[
                 return
             _fulfil(report, source, task)
 
-    threads = [Thread(target=work, name="tfrecord-verify", daemon=True) for _ in range(n_threads)]
+    threads = [Thread(target=work, name="tfrecord-verify", daemon=True) for _ in range(num_threads)]
     try:
         for thread in threads:
             thread.start()

@@ -25,16 +25,6 @@ import numpy as np
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
 
-__all__ = [
-    "FeatureSpec",
-    "FixedLenFeature",
-    "FixedLenSequenceFeature",
-    "Partition",
-    "RaggedFeature",
-    "SparseFeature",
-    "VarLenFeature",
-]
-
 
 class FeatureSpec:
     """What all feature specifications have in common: comparison, hash, text."""

@@ -14,8 +14,6 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
-__all__ = ["Kind", "kind_of", "numpy_dtype"]
-
 
 class Kind(IntEnum):
     """Which list a feature is; the values are field numbers of ``tf.train.Feature``.

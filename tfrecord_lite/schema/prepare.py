@@ -31,7 +31,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -47,19 +47,8 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
 
-__all__ = [
-    "Dense",
-    "Padded",
-    "Prepared",
-    "Ragged",
-    "Sparse",
-    "VarLen",
-    "canonical",
-    "default_array",
-    "keys_to_read",
-    "prepare",
-    "prepare_sequence",
-]
+if TYPE_CHECKING:
+    from tfrecord_lite.arrays import AnyArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +59,7 @@ class Dense:
     kind: Kind
     shape: tuple[int, ...]
     """Of one example's values; none of them negative."""
-    default: np.ndarray[Any, Any] | None
+    default: AnyArray | None
     r"""kind.dtype, shape (\*shape,), read-only; None: the feature is required. Also None
     when the shape holds no values, in which case TensorFlow has no defaults (rule X8)."""
 
@@ -92,7 +81,7 @@ class Padded:
     kind: Kind
     shape: tuple[int, ...]
     """Of one block; all of them positive."""
-    padding: np.ndarray[Any, Any]
+    padding: AnyArray
     """kind.dtype, shape (), read-only: what fills the shorter rows of a batch."""
     allow_missing: bool = True
     """Whether a feature list may be missing; a feature of an Example always may."""
@@ -514,7 +503,7 @@ def _difference(way: tuple[Any, ...], other: tuple[Any, ...]) -> str:
 _INT64 = np.iinfo(np.int64)
 
 
-def default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> AnyArray:
     """Convert a default value to an array of the feature's dtype and shape.
 
     Parameters
@@ -552,7 +541,7 @@ def default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> n
     return array
 
 
-def _as_array(key: str, value: Any) -> np.ndarray[Any, Any]:
+def _as_array(key: str, value: Any) -> AnyArray:
     """Return arrays as they are, and everything else as an array of Python objects."""
     if hasattr(value, "__array__"):
         return np.asarray(value)
@@ -580,7 +569,7 @@ def _wrong_kind(key: str, found: Any, wanted: str) -> Exception:
     return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
 
 
-def _floats(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _floats(key: str, flat: AnyArray) -> AnyArray:
     """Convert to float32; what is too large becomes infinite."""
     if flat.dtype == object:
         for item in flat:
@@ -596,7 +585,7 @@ def _floats(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return flat.astype(np.float32)
 
 
-def _integers(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _integers(key: str, flat: AnyArray) -> AnyArray:
     """Convert to int64 without changing a value."""
     if flat.dtype == object:
         for item in flat:
@@ -620,7 +609,7 @@ def _integers(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return flat.astype(np.int64)
 
 
-def _strings(key: str, flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _strings(key: str, flat: AnyArray) -> AnyArray:
     """Convert to an object array of bytes."""
     if flat.dtype.kind not in "OSUT":
         raise _wrong_kind(key, flat.dtype, "bytes or str")

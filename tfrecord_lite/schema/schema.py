@@ -21,8 +21,6 @@ from tfrecord_lite.schema.features import FeatureSpec
 from tfrecord_lite.schema.kinds import numpy_dtype
 from tfrecord_lite.schema.prepare import canonical
 
-__all__ = ["Original", "Schema"]
-
 SHOWN_ROWS = 40
 """Features that ``repr`` shows before it leaves out the middle ones."""
 

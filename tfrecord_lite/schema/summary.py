@@ -38,8 +38,6 @@ from tfrecord_lite.schema.schema import Original, Schema
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
 
-__all__ = ["FeatureSummary", "ListSummary", "Summary", "Variable"]
-
 Variable: TypeAlias = Literal["ragged", "varlen", "padded"]
 """What a feature of varying length is to become."""
 

@@ -47,8 +47,6 @@ from tfrecord_lite.schema.kinds import Kind, kind_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["from_json", "table", "to_json"]
-
 FORMAT = "tfrecord_lite.Schema"
 VERSION = 1
 

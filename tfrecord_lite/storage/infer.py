@@ -12,7 +12,6 @@ long as parsing all features into columns.
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from tfrecord_lite.columns import SparseTensor
 from tfrecord_lite.convert.dataframes import columns_of_frame
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import regular
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_batches
 from tfrecord_lite.example.survey import ExampleSurvey
 from tfrecord_lite.files.names import is_file_object
@@ -109,7 +108,7 @@ def summarize(
     >>> summary["age"].n_records
     3
     """
-    max_records = _checked(max_records)
+    max_records = None if max_records is None else require_int("max_records", max_records, 1)
     survey = ExampleSurvey()
     left = max_records
     columns, source = _columns(source, max_records)
@@ -184,7 +183,7 @@ def infer_schema(
     """
     if isinstance(source, Summary):
         return source.schema(variable=variable, defaults=defaults)
-    max_records = _checked(max_records)
+    max_records = None if max_records is None else require_int("max_records", max_records, 1)
     columns, source = _columns(source, max_records)
     summary = summarize(
         source if columns is None else columns, max_records=max_records, compression=compression
@@ -200,17 +199,6 @@ def infer_schema(
         if varies and name in schema and (variable != "ragged" or name in (defaults or {})):
             specs[name] = schema[name]
     return Schema(specs, described.originals)
-
-
-def _checked(max_records: Any) -> int | None:
-    if max_records is None:
-        return None
-    if isinstance(max_records, bool) or not hasattr(max_records, "__index__"):
-        raise TypeError(f"max_records must be an int, not {type(max_records).__name__}")
-    if max_records < 1:
-        detail = f"max_records is {max_records}, expected 1 or more"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return operator.index(max_records)
 
 
 def _columns(source: Any, max_records: int | None) -> tuple[dict[str, Any] | None, Any]:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     SchemaPath = str | os.PathLike[str] | Schema | None
 
-__all__ = ["load"]
-
 _MOST_MADE_UP = 2**24
 """Values that are made for records without any, on the word of a schema alone."""
 _WIDE_BYTES = 2**28
@@ -294,7 +292,7 @@ class _Batches:
             if is_raw(originals.get(name), kind_of(spec.dtype))  # type: ignore[attr-defined]
         }
         # Raw values come as one column; an object for each string would only be in the way.
-        self._parse = ExampleParser(schema, strings="column") if schema else None
+        self._parse = ExampleParser(schema, strings="BytesColumn") if schema else None
 
     def each(self, blocks: Iterator[Block]) -> Iterator[Any]:
         """Yield the records of each block."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import Schema
     from tfrecord_lite.storage.structure import Structure
 
-__all__ = ["save"]
-
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["SUFFIX", "Stamp", "Stamped", "load_schema", "read", "read_beside", "stamp_of", "write"]
-
 SUFFIX = ".schema.json"
 """Added to a data file's name for that of its sidecar."""
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.storage.structure import Structure
 
 
-__all__ = ["Batches", "Conflict", "as_missing", "as_ragged", "row_batches", "widened"]
-
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024
 _LOOK_EVERY = 16

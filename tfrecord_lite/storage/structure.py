@@ -20,8 +20,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Structure", "checked", "flatten", "is_plain", "rebuild"]
-
 Structure: TypeAlias = "str | dict[str, Structure] | tuple[Structure, ...]"
 
 _FLAT = "value"

@@ -21,18 +21,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema.kinds import numpy_dtype
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = [
-    "MOST_DIMS",
-    "STRING",
-    "TYPES",
-    "TensorType",
-    "check_shape",
-    "from_bytes",
-    "tensor_type",
-    "type_of_number",
-]
+    from tfrecord_lite.arrays import AnyArray, Uint8Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +199,7 @@ def check_shape(shape: tuple[int, ...], item_bytes: int) -> None:
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=f"no array can be of {text}")
 
 
-def from_bytes(
-    raw: npt.NDArray[np.uint8], kind: TensorType, *, little_endian: bool = True
-) -> npt.NDArray[Any]:
+def from_bytes(raw: Uint8Array, kind: TensorType, *, little_endian: bool = True) -> AnyArray:
     """View bytes as numbers of a dtype; swap them if they are of the other byte order.
 
     Parameters
@@ -231,10 +218,10 @@ def from_bytes(
     """
     dtype = kind.dtype
     if dtype == np.bool_:
-        is_true: npt.NDArray[Any] = raw != 0
+        is_true: AnyArray = raw != 0
         return is_true
     part = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
     if part > 1 and little_endian != (sys.byteorder == "little"):
         raw.view(f"u{part}").byteswap(inplace=True)
-    values: npt.NDArray[Any] = raw.view(dtype)
+    values: AnyArray = raw.view(dtype)
     return values

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import operator
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.tensors.dtypes import (
     STRING,
     TensorType,
@@ -35,8 +35,7 @@ from tfrecord_lite.tensors.values import LARGEST_FACTOR, array_of, check_fill
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array
     from tfrecord_lite.tensors.strings import Strings
 
 __all__ = ["MAX_FILL_BYTES", "parse_tensor", "parse_tensors"]
@@ -51,7 +50,7 @@ def parse_tensor(
     name: str | None = None,  # noqa: ARG001
     *,
     max_bytes: int = MAX_FILL_BYTES,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     r"""Parse a serialised tensor, as ``tf.io.parse_tensor`` (rules T3 to T8).
 
     Parameters
@@ -96,7 +95,7 @@ def parse_tensor(
         detail = f"expected a scalar, got the shape {list(strings.shape)}; see parse_tensors"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     wanted = None if out_type is None else tensor_type(out_type)
-    return _parse(strings.item(0), wanted, operator.index(max_bytes))[0]
+    return _parse(strings.item(0), wanted, require_int("max_bytes", max_bytes))[0]
 
 
 def parse_tensors(
@@ -105,7 +104,7 @@ def parse_tensors(
     *,
     shape: Sequence[int] | None = None,
     max_bytes: int = MAX_FILL_BYTES,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     r"""Parse many serialised tensors of one dtype and shape into one array.
 
     Parameters
@@ -148,7 +147,7 @@ def parse_tensors(
     strings = as_strings(serialized)
     wanted = None if out_type is None else tensor_type(out_type)
     wanted_shape = None if shape is None else tuple(operator.index(size) for size in shape)
-    limit = operator.index(max_bytes)
+    limit = require_int("max_bytes", max_bytes)
     n_tensors = prod(strings.shape)
     if not n_tensors:
         if wanted is None:
@@ -164,9 +163,7 @@ def parse_tensors(
     return batch.stack(first, kind).reshape(stacked)
 
 
-def _parse(
-    serialized: bytes, wanted: TensorType | None, limit: int
-) -> tuple[npt.NDArray[Any], TensorType]:
+def _parse(serialized: bytes, wanted: TensorType | None, limit: int) -> tuple[AnyArray, TensorType]:
     """Parse one tensor; return its dtype too."""
     # Not at the head of the module: an array is serialised without the protobuf runtime.
     from google.protobuf.message import DecodeError  # noqa: PLC0415
@@ -206,7 +203,7 @@ class _Batch:
 
     def parse(
         self, i: int, kind: TensorType | None, shape: tuple[int, ...] | None
-    ) -> tuple[npt.NDArray[Any], TensorType]:
+    ) -> tuple[AnyArray, TensorType]:
         """Parse one, which must be of a dtype and a shape, if any are given."""
         try:
             array, kind = _parse(self._strings.item(i), kind, self._limit)
@@ -215,7 +212,7 @@ class _Batch:
             raise self._located(error, i) from None
         return array, kind
 
-    def stack(self, first: npt.NDArray[Any], kind: TensorType) -> npt.NDArray[Any]:
+    def stack(self, first: AnyArray, kind: TensorType) -> AnyArray:
         """Parse all, which must be as the first is; shape (n_tensors, n_values)."""
         chosen, contents = self._alike(first, kind)
         if chosen.size == self._n_tensors:
@@ -231,9 +228,7 @@ class _Batch:
             out[chosen] = from_bytes(contents.reshape(-1), kind).reshape(chosen.size, -1)
         return out
 
-    def _alike(
-        self, first: npt.NDArray[Any], kind: TensorType
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    def _alike(self, first: AnyArray, kind: TensorType) -> tuple[Int64Array, Uint8Array]:
         """Find those that are serialised as the first would be; return numbers and contents."""
         strings, n_bytes = self._strings, first.nbytes
         if kind is STRING or not n_bytes:

@@ -5,18 +5,16 @@ Neither dtype nor shape are in such bytes; whoever reads them has to know.
 
 from __future__ import annotations
 
-import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.tensors.dtypes import TensorType, check_shape, from_bytes, tensor_type
 from tfrecord_lite.tensors.strings import as_strings
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.tensors.strings import Strings
 
 __all__ = ["decode_raw"]
@@ -35,7 +33,7 @@ def decode_raw(
     little_endian: bool = True,  # noqa: FBT001, FBT002 - TensorFlow's signature
     fixed_length: int | None = None,
     name: str | None = None,  # noqa: ARG001
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     r"""Decode strings of numbers, as ``tf.io.decode_raw`` (rules D1 to D6).
 
     Parameters
@@ -128,7 +126,7 @@ def _common_length(strings: Strings, kind: TensorType) -> int:
 
 
 def _checked_length(fixed_length: object, kind: TensorType) -> int:
-    n_bytes = operator.index(fixed_length)  # type: ignore[arg-type]
+    n_bytes = require_int("fixed_length", fixed_length)
     if n_bytes > _MOST_BYTES:
         detail = f"fixed_length {n_bytes} is more than {_MOST_BYTES}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)

@@ -25,7 +25,8 @@ from tfrecord_lite.tensors.strings import as_strings, flatten
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy.typing as npt
+    from tfrecord_lite.arrays import AnyArray, ObjectArray
+
 
 __all__ = ["as_tensor", "head_of", "serialize_tensor"]
 
@@ -119,13 +120,13 @@ def _check_size(n_bytes: int) -> None:
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
 
 
-def _little_endian(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _little_endian(array: AnyArray) -> AnyArray:
     is_little = array.dtype.byteorder != ">" and sys.byteorder == "little"
     is_little |= array.dtype.byteorder == "<"
     return array if is_little or array.dtype.itemsize == 1 else array.byteswap()
 
 
-def as_tensor(value: Any) -> tuple[npt.NDArray[Any], TensorType]:
+def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
     """Return a value as an array, in its own byte order, and the dtype to write."""
     if isinstance(value, RaggedTensor | SparseTensor | np.ma.MaskedArray):
         detail = f"a {type(value).__name__} is not one array; serialise its parts (rule T2)"
@@ -146,13 +147,13 @@ def as_tensor(value: Any) -> tuple[npt.NDArray[Any], TensorType]:
     return array, kind
 
 
-def _objects(shape: tuple[int, ...], items: list[bytes]) -> npt.NDArray[np.object_]:
+def _objects(shape: tuple[int, ...], items: list[bytes]) -> ObjectArray:
     array = np.empty(len(items), object)
     array[:] = items
     return array.reshape(shape)
 
 
-def _python_values(value: Any) -> npt.NDArray[Any]:
+def _python_values(value: Any) -> AnyArray:
     """Make an array of Python values, with TensorFlow's choice of dtype (rule T2)."""
     shape, leaves = flatten(value)
     kinds = {_python_kind(leaf) for leaf in leaves}
@@ -179,7 +180,7 @@ def _python_kind(leaf: object) -> str:
     raise TypeError(f"a {type(leaf).__name__} is no element of a tensor")
 
 
-def _python_numbers(leaves: list[Any]) -> npt.NDArray[Any]:
+def _python_numbers(leaves: list[Any]) -> AnyArray:
     if all(isinstance(leaf, int) for leaf in leaves) and leaves:
         for dtype in (np.int32, np.int64):
             limits = np.iinfo(dtype)

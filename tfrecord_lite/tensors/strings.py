@@ -13,18 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, rows
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, gather, rows
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import MOST_DIMS
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfrecord_lite.block import Place
-
-__all__ = ["Extents", "Objects", "Strings", "as_strings", "flatten"]
 
 _WIDE_BYTES = 2048
 """From this size on, strings are copied one by one rather than joined."""
@@ -118,7 +114,7 @@ class Objects:
     items: list[bytes]
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Int64Array:
         """int64, shape (n,): bytes of each."""
         return np.fromiter(map(len, self.items), np.int64, len(self.items))
 
@@ -126,15 +122,15 @@ class Objects:
         """Return one."""
         return self.items[i]
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Objects:
+    def take(self, chosen: Int64Array) -> Objects:
         """Return some."""
         return Objects((chosen.size,), [self.items[i] for i in chosen.tolist()])
 
-    def begins(self, head: bytes) -> npt.NDArray[np.bool_]:
+    def begins(self, head: bytes) -> BoolArray:
         """Say which begin with some bytes; shape (n,)."""
         return np.fromiter((item.startswith(head) for item in self.items), np.bool_)
 
-    def joined(self, start: int, n_bytes: int) -> npt.NDArray[np.uint8]:
+    def joined(self, start: int, n_bytes: int) -> Uint8Array:
         """Copy as many bytes of each, from a place on, end to end; each must have them."""
         n, stop = len(self.items), start + n_bytes
         width = len(self.items[0]) if n else 0
@@ -149,7 +145,7 @@ class Objects:
             view[i * n_bytes : (i + 1) * n_bytes] = memoryview(item)[start:stop]
         return out
 
-    def padded(self, n_bytes: int) -> npt.NDArray[np.uint8]:
+    def padded(self, n_bytes: int) -> Uint8Array:
         """Copy the first bytes of each end to end; zeros follow one that is shorter."""
         if min(map(len, self.items), default=0) >= n_bytes:
             return self.joined(0, n_bytes)
@@ -174,9 +170,9 @@ class Extents:
         Where they come from, for errors.
     """
 
-    data: npt.NDArray[np.uint8]
-    starts: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
+    data: Uint8Array
+    starts: Int64Array
+    lengths: Int64Array
     block: Block | None = None
 
     @property
@@ -189,11 +185,11 @@ class Extents:
         start = int(self.starts[i])
         return self.data[start : start + int(self.lengths[i])].tobytes()
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Extents:
+    def take(self, chosen: Int64Array) -> Extents:
         """Return some."""
         return Extents(self.data, self.starts[chosen], self.lengths[chosen])
 
-    def begins(self, head: bytes) -> npt.NDArray[np.bool_]:
+    def begins(self, head: bytes) -> BoolArray:
         """Say which begin with some bytes; shape (n,)."""
         found = self.lengths >= len(head)
         if head and found.any():
@@ -201,13 +197,13 @@ class Extents:
             found[found] = (cells == np.frombuffer(head, np.uint8)).all(axis=1)
         return found
 
-    def joined(self, start: int, n_bytes: int) -> npt.NDArray[np.uint8]:
+    def joined(self, start: int, n_bytes: int) -> Uint8Array:
         """Copy as many bytes of each, from a place on, end to end; each must have them."""
         if not n_bytes or not self.starts.size:
             return np.empty(0, np.uint8)
         return _rows(self.data, self.starts + start, n_bytes).reshape(-1)
 
-    def padded(self, n_bytes: int) -> npt.NDArray[np.uint8]:
+    def padded(self, n_bytes: int) -> Uint8Array:
         """Copy the first bytes of each end to end; zeros follow one that is shorter."""
         kept = np.minimum(self.lengths, n_bytes)
         if (kept == n_bytes).all():
@@ -221,9 +217,7 @@ class Extents:
         return self.block.place(i) if self.block is not None else None
 
 
-def _rows(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], n_bytes: int
-) -> npt.NDArray[np.uint8]:
+def _rows(data: Uint8Array, starts: Int64Array, n_bytes: int) -> Uint8Array:
     """Copy as many bytes from each of many places; shape (n, n_bytes)."""
     return rows(data, n_bytes)[starts].view(np.uint8).reshape(starts.size, n_bytes)
 

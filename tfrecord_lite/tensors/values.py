@@ -19,11 +19,8 @@ from tfrecord_lite.tensors.dtypes import STRING, TensorType, check_shape, from_b
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import AnyArray, ObjectArray
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
-
-__all__ = ["LARGEST_FACTOR", "array_of", "check_fill"]
 
 LARGEST_FACTOR = 8
 """Bytes in an array for each byte of the message, at the most, if nothing is repeated."""
@@ -31,7 +28,7 @@ LARGEST_FACTOR = 8
 _LENGTH_BYTES = 5
 
 
-def array_of(message: TensorProto, kind: TensorType, limit: int) -> npt.NDArray[Any]:
+def array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
     """Make an array of a parsed message.
 
     Parameters
@@ -77,7 +74,7 @@ def check_fill(n_bytes: int, limit: int) -> None:
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
 
 
-def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> npt.NDArray[Any]:
+def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> AnyArray:
     n_bytes = n_values * kind.dtype.itemsize
     if len(content) != n_bytes:
         detail = f"{len(content)} bytes of content for {n_values} values of {kind.name}"
@@ -89,7 +86,7 @@ def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> npt.NDArray[
     return from_bytes(raw, kind)
 
 
-def _strings_in(content: bytes, n_values: int) -> npt.NDArray[np.object_]:
+def _strings_in(content: bytes, n_values: int) -> ObjectArray:
     """Read the lengths of all strings, varints of 32 bits, and the strings behind them."""
     place, lengths = 0, []
     for _ in range(min(n_values, len(content) + 1)):
@@ -116,7 +113,7 @@ def _varint32(data: bytes, place: int) -> tuple[int, int]:
     raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
-def _filled(listed: npt.NDArray[Any], n_values: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _filled(listed: AnyArray, n_values: int, dtype: np.dtype[Any]) -> AnyArray:
     """Repeat the last value; without one, zeros or empty strings."""
     if not listed.size:
         return np.full(n_values, b"", object) if dtype.hasobject else np.zeros(n_values, dtype)
@@ -129,38 +126,38 @@ def _filled(listed: npt.NDArray[Any], n_values: int, dtype: np.dtype[Any]) -> np
 def _bits(width: int, n_parts: int = 1) -> Callable[[Sequence[int], np.dtype[Any]], Any]:
     """Return what makes numbers of bits; an incomplete number is dropped (rule T5)."""
 
-    def read(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    def read(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
         whole = np.fromiter(listed, f"u{width}", len(listed))
         return whole[: whole.size // n_parts * n_parts].view(dtype)
 
     return read
 
 
-def _plain(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _plain(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     return np.fromiter(listed, dtype, len(listed))
 
 
-def _narrow(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _narrow(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     """Numbers of up to 32 bits; narrow ones wrap around (rule T6)."""
     return np.fromiter(listed, np.int32, len(listed)).astype(dtype)
 
 
-def _half(listed: Sequence[int], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _half(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     """Bits of 16-bit floats; what is above them is dropped (rule T6)."""
     return np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
 
 
-def _small(listed: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _small(listed: bytes, dtype: np.dtype[Any]) -> AnyArray:
     return np.frombuffer(bytearray(listed), dtype)
 
 
-def _objects(listed: Sequence[bytes], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _objects(listed: Sequence[bytes], dtype: np.dtype[Any]) -> AnyArray:
     return np.array([*listed, None], dtype)[:-1]
 
 
 # What makes an array of each typed field (rule T5). In our message class floats are bits,
 # so that those of every NaN survive (rule T8).
-_LISTED: dict[str, Callable[[Any, np.dtype[Any]], npt.NDArray[Any]]] = {
+_LISTED: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "float_val": _bits(4),
     "double_val": _bits(8),
     "scomplex_val": _bits(4, 2),

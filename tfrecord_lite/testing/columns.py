@@ -13,6 +13,8 @@ from tfrecord_lite.testing.messages import float32s, int64s
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
 
+    from tfrecord_lite.arrays import AnyArray
+
 __all__ = ["bytes_columns", "ragged_tensors", "sparse_tensors"]
 
 
@@ -24,7 +26,7 @@ def bytes_columns(draw: DrawFn, max_size: int = 6, max_bytes: int = 12) -> Bytes
     return BytesColumn(column.offsets[1:-1], column.data)
 
 
-def _array(draw: DrawFn, n_values: int) -> np.ndarray[Any, Any]:
+def _array(draw: DrawFn, n_values: int) -> AnyArray:
     """Draw numbers or byte strings, as Examples have them."""
     elements, dtype = draw(
         st.sampled_from(

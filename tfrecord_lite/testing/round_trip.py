@@ -16,10 +16,10 @@ from tfrecord_lite.testing.records import is_sound
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    import numpy.typing as npt
+    from tfrecord_lite.arrays import AnyArray, BoolArray
 
     Item = TypeVar("Item")
-    _Array = npt.NDArray[Any]
+    _Array = AnyArray
 
 __all__ = ["assert_damage_is_noticed", "assert_round_trip", "assert_same"]
 
@@ -249,7 +249,7 @@ def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any
         )
 
 
-def _are_same(found: _Array, expected: _Array) -> npt.NDArray[np.bool_]:
+def _are_same(found: _Array, expected: _Array) -> BoolArray:
     """Say which values of two flat arrays have the same bits, or are both NaN."""
     dtype = expected.dtype
     if dtype.kind == "c":

@@ -21,8 +21,9 @@ from tfrecord_lite.testing.features import put
 from tfrecord_lite.testing.messages import byte_strings, float32s, int64s, keys
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from tfrecord_lite.arrays import AnyArray
 
     Rows = list[list[Any] | None]
 
@@ -116,7 +117,7 @@ def _values(draw: DrawFn, kind: Kind, count: int, *, allow_nan: bool) -> list[An
     return draw(st.lists(one, min_size=count, max_size=count))
 
 
-def _array(kind: Kind, values: list[Any]) -> npt.NDArray[Any]:
-    array: npt.NDArray[Any] = np.empty(len(values), kind.dtype)
+def _array(kind: Kind, values: list[Any]) -> AnyArray:
+    array: AnyArray = np.empty(len(values), kind.dtype)
     array[:] = values
     return array

@@ -20,6 +20,7 @@ from tfrecord_lite.tf._tensor import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.tf._dtype import DType
 
 __all__ = [
@@ -175,7 +176,7 @@ def _typed(result: Any, wanted: DType | Sequence[DType]) -> Any:
     return constant(result, wanted)
 
 
-def _array(value: Any) -> np.ndarray[Any, Any]:
+def _array(value: Any) -> AnyArray:
     plain = plain_array(value)
     return np.asarray(plain, object if isinstance(plain, bytes) else None)
 

@@ -23,6 +23,8 @@ from tfrecord_lite.tf._shape import TensorShape, fits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tfrecord_lite.arrays import AnyArray
+
 __all__ = [
     "RaggedTensor",
     "SparseTensor",
@@ -98,7 +100,7 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         """The number of dimensions."""
         return len(self.shape)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         """Return the array, for NumPy's functions."""
         is_bytes = isinstance(self._value, bytes)
         array = np.asarray(self._value, object if is_bytes else None)
@@ -373,7 +375,7 @@ def _without_tensors(value: Any) -> Any:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
-def _as(array: np.ndarray[Any, Any], wanted: DType, *, is_given: bool) -> np.ndarray[Any, Any]:
+def _as(array: AnyArray, wanted: DType, *, is_given: bool) -> AnyArray:
     """Convert numbers; those of Python only if they stay what they are."""
     found = as_dtype(array.dtype)
     if found == wanted:

@@ -12,11 +12,20 @@ No row or value is ever looked at by Python.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import place_all, row_splits, rows, scatter
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    Uint8Array,
+    place_all,
+    row_splits,
+    rows,
+    scatter,
+)
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.pack import varint_cells
@@ -35,15 +44,11 @@ from tfrecord_lite.wire.parts import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
     from tfrecord_lite.wire.parts import Payload
     from tfrecord_lite.wire.template import Hole
 
-    Cells: TypeAlias = npt.NDArray[np.uint8]
-    Counts: TypeAlias = npt.NDArray[np.int64] | int
-
-__all__ = ["emit", "emit_fields", "emit_run"]
+    Cells: TypeAlias = Uint8Array
+    Counts: TypeAlias = Int64Array | int
 
 MAX_MESSAGE_BYTES = 2**31 - 1
 """The largest message that the protobuf runtime reads."""
@@ -53,7 +58,7 @@ _WIDEST_STRETCH_BYTES = 256
 
 def emit_run(
     levels: tuple[bytes, ...], payload: Payload, n_messages: int
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+) -> tuple[Uint8Array, Int64Array]:
     """Write one field after the other, with nothing between them.
 
     Parameters
@@ -83,7 +88,7 @@ def emit_run(
 
 def emit(
     tag: bytes, parts: Sequence[Part], n_messages: int
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Uint8Array, Int64Array, Int64Array]:
     """Write messages of one field, which holds all parts.
 
     Parameters
@@ -112,7 +117,7 @@ def emit(
 
 def emit_fields(
     fields: Sequence[tuple[bytes, Sequence[Part]]], n_messages: int
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Uint8Array, Int64Array, Int64Array]:
     """Write messages of several fields, each of which holds some parts.
 
     Parameters
@@ -183,7 +188,7 @@ class _Pen:
         Where the first part of each message goes.
     """
 
-    def __init__(self, data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> None:
+    def __init__(self, data: Uint8Array, at: Int64Array) -> None:
         self._data = data
         self._at = at
         self._shift = 0  # how much further all of them are, besides
@@ -196,7 +201,7 @@ class _Pen:
         else:
             self._at = self._at + sizes
 
-    def _places(self) -> npt.NDArray[np.int64]:
+    def _places(self) -> Int64Array:
         if self._shift:
             self._at = self._at + self._shift
             self._shift = 0
@@ -210,7 +215,7 @@ class _Pen:
             self._shift = len(self._known)
             self._known, self._cells = bytearray(), []
 
-    def _store(self, cells: Cells, at: npt.NDArray[np.int64]) -> None:
+    def _store(self, cells: Cells, at: Int64Array) -> None:
         """Store a row in each of many places."""
         rows(self._data, cells.shape[1])[at] = _as_items(cells)
 
@@ -271,7 +276,7 @@ class _Pen:
             lengths = np.where(present, lengths, 0)
         self._advance(lengths)
 
-    def _store_chosen(self, payload: Payload, present: npt.NDArray[np.bool_] | None) -> None:
+    def _store_chosen(self, payload: Payload, present: BoolArray | None) -> None:
         """Store payloads by themselves, of all messages or of some."""
         at = self._places()
         chosen = slice(None) if present is None else np.flatnonzero(present)
@@ -287,7 +292,7 @@ class _Pen:
                 place_all(self._data, at[chosen], items)
 
 
-def _as_items(cells: Cells) -> npt.NDArray[Any]:
+def _as_items(cells: Cells) -> AnyArray:
     """View rows of bytes as one item each, of a number's type where there is one."""
     n_bytes = cells.shape[1]
     name = {1: "u1", 2: "<u2", 4: "<u4", 8: "<u8"}.get(n_bytes, f"V{n_bytes}")

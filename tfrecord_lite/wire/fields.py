@@ -20,20 +20,21 @@ length or value that leaves the message, a tag above 32 bits or a varint above
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import lanes, row_splits
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, lanes, row_splits
 from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, TOO_LONG, read_varints
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
-_Tags: TypeAlias = "tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]"
-
-__all__ = ["I32", "I64", "LEN", "VARINT", "Fields", "WireError", "tokenise"]
+_Tags: TypeAlias = "tuple[npt.NDArray[np.int32], Uint8Array]"
 
 VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
 
@@ -65,6 +66,20 @@ class WireError(ValueError):
         self.detail = detail
 
 
+@contextmanager
+def renumbered(owner: Int64Array | int) -> Iterator[None]:
+    """Make the message number of a :class:`WireError` one of the enclosing batch.
+
+    `owner` holds that number for each message parsed inside, or is the number of the
+    first if they are consecutive.
+    """
+    try:
+        yield
+    except WireError as error:
+        number = owner + error.message if isinstance(owner, int) else int(owner[error.message])
+        raise WireError(number, error.offset, error.detail) from None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fields:
     """The fields of many messages, by message, then in the order stored.
@@ -72,18 +87,18 @@ class Fields:
     Each array has the shape (n_fields,).
     """
 
-    owner: npt.NDArray[np.int64]
+    owner: Int64Array
     """Number of the message."""
     number: npt.NDArray[np.int32]
     """Field number."""
-    wire_type: npt.NDArray[np.uint8]
+    wire_type: Uint8Array
     """0 to 5 but 4; a group is one field, and what it holds is not listed."""
-    start: npt.NDArray[np.int64]
+    start: Int64Array
     """Where in the buffer the value starts: behind the length, for LEN."""
-    stop: npt.NDArray[np.int64]
+    stop: Int64Array
     """Where it ends."""
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Fields:
+    def take(self, chosen: Int64Array) -> Fields:
         """Pick fields by their number among these."""
         return Fields(
             self.owner[chosen],
@@ -93,15 +108,15 @@ class Fields:
             self.stop[chosen],
         )
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Fields:
+    def only(self, chosen: BoolArray) -> Fields:
         """Keep some fields; the arrays themselves, not copies, if it is all."""
         return self if chosen.all() else self.take(np.flatnonzero(chosen))
 
 
 def tokenise(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     depth: int = 0,
 ) -> Fields:
     """Split messages into fields.
@@ -153,10 +168,10 @@ def tokenise(
 
 
 def _plain_step(
-    words: npt.NDArray[np.uint64],
-    live: npt.NDArray[np.int64],
-    at: npt.NDArray[np.int64],
-    end: npt.NDArray[np.int64],
+    words: Uint64Array,
+    live: Int64Array,
+    at: Int64Array,
+    end: Int64Array,
     tags: dict[int, _Tags],
 ) -> Fields | None:
     """Read one field of each message, if all have the same tag, LEN, and are short and sound.
@@ -182,10 +197,10 @@ def _plain_step(
 
 
 def _step(
-    words: npt.NDArray[np.uint64],
-    live: npt.NDArray[np.int64],
-    at: npt.NDArray[np.int64],
-    end: npt.NDArray[np.int64],
+    words: Uint64Array,
+    live: Int64Array,
+    at: Int64Array,
+    end: Int64Array,
 ) -> Fields:
     """Read one field of each message."""
     loaded = words[at]
@@ -218,14 +233,14 @@ def _step(
 
 
 def _checked(
-    live: npt.NDArray[np.int64],
-    at: npt.NDArray[np.int64],
-    end: npt.NDArray[np.int64],
+    live: Int64Array,
+    at: Int64Array,
+    end: Int64Array,
     numbers: npt.NDArray[np.int32],
-    types: npt.NDArray[np.uint8],
-    begin: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.uint64],
-    bad: npt.NDArray[np.bool_],
+    types: Uint8Array,
+    begin: Int64Array,
+    lengths: Uint64Array,
+    bad: BoolArray,
 ) -> Fields:
     """Refuse values that leave their message; return the fields."""
     # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
@@ -285,9 +300,7 @@ def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fie
     return Fields(*ordered)
 
 
-def _walk_all(
-    data: npt.NDArray[np.uint8], walked: list[tuple[int, int, int]], depth: int
-) -> list[Fields]:
+def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) -> list[Fields]:
     """Walk messages, each from where the lockstep left it."""
     view = memoryview(data)  # type: ignore[arg-type]
     parts = []

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import LANE_BYTES, lanes
+from tfrecord_lite.arrays import LANE_BYTES, Int64Array, Uint8Array, Uint64Array, lanes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-__all__ = ["KeyTable"]
 
 _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(LANE_BYTES + 1)], np.uint64)
 """Entry n keeps the low n bytes of a word."""
@@ -72,23 +69,21 @@ class KeyTable:
         self._prints, self._words, self._lengths = ascending, words[order], lengths[order]
         self._numbers = np.array(short, np.int64)[order]
 
-    def _seed(self, lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    def _seed(self, lengths: Int64Array) -> Uint64Array:
         """Start a fingerprint with the length, so that another fold parts any two keys."""
         return lengths.astype(np.uint64) * self._multiplier
 
-    def _fold(
-        self, prints: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64]
-    ) -> npt.NDArray[np.uint64]:
+    def _fold(self, prints: Uint64Array, words: Uint64Array) -> Uint64Array:
         prints = (prints ^ words) * self._multiplier
         prints ^= prints >> _SHIFT
         return prints
 
     def find(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.int64]:
+        data: Uint8Array,
+        starts: Int64Array,
+        lengths: Int64Array,
+    ) -> Int64Array:
         """Look up the byte string at each of many places.
 
         Parameters
@@ -129,10 +124,10 @@ class KeyTable:
 
     def _find_long(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        lengths: npt.NDArray[np.int64],
-        ids: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        lengths: Int64Array,
+        ids: Int64Array,
     ) -> None:
         """Look up the long keys, one by one: there cannot be many of them in a buffer."""
         view = memoryview(data)  # type: ignore[arg-type]

@@ -18,14 +18,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import LANE_BYTES, row_splits
+from tfrecord_lite.arrays import (
+    LANE_BYTES,
+    AnyArray,
+    Int64Array,
+    Uint8Array,
+    Uint32Array,
+    Uint64Array,
+    row_splits,
+)
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-Words = TypeVar("Words", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint32]")
-
-__all__ = ["varint", "varint_cells", "varint_run", "varint_size", "varint_sizes"]
+Words = TypeVar("Words", "Uint64Array", "Uint32Array")
 
 _RUN_VALUES = 8 * 1024
 """Values that are encoded in one go; what lies between them and the result stays in the cache."""
@@ -73,7 +79,7 @@ def varint_size(value: int) -> int:
     return max(-(-value.bit_length() // 7), 1)
 
 
-def varint_sizes(values: npt.NDArray[np.unsignedinteger[Any]]) -> npt.NDArray[np.uint8]:
+def varint_sizes(values: npt.NDArray[np.unsignedinteger[Any]]) -> Uint8Array:
     """Return how many bytes each of many numbers takes.
 
     Parameters
@@ -105,8 +111,8 @@ def _spread(values: Words, largest: int) -> Words:
 
 
 def varint_cells(
-    values: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    values: Int64Array,
+) -> tuple[Uint8Array, Uint8Array]:
     """Encode numbers, each in a row of its own.
 
     Parameters
@@ -136,8 +142,8 @@ def varint_cells(
 
 
 def varint_run(
-    values: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8] | int]:
+    values: Int64Array,
+) -> tuple[Uint8Array, Uint8Array | int]:
     r"""Encode numbers end to end, as a packed field stores them.
 
     Parameters
@@ -172,16 +178,14 @@ def varint_run(
     return data.copy() if 2 * n_bytes < out.size else data, sizes
 
 
-def _encode_into(
-    out: npt.NDArray[np.uint8], values: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint8]
-) -> int:
+def _encode_into(out: Uint8Array, values: Uint64Array, sizes: Uint8Array) -> int:
     """Encode numbers end to end, and fill in their sizes; return the bytes of all."""
     largest = int(values.max(initial=0))
     if largest < _IN_32_BITS:
-        narrow: npt.NDArray[np.uint32] = values.astype(np.uint32)
+        narrow: Uint32Array = values.astype(np.uint32)
         sizes[:] = varint_sizes(narrow)
         spread = _spread(narrow, largest)
-        cells: npt.NDArray[Any] = spread | _CONTINUED_32.take(sizes, mode="clip")
+        cells: AnyArray = spread | _CONTINUED_32.take(sizes, mode="clip")
     elif largest < _IN_64_BITS:
         sizes[:] = varint_sizes(values)
         cells = _spread(values, largest) | _CONTINUED.take(sizes, mode="clip")

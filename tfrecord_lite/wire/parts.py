@@ -19,34 +19,17 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import rows
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, rows
 from tfrecord_lite.wire.pack import varint_size
 from tfrecord_lite.wire.template import Hole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
-    Cells: TypeAlias = npt.NDArray[np.uint8]
-    Counts: TypeAlias = npt.NDArray[np.int64] | int
-
-__all__ = [
-    "GAP_BYTES",
-    "WIDEST_CELL_BYTES",
-    "Fixed",
-    "Head",
-    "Objects",
-    "Part",
-    "Payload",
-    "Ranges",
-    "Short",
-    "SizedPart",
-    "compact",
-    "filled",
-    "head",
-]
+    Cells: TypeAlias = Uint8Array
+    Counts: TypeAlias = Int64Array | int
 
 GAP_BYTES = 16
 """Bytes between one message and the next: as many as a record's frame takes there."""
@@ -74,7 +57,7 @@ class Short:
 
     cells: Cells
     """uint8, shape (n_messages, width); at most GAP_BYTES wider than the shortest payload."""
-    sizes: npt.NDArray[np.int64]
+    sizes: Int64Array
 
     @property
     def lengths(self) -> Counts:
@@ -86,9 +69,9 @@ class Short:
 class Ranges:
     """A payload of any sizes, in one buffer."""
 
-    data: npt.NDArray[np.uint8]
-    starts: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
+    data: Uint8Array
+    starts: Int64Array
+    sizes: Int64Array
 
     @property
     def lengths(self) -> Counts:
@@ -101,7 +84,7 @@ class Objects:
     """A payload that is large, an object each."""
 
     items: Sequence[Buffer]
-    sizes: npt.NDArray[np.int64]
+    sizes: Int64Array
 
     @property
     def lengths(self) -> Counts:
@@ -119,7 +102,7 @@ class Part:
     levels: tuple[bytes, ...]
     """What stands before each length, outermost first: a tag, or more than one field."""
     payload: Payload
-    present: npt.NDArray[np.bool_] | None = None
+    present: BoolArray | None = None
     """Which messages have the field, shape (n_messages,); None for all."""
 
 
@@ -191,7 +174,7 @@ class SizedPart:
         self.heads = [head_of(part.levels, min(low, high))]
         while self.heads[-1].largest < high:
             self.heads.append(head_of(part.levels, self.heads[-1].largest + 1))
-        self.numbers: npt.NDArray[np.int64] | None = None
+        self.numbers: Int64Array | None = None
         """Which head each message has; None if all have the first."""
         head_sizes: Counts = len(self.heads[0].known)
         if len(self.heads) > 1:
@@ -209,9 +192,7 @@ class SizedPart:
         return self.numbers is None and self.part.present is None
 
 
-def compact(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> Payload:
+def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payload:
     """Return byte ranges as the kind of payload that is stored fastest.
 
     Parameters

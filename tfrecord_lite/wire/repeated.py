@@ -13,12 +13,21 @@ chunk is a run of many, an unpacked value a run of one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, lanes, row_splits, short_lanes
-from tfrecord_lite.wire.fields import I32, LEN, VARINT, Fields, WireError, tokenise
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    Uint8Array,
+    Uint32Array,
+    gather,
+    lanes,
+    row_splits,
+    short_lanes,
+)
+from tfrecord_lite.wire.fields import I32, LEN, VARINT, Fields, WireError, renumbered, tokenise
 from tfrecord_lite.wire.varint import (
     MAX_VARINT_BYTES,
     SHORT_BYTES,
@@ -27,10 +36,6 @@ from tfrecord_lite.wire.varint import (
     read_varints,
 )
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["Extents", "repeated_fixed32", "repeated_len", "repeated_varint", "varint_runs"]
 _GROUP_BYTES = 64 * 1024
 _GROUP_VALUES = 8 * 1024
 """Values that are decoded in one go; what lies between them and the result stays in the cache."""
@@ -40,17 +45,17 @@ _GROUP_VALUES = 8 * 1024
 class Extents:
     """Where byte strings lie in a buffer; each array has the shape (n,)."""
 
-    start: npt.NDArray[np.int64]
-    length: npt.NDArray[np.int64]
+    start: Int64Array
+    length: Int64Array
 
 
 def repeated_len(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     number: int,
     depth: int = 0,
-) -> tuple[npt.NDArray[np.int64], Extents]:
+) -> tuple[Int64Array, Extents]:
     """Find the values of a repeated string, bytes or message field.
 
     Parameters
@@ -84,12 +89,12 @@ def repeated_len(
 
 
 def repeated_varint(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     number: int,
     depth: int = 0,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Int64Array, Int64Array]:
     """Read all values of a repeated ``int64`` or ``uint64`` field, as int64.
 
     Parameters
@@ -111,16 +116,14 @@ def repeated_varint(
         value of more than 10 bytes.
     """
     owner, begin, length = _runs(data, starts, stops, number, VARINT, depth)
-    try:
+    with renumbered(owner):
         per_run, values = varint_runs(data, begin, length)
-    except WireError as error:
-        raise WireError(int(owner[error.message]), error.offset, error.detail) from None
     return _per_message(owner, starts.size, per_run), values
 
 
 def varint_runs(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    data: Uint8Array, starts: Int64Array, lengths: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """Decode runs of varints, as the packed chunks of many messages.
 
     Parameters
@@ -163,9 +166,7 @@ def varint_runs(
     return counts, values
 
 
-def _one_each(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64] | None:
+def _one_each(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Int64Array | None:
     """Decode runs of one varint each; None if not all are that."""
     longest = int(lengths.max(initial=0))
     if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
@@ -187,7 +188,7 @@ def _one_each(
     return values
 
 
-def _groups(lengths: npt.NDArray[np.int64]) -> list[int]:
+def _groups(lengths: Int64Array) -> list[int]:
     """Divide runs into groups that fit the cache; return the end of each group."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
@@ -197,9 +198,7 @@ def _groups(lengths: npt.NDArray[np.int64]) -> list[int]:
     return [*sorted(set(cuts.tolist()) - {0}), lengths.size]
 
 
-def _decode_runs(
-    data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+def _decode_runs(data: Uint8Array, lengths: Int64Array) -> tuple[Int64Array, AnyArray]:
     """Decode runs that lie end to end: counts and values, as :func:`varint_runs`."""
     values, lasts = decode_run(data)
     ends = row_splits(lengths)
@@ -221,12 +220,12 @@ def _decode_runs(
 
 
 def repeated_fixed32(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     number: int,
     depth: int = 0,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+) -> tuple[Int64Array, Uint32Array]:
     """Read all values of a repeated ``float`` or ``fixed32`` field, as their 32 bits.
 
     Parameters
@@ -255,9 +254,7 @@ def repeated_fixed32(
     return _per_message(owner, starts.size, length >> 2), values
 
 
-def _per_message(
-    owner: npt.NDArray[np.int64], n_messages: int, per_run: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _per_message(owner: Int64Array, n_messages: int, per_run: Int64Array) -> Int64Array:
     """Add up the values of each message's runs."""
     if owner.size == n_messages and (owner[1:] > owner[:-1]).all():  # one run each
         return per_run
@@ -267,13 +264,13 @@ def _per_message(
 
 
 def _runs(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     number: int,
     unpacked: int,
     depth: int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Find the runs of values of each message: owner, start and length of each run.
 
     A packed chunk is a run of values; an unpacked value is a run of one.
@@ -300,25 +297,23 @@ def _runs(
 
 
 def _tokenise_some(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
-    some: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
+    some: Int64Array,
     depth: int,
 ) -> Fields:
     """Tokenise some of the messages; the owners are numbers within `some`."""
-    try:
+    with renumbered(some):
         return tokenise(data, starts[some], stops[some], depth)
-    except WireError as error:
-        raise WireError(int(some[error.message]), error.offset, error.detail) from None
 
 
 def _single_chunks(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     number: int,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]] | None:
+) -> tuple[Int64Array, BoolArray] | None:
     """Find messages that are one LEN field and nothing else, and where its value starts."""
     if starts.size == 0:
         return None

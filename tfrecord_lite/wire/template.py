@@ -20,17 +20,11 @@ words under a mask. A message that does not match is left for the general way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import LANE_BYTES, rows
+from tfrecord_lite.arrays import LANE_BYTES, BoolArray, Int64Array, Uint8Array, Uint64Array, rows
 from tfrecord_lite.wire.varint import decode_words, squeeze
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-__all__ = ["MAX_TEMPLATE_BYTES", "Hole", "Rows", "Template"]
 
 MAX_TEMPLATE_BYTES = 256
 """Longest stretch; a row of it and two words more stay inside a block's spare bytes."""
@@ -81,7 +75,7 @@ class Template:
         self._mask = mask.view("<u8")[:n_words]
         self._want = (want & mask).view("<u8")[:n_words]
 
-    def match(self, data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> Rows:
+    def match(self, data: Uint8Array, at: Int64Array) -> Rows:
         """Compare the stretch with what stands at many places.
 
         Parameters
@@ -96,14 +90,14 @@ class Template:
         """
         return Rows(self, rows(data, self.row_bytes)[at].view(np.uint8).reshape(at.size, -1))
 
-    def differing(self, cells: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_] | None:
+    def differing(self, cells: Uint8Array) -> BoolArray | None:
         """Say which rows do not hold the known bytes; None if all do."""
         words = cells.view("<u8")[:, : self._mask.size]
         wrong = words & self._mask
         wrong ^= self._want
         if not wrong.any():
             return None
-        differs: npt.NDArray[np.bool_] = wrong.any(axis=1)
+        differs: BoolArray = wrong.any(axis=1)
         return differs
 
 
@@ -117,22 +111,22 @@ class Rows:
         The bytes from each place on; owned.
     """
 
-    def __init__(self, template: Template, cells: npt.NDArray[np.uint8]) -> None:
+    def __init__(self, template: Template, cells: Uint8Array) -> None:
         self._template = template
         self._cells = cells
         self.wrong = template.differing(cells)
         """Which rows do not match, so far as they were looked at; None for none of them."""
 
-    def _words_at(self, place: int) -> npt.NDArray[np.uint64]:
+    def _words_at(self, place: int) -> Uint64Array:
         """View 8 bytes at a place of every row."""
         stride = self._cells.strides[0]
         return np.ndarray((len(self._cells),), "<u8", self._cells, place, (stride,))
 
-    def fixed(self, place: int, length: int) -> npt.NDArray[np.uint8]:
+    def fixed(self, place: int, length: int) -> Uint8Array:
         """Copy a payload of fixed size out of every row; shape (n, length)."""
         return np.ascontiguousarray(self._cells[:, place : place + length])
 
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Int64Array:
         """Read the length of the payload behind the stretch, and check the holes against it."""
         *outer, inner = self._template.holes
         n_bytes = self._length_in(inner)
@@ -140,18 +134,18 @@ class Rows:
             self.refuse(self._length_in(hole) != n_bytes + hole.more)
         return n_bytes
 
-    def refuse(self, differs: npt.NDArray[np.bool_]) -> None:
+    def refuse(self, differs: BoolArray) -> None:
         """Count some rows as not matching."""
         if differs.any():
             self.wrong = differs if self.wrong is None else self.wrong | differs
 
-    def _length_in(self, hole: Hole) -> npt.NDArray[np.int64]:
+    def _length_in(self, hole: Hole) -> Int64Array:
         if hole.width == 1:
             return self._cells[:, hole.place].astype(np.int64)
         kept = np.uint64(int.from_bytes(b"\x7f" * hole.width, "little"))
         return squeeze(self._words_at(hole.place) & kept, hole.width).view(np.int64)
 
-    def varints(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def varints(self) -> tuple[Int64Array, Int64Array]:
         """Decode the varint that follows the stretch: values, and bytes of each."""
         place = self._template.n_bytes
         follow = self._words_at(place + LANE_BYTES)

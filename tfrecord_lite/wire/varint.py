@@ -20,29 +20,17 @@ Format: https://protobuf.dev/programming-guides/encoding/#varints
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import lanes
+from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, Uint32Array, Uint64Array, lanes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
 
-Words = TypeVar("Words", "npt.NDArray[np.uint64]", "npt.NDArray[np.uint32]")
-
-__all__ = [
-    "MAX_VARINT_BYTES",
-    "SHORT_BYTES",
-    "TOO_LONG",
-    "decode_run",
-    "decode_words",
-    "read_short",
-    "read_varints",
-    "squeeze",
-]
+Words = TypeVar("Words", "Uint64Array", "Uint32Array")
 
 MAX_VARINT_BYTES = 10
 
@@ -89,9 +77,7 @@ def squeeze(words: Words, n_bytes: int = 8) -> Words:
     return words
 
 
-def read_varints(
-    words: npt.NDArray[np.uint64], offsets: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, Int64Array]:
     """Read one varint at each of many offsets.
 
     Parameters
@@ -112,9 +98,9 @@ def read_varints(
 
 
 def decode_words(
-    loaded: npt.NDArray[np.uint64],
-    next_words: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.uint64]],
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    loaded: Uint64Array,
+    next_words: Callable[[Int64Array], Uint64Array],
+) -> tuple[Uint64Array, Int64Array]:
     """Decode the varint each of many 64-bit words starts with.
 
     Parameters
@@ -146,9 +132,7 @@ def decode_words(
     return values, sizes
 
 
-def read_short(
-    words: npt.NDArray[np.uint32], sizes: npt.NDArray[np.uint32]
-) -> npt.NDArray[np.uint32] | None:
+def read_short(words: Uint32Array, sizes: Uint32Array) -> Uint32Array | None:
     """Decode the varint of known size that each of many 32-bit words starts with.
 
     Parameters
@@ -174,7 +158,7 @@ def read_short(
     return squeeze(words, SHORT_BYTES)
 
 
-def decode_run(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+def decode_run(data: Uint8Array) -> tuple[AnyArray, Int64Array]:
     r"""Decode varints laid end to end, as a packed field stores them.
 
     Parameters
@@ -212,9 +196,7 @@ def decode_run(data: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[Any], npt.NDArr
     return values.view(np.int64), lasts
 
 
-def _decode_ending(
-    data: npt.NDArray[np.uint8], lasts: npt.NDArray[np.int64], sizes: Words, longest: int
-) -> npt.NDArray[Any]:
+def _decode_ending(data: Uint8Array, lasts: Int64Array, sizes: Words, longest: int) -> AnyArray:
     """Decode varints of up to as many bytes as the dtype of `sizes`, which is overwritten.
 
     The word that *ends* with a varint has it in its high bytes: one shift by what is

@@ -14,7 +14,6 @@ the batches that follow, so that nearly all of them are read once.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -22,19 +21,16 @@ import numpy as np
 from tfrecord_lite.example.decode.general import AnyEncoding
 from tfrecord_lite.example.decode.learn import learn
 from tfrecord_lite.example.decode.oneof import Lists, Values, merge
-from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.example.decode.layout import Layout, Match
     from tfrecord_lite.example.decode.runtime import FewMessages
     from tfrecord_lite.schema import Kind
-
-__all__ = ["FEW", "Batch", "Keys", "Lists", "Memory"]
 
 _MAX_LAYOUTS = 4
 _MAX_FAILED = 2
@@ -100,15 +96,15 @@ class Batch:
 
     def __init__(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
         table: KeyTable,
         memory: Memory,
     ) -> None:
         self.n_messages = starts.size
         self.data = data
-        self._parts: list[tuple[npt.NDArray[np.int64], Match | AnyEncoding | FewMessages]] = []
+        self._parts: list[tuple[Int64Array, Match | AnyEncoding | FewMessages]] = []
         left = np.arange(starts.size)
         if 0 < left.size <= FEW and (few := _read_few(data, starts, stops, table)):
             self._parts.append((left, few))
@@ -117,17 +113,17 @@ class Batch:
         most = max(_MOST_CELLS // max(len(table.keys), 1), 1)
         for first in range(0, left.size, most):
             rest = left[first : first + most]
-            with _numbers_in(rest):
+            with renumbered(rest):
                 self._parts.append((rest, AnyEncoding(data, starts[rest], stops[rest], table)))
 
     def _read_by_layouts(
         self,
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        starts: Int64Array,
+        stops: Int64Array,
         table: KeyTable,
         memory: Memory,
-        left: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.int64]:
+        left: Int64Array,
+    ) -> Int64Array:
         """Read what layouts can read of the messages that are left; return the others."""
         if left.size < _WORTH_A_LAYOUT:
             return left
@@ -166,14 +162,14 @@ class Batch:
         found = (key for _, part in self._parts for key in part.unknown_keys(limit))
         return list(dict.fromkeys(found))
 
-    def present(self, feature: int) -> npt.NDArray[np.bool_]:
+    def present(self, feature: int) -> BoolArray:
         """Return whether each message has a feature, be it without a kind; shape (n,)."""
         present = np.zeros(self.n_messages, np.bool_)
         for chosen, part in self._parts:
             present[chosen] = part.present(feature)
         return present
 
-    def kinds(self, feature: int) -> npt.NDArray[np.uint8] | int:
+    def kinds(self, feature: int) -> Uint8Array | int:
         """Return the kind of a feature in each message, 0 for none."""
         if len(self._parts) == 1:
             return self._parts[0][1].kinds(feature)
@@ -192,7 +188,7 @@ class Batch:
         """
         found: list[Values] = []
         for chosen, part in self._parts:
-            with _numbers_in(chosen):
+            with renumbered(chosen):
                 found.append(part.values(feature, kind))
         kinds = self.kinds(feature)
         if len(found) == 1:
@@ -202,9 +198,9 @@ class Batch:
 
 
 def _read_few(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     table: KeyTable,
 ) -> FewMessages | None:
     from tfrecord_lite.example.decode.runtime import FewMessages, NotSure  # noqa: PLC0415 - not light
@@ -213,15 +209,6 @@ def _read_few(
         return FewMessages(data, starts, stops, table)
     except NotSure:
         return None
-
-
-@contextmanager
-def _numbers_in(chosen: npt.NDArray[np.int64]) -> Iterator[None]:
-    """Make the number in a :class:`WireError`, one among the chosen, that in the batch."""
-    try:
-        yield
-    except WireError as error:
-        raise WireError(int(chosen[error.message]), error.offset, error.detail) from None
 
 
 _MOST_KEYS = 20_000

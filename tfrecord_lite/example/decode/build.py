@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, ranges, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    ObjectArray,
+    Uint8Array,
+    gather,
+    ranges,
+    row_splits,
+)
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import Misfit
@@ -27,20 +36,16 @@ from tfrecord_lite.schema import Dense, Padded, RaggedFeature
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
     from tfrecord_lite.example.decode.oneof import Lists
     from tfrecord_lite.schema import Partition, Ragged, Sparse
     from tfrecord_lite.wire.repeated import Extents
 
-    Flat: TypeAlias = npt.NDArray[Any] | BytesColumn
+    Flat: TypeAlias = AnyArray | BytesColumn
 
 _SHORT_BYTES = 256
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Rows that the row ids of a batch may leave empty: so many, and so many a message besides.
 Memory is not taken on a number's word."""
-
-__all__ = ["Column", "dense", "padded", "ragged", "room_for", "sparse", "strings", "var_len"]
 
 
 class Column:
@@ -62,7 +67,7 @@ class Column:
         key: str,
         lists: Lists,
         flat: Flat,
-        is_missing: npt.NDArray[np.bool_] | None = None,
+        is_missing: BoolArray | None = None,
     ) -> None:
         self.key = key
         self.n_messages = lists.n_messages
@@ -86,25 +91,23 @@ class Column:
         return counts if isinstance(counts, int) and isinstance(kinds, int) and kinds else None
 
     @cached_property
-    def is_missing(self) -> npt.NDArray[np.bool_]:
+    def is_missing(self) -> BoolArray:
         """Whether a message lacks the feature; shape (n,)."""
         return np.equal(self._lists.kind, 0) if self._is_missing is None else self._is_missing
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Int64Array:
         """Values in each message; shape (n,)."""
         return self._lists.counts
 
-    def refuse(self, wrong: npt.NDArray[np.bool_], reason: Reason, detail: str) -> None:
+    def refuse(self, wrong: BoolArray, reason: Reason, detail: str) -> None:
         """Raise :class:`Misfit` for the first message that is wrong; `{}` is its count."""
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             raise Misfit(first, reason, self.key, detail.format(self.counts[first]))
 
 
-def strings(
-    data: npt.NDArray[np.uint8], extents: Extents, *, as_column: bool
-) -> npt.NDArray[np.object_] | BytesColumn:
+def strings(data: Uint8Array, extents: Extents, *, as_column: bool) -> ObjectArray | BytesColumn:
     """Copy byte strings out of a buffer: an object each, or one column of all."""
     if as_column:
         joined = gather(data, extents.start, extents.length)
@@ -123,7 +126,7 @@ def strings(
     return out
 
 
-def dense(column: Column, feature: Dense, *, single: bool) -> npt.NDArray[Any] | BytesColumn:
+def dense(column: Column, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
     r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
     shape = feature.shape if single else (column.n_messages, *feature.shape)
     flat = column.flat
@@ -132,7 +135,7 @@ def dense(column: Column, feature: Dense, *, single: bool) -> npt.NDArray[Any] |
     if column.count == feature.size:
         return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
     if feature.default is None:
-        detail = "and has no default value; give default_value=, or use VarLenFeature"
+        detail = "a required feature is missing and has no default; pass default_value=, or use VarLenFeature"
         column.refuse(column.is_missing, Reason.MISSING, detail)
     wrong = ~column.is_missing & (column.counts != feature.size)
     detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
@@ -149,7 +152,7 @@ def dense(column: Column, feature: Dense, *, single: bool) -> npt.NDArray[Any] |
     return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
 
 
-def padded(column: Column, feature: Padded, *, single: bool) -> npt.NDArray[Any]:
+def padded(column: Column, feature: Padded, *, single: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
     detail = f"found {{}} values, expected a multiple of {feature.size}"
     column.refuse(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
@@ -168,7 +171,7 @@ def padded(column: Column, feature: Padded, *, single: bool) -> npt.NDArray[Any]
 
 
 @contextmanager
-def room_for(sizes: npt.NDArray[np.int64], feature: Padded) -> Iterator[None]:
+def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
     """Say which message is to blame if there is no memory to pad all to the longest one.
 
     Parameters
@@ -204,7 +207,7 @@ def var_len(column: Column, *, single: bool) -> SparseTensor:
     return SparseTensor(np.stack([message, place], 1), _values(column.flat), dense_shape)
 
 
-def _values(flat: Flat) -> npt.NDArray[Any]:
+def _values(flat: Flat) -> AnyArray:
     return flat.to_numpy() if isinstance(flat, BytesColumn) else flat
 
 
@@ -233,7 +236,7 @@ def sparse(values: Column, indices: list[Column], feature: Sparse, *, single: bo
 
 def ragged(
     values: Column, partitions: dict[str, Column], feature: Ragged, *, single: bool
-) -> npt.NDArray[Any] | BytesColumn | RaggedTensor:
+) -> AnyArray | BytesColumn | RaggedTensor:
     """Build the result of a RaggedFeature (rules G1 to G8, always consistent).
 
     From the innermost partition outwards: at each level there are `items` in every
@@ -269,7 +272,7 @@ def ragged(
     return RaggedTensor.from_row_splits(inner, splits, validate=False)
 
 
-def _reshaped(key: str, inner: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[Any]:
+def _reshaped(key: str, inner: AnyArray, shape: tuple[int, int]) -> AnyArray:
     """Divide the first dimension into two, as far as NumPy can have such an array."""
     try:
         return inner.reshape(*shape, *inner.shape[1:])
@@ -278,9 +281,7 @@ def _reshaped(key: str, inner: npt.NDArray[Any], shape: tuple[int, int]) -> npt.
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail) from None
 
 
-def _uniform(
-    values: Column, items: npt.NDArray[np.int64], length: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _uniform(values: Column, items: Int64Array, length: int) -> tuple[Int64Array, Int64Array]:
     """Cut each message's items into rows of one length (rule G3); lengths, rows of each message."""
     detail = f"the rows of {{}} values do not divide into rows of {length}"
     values.refuse(items % length != 0, Reason.BAD_PARTITION, detail)
@@ -289,8 +290,8 @@ def _uniform(
 
 
 def _uniform_0(
-    values: Column, items: npt.NDArray[np.int64], *, single: bool, is_plain: bool
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    values: Column, items: Int64Array, *, single: bool, is_plain: bool
+) -> tuple[Int64Array, Int64Array]:
     """Do the same for length 0: a plain vector is one row, of anything else there are none."""
     if not single:  # how many there are in each message, nothing says (rule G4)
         detail = "rows of length 0 cannot be counted, so there are none in a batch"
@@ -303,9 +304,9 @@ def _uniform_0(
 def _partition(
     partition: Partition,
     column: Column,
-    items: npt.NDArray[np.int64],
+    items: Int64Array,
     dtype: np.dtype[Any],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Int64Array, Int64Array]:
     """Return the lengths of all rows, and how many rows each message has (rules G2, G5)."""
     # The cast wraps, as TensorFlow's does (rule G2).
     numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
@@ -346,9 +347,7 @@ def _check_first(column: Column, dtype: np.dtype[Any]) -> None:
         raise Misfit(0, Reason.BAD_PARTITION, column.key, detail)
 
 
-def _differences(
-    limits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
     """Return each limit less the one before it, the first of a message as it is."""
     lengths = np.diff(limits, prepend=0)
     firsts = row_splits(rows)[:-1][rows > 0]
@@ -356,9 +355,7 @@ def _differences(
     return lengths
 
 
-def _row_ids(
-    column: Column, ids: npt.NDArray[np.int64], items: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _row_ids(column: Column, ids: Int64Array, items: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Count the items of each row, given the row of each item; gaps make empty rows."""
     column.refuse(column.counts != items, Reason.BAD_PARTITION, "{} row ids for other items")
     message = np.repeat(np.arange(items.size), items)
@@ -383,9 +380,9 @@ def _row_ids(
 
 def _check(
     column: Column,
-    lengths: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.int64],
-    items: npt.NDArray[np.int64],
+    lengths: Int64Array,
+    rows: Int64Array,
+    items: Int64Array,
 ) -> None:
     """Refuse rows that drop values or take those of another message (rules G4, G6)."""
     message = np.repeat(np.arange(rows.size), rows)

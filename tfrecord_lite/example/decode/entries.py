@@ -12,28 +12,21 @@ The others are split into fields, as messages are.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, lanes, ranges
+from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, gather, lanes, ranges
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
+from tfrecord_lite.wire.fields import LEN, Fields, WireError, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents
 from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, read_varints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
     from tfrecord_lite.wire.keys import KeyTable
 
-    _Looked = tuple[Extents, npt.NDArray[np.uint8], npt.NDArray[np.int64]]
-
-__all__ = ["KIND_OF_TAG", "Entries", "Located", "errors_of", "join", "keys_at", "submessages"]
+    _Looked = tuple[Extents, Uint8Array, Int64Array]
 
 ENTRY = 1
 KEY, VALUE = 1, 2
@@ -48,15 +41,6 @@ _SHORTEST, _LONGEST = 4, 0x7F + 2
 KIND_OF_TAG = np.zeros(256, np.uint8)
 KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
 """The :class:`Kind` whose list has a tag in a Feature, 0 for none."""
-
-
-@contextmanager
-def errors_of(owner: npt.NDArray[np.int64]) -> Iterator[None]:
-    """Make the number in a :class:`WireError` that of the message one level up."""
-    try:
-        yield
-    except WireError as error:
-        raise WireError(int(owner[error.message]), error.offset, error.detail) from None
 
 
 def submessages(fields: Fields, number: int) -> Fields:
@@ -78,11 +62,11 @@ class Located:
     A *cell* is one key in one message; its number is ``key * n_messages + message``.
     """
 
-    cell: npt.NDArray[np.int64]
+    cell: Int64Array
     """The cells that have an entry, ascending; shape (n,)."""
-    entry: npt.NDArray[np.int64]
+    entry: Int64Array
     """The number of the entry that counts in each of them: the last; shape (n,)."""
-    aside: npt.NDArray[np.int64]
+    aside: Int64Array
     """The entries with such a key that do not count; shape (m,)."""
     unknown: Extents
     """All other keys."""
@@ -107,11 +91,9 @@ class Entries:
         For a message whose entries are malformed; their values are not looked into.
     """
 
-    def __init__(
-        self, data: npt.NDArray[np.uint8], maps: Fields, *, of_features: bool = True
-    ) -> None:
+    def __init__(self, data: Uint8Array, maps: Fields, *, of_features: bool = True) -> None:
         self._data = data
-        with errors_of(maps.owner):
+        with renumbered(maps.owner):
             entries = tokenise(data, maps.start, maps.stop, depth=1)
         entries = submessages(entries, ENTRY)
         self.message = maps.owner[entries.owner]
@@ -160,7 +142,7 @@ class Entries:
 
     def _split(self, odd: Fields) -> None:
         """Split the entries that are not plain into fields; find their keys."""
-        with errors_of(self.message[self._odd]):
+        with renumbered(self.message[self._odd]):
             parts = tokenise(self._data, odd.start, odd.stop, depth=2)
         is_known = (parts.wire_type == LEN) & ((parts.number == KEY) | (parts.number == VALUE))
         self.is_void[self._odd[parts.owner[~is_known]]] = True
@@ -206,7 +188,7 @@ class Entries:
             Extents(self.key.start[unknown], self.key.length[unknown]),
         )
 
-    def _check_keys(self, is_known: npt.NDArray[np.bool_]) -> None:
+    def _check_keys(self, is_known: BoolArray) -> None:
         """Refuse keys that are not UTF-8; the known ones surely are."""
         unsure = np.flatnonzero(~is_known)
         # All keys of an entry but the last are nowhere else.
@@ -214,10 +196,10 @@ class Entries:
         hidden = np.flatnonzero(keys.owner[1:] == keys.owner[:-1])
         starts = np.concatenate([self.key.start[unsure], keys.start[hidden]])
         lengths = np.concatenate([self.key.length[unsure], (keys.stop - keys.start)[hidden]])
-        with errors_of(self.message[np.concatenate([unsure, self._odd[keys.owner[hidden]]])]):
+        with renumbered(self.message[np.concatenate([unsure, self._odd[keys.owner[hidden]]])]):
             _check_utf8(self._data, starts, lengths)
 
-    def values(self, chosen: npt.NDArray[np.int64]) -> Fields:
+    def values(self, chosen: Int64Array) -> Fields:
         """Return the values of some entries.
 
         Parameters
@@ -243,7 +225,7 @@ class Entries:
         fields = Fields(plain, numbers, types, self._list_start[owner], self._stop[owner])
         return join([fields, replace(found, owner=odd[found.owner])]) if odd.size else fields
 
-    def features(self, chosen: npt.NDArray[np.int64]) -> Fields:
+    def features(self, chosen: Int64Array) -> Fields:
         """Return the fields of some entries' Features.
 
         Parameters
@@ -270,12 +252,12 @@ class Entries:
             return fields
         odd = np.flatnonzero(kind == 0)
         values = self.values(chosen[odd])
-        with errors_of(self.message[chosen[odd[values.owner]]]):
+        with renumbered(self.message[chosen[odd[values.owner]]]):
             found = tokenise(self._data, values.start, values.stop, depth=3)
         return join([fields, replace(found, owner=odd[values.owner[found.owner]])])
 
 
-def keys_at(data: npt.NDArray[np.uint8], extents: Extents, limit: int) -> list[bytes]:
+def keys_at(data: Uint8Array, extents: Extents, limit: int) -> list[bytes]:
     """Return the different keys among those at some places, so many at the most."""
     view = memoryview(data)  # type: ignore[arg-type]
     starts, stops = extents.start, extents.start + extents.length
@@ -287,9 +269,7 @@ def keys_at(data: npt.NDArray[np.uint8], extents: Extents, limit: int) -> list[b
     return list(found)
 
 
-def _check_utf8(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> None:
+def _check_utf8(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> None:
     """Refuse strings that are not UTF-8; the number in the error is that of the string."""
     joined = gather(data, starts, lengths)
     if joined.size == 0 or int(joined.max()) < 0x80:
@@ -302,7 +282,7 @@ def _check_utf8(
             raise WireError(i, start, "a feature's key is not UTF-8") from None
 
 
-def _values_of(values: Fields, chosen: npt.NDArray[np.int64], n_entries: int) -> Fields:
+def _values_of(values: Fields, chosen: Int64Array, n_entries: int) -> Fields:
     """Return the values of the chosen entries, in that order; the owner is a number in `chosen`."""
     if values.owner.size == n_entries and (values.owner[1:] > values.owner[:-1]).all():
         picked, owner = chosen, np.arange(chosen.size)  # one value each

@@ -8,18 +8,15 @@ many of them are wrong.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.wire.fields import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tfrecord_lite.block import Block
-
-__all__ = ["Misfit", "first_misfit", "first_wrong", "numbered_from"]
 
 Found = TypeVar("Found")
 
@@ -53,15 +50,6 @@ class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makin
         detail = self.detail + named
         fields = (place.offset, place.source, place.index)
         return InvalidArgumentError(self.reason, *fields, self.key, detail)
-
-
-@contextmanager
-def numbered_from(number: int) -> Iterator[None]:
-    """Count the message of a :class:`WireError` from a number on."""
-    try:
-        yield
-    except WireError as error:
-        raise WireError(number + error.message, error.offset, error.detail) from None
 
 
 def first_wrong(

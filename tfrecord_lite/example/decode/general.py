@@ -32,13 +32,10 @@ from tfrecord_lite.example.decode.oneof import Cells
 from tfrecord_lite.wire.fields import tokenise
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.example.decode.oneof import Values
     from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
-
-__all__ = ["AnyEncoding"]
 
 FEATURES = 1
 _LIST_DEPTH = 4
@@ -67,9 +64,9 @@ class AnyEncoding:
 
     def __init__(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
         table: KeyTable,
     ) -> None:
         self._data = data
@@ -95,13 +92,13 @@ class AnyEncoding:
         """Return the keys that are not in the table, so many at the most."""
         return keys_at(self._data, self._unknown, limit)
 
-    def present(self, feature: int) -> npt.NDArray[np.bool_]:
+    def present(self, feature: int) -> BoolArray:
         """Return whether each message has a feature, be it without a kind."""
         is_filled = np.zeros(self._n_cells, np.bool_)
         is_filled[self._filled] = True
         return is_filled[feature * self.n_messages : (feature + 1) * self.n_messages]
 
-    def kinds(self, feature: int) -> npt.NDArray[np.uint8]:
+    def kinds(self, feature: int) -> Uint8Array:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""
         return self._cells.kind[feature * self.n_messages : (feature + 1) * self.n_messages]
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, lanes, rows
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array, gather, lanes, rows
 from tfrecord_lite.example.decode.oneof import LIST_READERS, LIST_VALUE, Values
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.repeated import Extents, varint_runs
@@ -31,14 +31,10 @@ from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfrecord_lite.example.decode.oneof import Flat
     from tfrecord_lite.wire.template import Rows
 
-    _Payload: TypeAlias = npt.NDArray[Any] | Extents
-
-__all__ = ["Form", "Layout", "Match", "Slot"]
+    _Payload: TypeAlias = AnyArray | Extents
 
 _LEN_1 = 0x0A  # the tag of field 1 of wire type LEN
 _IN_ROW_BYTES = 64
@@ -106,9 +102,9 @@ class Layout:
 
     def match(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
     ) -> Match:
         """Read the messages that look like this.
 
@@ -146,10 +142,10 @@ class Layout:
 class Match:
     """What a layout found in the messages that match it."""
 
-    def __init__(self, layout: Layout, data: npt.NDArray[np.uint8]) -> None:
+    def __init__(self, layout: Layout, data: Uint8Array) -> None:
         self._layout = layout
         self._data = data
-        self.chosen: npt.NDArray[np.int64] | None = None
+        self.chosen: Int64Array | None = None
         """Numbers of the messages that match; None for all."""
         self.n_messages = 0
         self._found: dict[int, tuple[Slot, _Payload]] = {}
@@ -159,9 +155,7 @@ class Match:
         if slot.feature >= 0:
             self._found[slot.feature] = slot, payload
 
-    def add_last(
-        self, slot: Slot, stretch: Rows, at: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64]:
+    def add_last(self, slot: Slot, stretch: Rows, at: Int64Array) -> Int64Array:
         """Take in the payloads that follow a stretch; return where they end."""
         is_fixed = slot.form is Form.FIXED
         lengths = np.full(at.size, slot.length) if is_fixed else stretch.lengths()
@@ -175,7 +169,7 @@ class Match:
                 stretch.refuse(lengths & 3 != 0)
         return at + lengths
 
-    def keep(self, good: npt.NDArray[np.bool_]) -> None:
+    def keep(self, good: BoolArray) -> None:
         """Forget the messages that do not match."""
         self.n_messages = good.size
         if good.all():
@@ -229,7 +223,7 @@ class Match:
         return payload.reshape(-1).view("<f4")
 
 
-def _take(payload: _Payload, chosen: npt.NDArray[np.int64]) -> _Payload:
+def _take(payload: _Payload, chosen: Int64Array) -> _Payload:
     if isinstance(payload, Extents):
         return Extents(payload.start[chosen], payload.length[chosen])
     return payload[chosen]

@@ -22,12 +22,8 @@ from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import Int64Array, Uint8Array
     from tfrecord_lite.wire.keys import KeyTable
-
-__all__ = ["learn", "length_before", "nested"]
 
 _LEN_1, _LEN_2 = 0x0A, 0x12  # the tags of fields 1 and 2 of wire type LEN
 _MAX_HOLE_BYTES = 5
@@ -36,9 +32,9 @@ _MAY_BE_FIXED = (Form.CHUNK, Form.SKIPPED)
 
 
 def learn(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     table: KeyTable,
 ) -> Layout | None:
     """Learn how messages look, from a few of them.

@@ -16,10 +16,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import ranges, row_splits
-from tfrecord_lite.example.decode.entries import errors_of
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    Float32Array,
+    Int64Array,
+    Uint8Array,
+    ranges,
+    row_splits,
+)
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import LEN, Fields, WireError
+from tfrecord_lite.wire.fields import LEN, Fields, WireError, renumbered
 from tfrecord_lite.wire.repeated import (
     Extents,
     repeated_fixed32,
@@ -30,20 +37,17 @@ from tfrecord_lite.wire.repeated import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
-__all__ = ["LIST_READERS", "LIST_VALUE", "Cells", "Flat", "Lists", "StepLists", "Values", "merge"]
 
 LIST_VALUE = 1
 
-Flat: TypeAlias = "npt.NDArray[np.float32] | npt.NDArray[np.int64] | Extents"
+Flat: TypeAlias = "Float32Array | Int64Array | Extents"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
     """The values of some lists, end to end."""
 
-    counts: npt.NDArray[np.int64] | int
+    counts: Int64Array | int
     """Values of each list; a plain number if all have as many."""
     flat: Flat
     """All of them; for bytes, where they are in the buffer, or an object array."""
@@ -58,20 +62,20 @@ class Lists:
     """
 
     n_messages: int
-    kinds: npt.NDArray[np.uint8] | int
+    kinds: Uint8Array | int
     """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
     values: Values
     """Of each message, none where it is of another kind than was asked for."""
 
     @property
-    def kind(self) -> npt.NDArray[np.uint8]:
+    def kind(self) -> Uint8Array:
         """The kind in each message, 0 for none; shape (n,)."""
         if isinstance(self.kinds, int):
             return np.full(self.n_messages, self.kinds, np.uint8)
         return self.kinds
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Int64Array:
         """Values in each message; shape (n,)."""
         if isinstance(self.values.counts, int):
             return np.full(self.n_messages, self.values.counts)
@@ -87,9 +91,9 @@ class Lists:
 class StepLists:
     """One feature list of N messages."""
 
-    is_present: npt.NDArray[np.bool_]
+    is_present: BoolArray
     """Whether each message has the list; shape (n_messages,)."""
-    n_steps: npt.NDArray[np.int64]
+    n_steps: Int64Array
     """Steps in each message, 0 if it has not; shape (n_messages,)."""
     steps: Lists
     """The Features of all steps, by message; a "message" there is a step."""
@@ -119,10 +123,10 @@ class Cells:
 
     def __init__(
         self,
-        data: npt.NDArray[np.uint8],
+        data: Uint8Array,
         found: Fields,
         n_cells: int,
-        message_of: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int64]],
+        message_of: Callable[[Int64Array], Int64Array],
         depth: int,
     ) -> None:
         self._data = data
@@ -142,12 +146,12 @@ class Cells:
             for kind in Kind:
                 self._read_lists(aside.only(aside.number == kind), kind)
         self._lists = found
-        self._values: dict[Kind, tuple[npt.NDArray[np.int64], Flat]] = {}
+        self._values: dict[Kind, tuple[Int64Array, Flat]] = {}
 
-    def _read_lists(self, lists: Fields, kind: Kind) -> tuple[npt.NDArray[np.int64], Any]:
+    def _read_lists(self, lists: Fields, kind: Kind) -> tuple[Int64Array, Any]:
         """Read the values of lists of one kind: how many each has, and all."""
         try:
-            with errors_of(lists.owner):
+            with renumbered(lists.owner):
                 read = LIST_READERS[kind]
                 return read(self._data, lists.start, lists.stop, LIST_VALUE, self._depth)
         except WireError as error:
@@ -177,7 +181,7 @@ class Cells:
         splits = splits[first : last + 1]
         return Values(np.diff(splits), _part(flat, int(splits[0]), int(splits[-1])))
 
-    def _read(self, kind: Kind) -> tuple[npt.NDArray[np.int64], Flat]:
+    def _read(self, kind: Kind) -> tuple[Int64Array, Flat]:
         """Read the values of all lists of one kind; return where each cell's start, and all."""
         lists = self._lists.only(self._lists.number == kind)
         per_list, flat = self._read_lists(lists, kind)
@@ -189,7 +193,7 @@ class Cells:
         return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
 
 
-def merge(kind: Kind, n_lists: int, parts: list[tuple[npt.NDArray[np.int64], Values]]) -> Values:
+def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Values]]) -> Values:
     """Put values that were read apart in their places among those of all.
 
     Parameters
@@ -207,9 +211,7 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[npt.NDArray[np.int64], Val
     return Values(counts, _merge(kind, int(splits[-1]), places, found))
 
 
-def _merge(
-    kind: Kind, n_values: int, places: list[npt.NDArray[np.int64]], found: list[Values]
-) -> Flat:
+def _merge(kind: Kind, n_values: int, places: list[Int64Array], found: list[Values]) -> Flat:
     """Put the values of all parts in their places among those of the batch."""
     flats = [values.flat for values in found]
     if kind is Kind.BYTES:
@@ -224,9 +226,9 @@ def _merge(
 def _scatter(
     dtype: np.dtype[Any],
     n_values: int,
-    places: list[npt.NDArray[np.int64]],
-    arrays: list[npt.NDArray[Any]],
-) -> npt.NDArray[Any]:
+    places: list[Int64Array],
+    arrays: list[AnyArray],
+) -> AnyArray:
     out = np.empty(n_values, dtype)
     for place, array in zip(places, arrays, strict=True):
         out[place] = array
@@ -239,7 +241,7 @@ def _part(flat: Flat, start: int, stop: int) -> Flat:
     return flat[start:stop]
 
 
-LIST_READERS: dict[Kind, Callable[..., tuple[npt.NDArray[np.int64], Any]]] = {
+LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {
     Kind.BYTES: repeated_len,
     Kind.FLOAT: repeated_fixed32,
     Kind.INT64: repeated_varint,

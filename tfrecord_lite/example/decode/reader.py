@@ -32,25 +32,13 @@ from tfrecord_lite.wire.repeated import Extents
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.columns import RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode.oneof import Lists
     from tfrecord_lite.schema import Prepared
 
-    Result: TypeAlias = npt.NDArray[Any] | BytesColumn | RaggedTensor | SparseTensor
-    Serialized: TypeAlias = Block | Sequence[bytes | str] | npt.NDArray[Any]
-
-__all__ = [
-    "FeatureReader",
-    "as_block",
-    "as_bytes",
-    "as_one_message",
-    "build_all",
-    "checked_names",
-    "column_of",
-    "is_one_message",
-]
+    Result: TypeAlias = AnyArray | BytesColumn | RaggedTensor | SparseTensor
+    Serialized: TypeAlias = Block | Sequence[bytes | str] | AnyArray
 
 
 class FeatureReader:
@@ -59,7 +47,7 @@ class FeatureReader:
     Parameters
     ----------
     prepared : mapping of str to Prepared
-    strings : {"object", "column"}
+    strings : {"ndarray", "BytesColumn"}
         What byte strings come as.
     no_kind_is_missing : bool, optional
         Whether a feature without a kind counts as missing: in an Example (rule X3), not
@@ -83,9 +71,9 @@ class FeatureReader:
 
     def read(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
         *,
         single: bool,
     ) -> dict[str, Result]:
@@ -134,12 +122,12 @@ def build_all(prepared: Mapping[str, Prepared], build_one: Callable[[Any], Any])
 
 
 def column_of(
-    data: npt.NDArray[np.uint8],
+    data: Uint8Array,
     key: str,
     kind: Kind,
     lists: Lists,
     strings: str,
-    is_missing: npt.NDArray[np.bool_] | None = None,
+    is_missing: BoolArray | None = None,
 ) -> Column:
     """Make a column of what was read of one key.
 
@@ -156,8 +144,8 @@ def column_of(
             raise Misfit(int(wrong[0]), Reason.WRONG_KIND, key, detail)
     flat: Any = lists.flat
     if isinstance(flat, Extents):
-        flat = build.strings(data, flat, as_column=strings == "column")
-    elif kind is Kind.BYTES and strings == "column":
+        flat = build.strings(data, flat, as_column=strings == "BytesColumn")
+    elif kind is Kind.BYTES and strings == "BytesColumn":
         flat = BytesColumn.from_list(flat.tolist())
     return Column(key, lists, flat, is_missing)
 

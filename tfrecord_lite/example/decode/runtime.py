@@ -21,11 +21,8 @@ from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.wire.keys import KeyTable
-
-__all__ = ["FewMessages", "FewSequences", "NotSure", "array_of", "features_of", "sequence_of"]
 
 _IN_PYTHON = api_implementation.Type() == "python"
 
@@ -67,7 +64,7 @@ def _parsed(message: Any, serialized: bytes) -> Any:
         raise NotSure(str(error)) from None
 
 
-def array_of(feature: Any) -> tuple[int, npt.NDArray[Any] | None]:
+def array_of(feature: Any) -> tuple[int, AnyArray | None]:
     """Return a feature's kind and values; 0 and None if it has no kind.
 
     Raises
@@ -98,9 +95,9 @@ class FewMessages:
 
     def __init__(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
         table: KeyTable,
     ) -> None:
         extents = zip(starts.tolist(), stops.tolist(), strict=True)
@@ -109,7 +106,7 @@ class FewMessages:
         self._found = [self._read(name) for name in self._names]
         self._known = frozenset(table.keys)
 
-    def _read(self, name: str) -> list[tuple[int, npt.NDArray[Any] | None]]:
+    def _read(self, name: str) -> list[tuple[int, AnyArray | None]]:
         """Read a feature of every message; asking the map for one it lacks would add it."""
         return [
             array_of(features[name]) if name in features else (0, None)
@@ -121,12 +118,12 @@ class FewMessages:
         keys = (name.encode() for features in self._messages for name in features)
         return [key for key in keys if key not in self._known]
 
-    def present(self, feature: int) -> npt.NDArray[np.bool_]:
+    def present(self, feature: int) -> BoolArray:
         """Return whether each message has a feature, be it without a kind."""
         name = self._names[feature]
         return np.array([name in features for features in self._messages])
 
-    def kinds(self, feature: int) -> npt.NDArray[np.uint8] | int:
+    def kinds(self, feature: int) -> Uint8Array | int:
         """Return the kind of a feature in each message, a plain number if it is one."""
         kinds = [kind for kind, _ in self._found[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
@@ -146,9 +143,9 @@ class FewSequences:
 
     def __init__(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
         table: KeyTable,
     ) -> None:
         extents = zip(starts.tolist(), stops.tolist(), strict=True)
@@ -173,7 +170,7 @@ class FewSequences:
         """Return how many steps a list has in all messages together."""
         return len(self._steps[number])
 
-    def kinds(self, number: int) -> npt.NDArray[np.uint8]:
+    def kinds(self, number: int) -> Uint8Array:
         """Return the kind of each step of a list, of all messages."""
         return np.array([kind for kind, _ in self._steps[number]], np.uint8)
 
@@ -184,7 +181,7 @@ class FewSequences:
         return StepLists(self._is_present[number], self._n_steps[number], steps)
 
 
-def _values(found: list[tuple[int, npt.NDArray[Any] | None]], kind: Kind) -> Values:
+def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> Values:
     """Put the values of some Features end to end; none where it is of another kind."""
     none = np.empty(0, kind.dtype)
     arrays = [array if has == kind and array is not None else none for has, array in found]

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = ["ExampleWriter", "RowBuffer"]
-
 _MOST_ROWS = 1024
 _MOST_BYTES = 2 * 1024 * 1024
 """When a buffer is full."""

@@ -23,12 +23,10 @@ from tfrecord_lite.wire.parts import head
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.convert.lists import Outgoing
-
-__all__ = ["content_of", "delimited", "encode_features", "encoded_key", "feature_content"]
 
 _BYTES, _FLOAT, _INT64 = (bytes([kind << 3 | 2]) for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LIST_VALUE = b"\x0a"
@@ -181,7 +179,7 @@ def _list(values: list[Any] | tuple[Any, ...]) -> bytes | None:
     return None
 
 
-def _array(values: npt.NDArray[Any]) -> bytes | None:
+def _array(values: AnyArray) -> bytes | None:
     if values.ndim != 1 or not values.size:
         return None
     if values.dtype == np.float32:

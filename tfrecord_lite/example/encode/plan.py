@@ -32,8 +32,6 @@ from tfrecord_lite.schema import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["ARRAYS", "LARGE_BYTES", "SHORT_LIST", "Plan", "UnplannedError"]
-
 LARGE_BYTES = 16 * 1024
 """A row with more bytes in strings or arrays is encoded by itself, with fewer copies."""
 SHORT_LIST = 8

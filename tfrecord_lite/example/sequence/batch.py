@@ -19,23 +19,20 @@ several lists with a key the last, whole; several values in one entry are joined
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import ranges, row_splits
+from tfrecord_lite.arrays import BoolArray, Float32Array, Int64Array, Uint8Array, ranges, row_splits
 from tfrecord_lite.example.decode import batch
-from tfrecord_lite.example.decode.entries import Entries, errors_of, keys_at, submessages
+from tfrecord_lite.example.decode.entries import Entries, keys_at, submessages
 from tfrecord_lite.example.decode.oneof import Cells, Lists, StepLists, Values, merge
 from tfrecord_lite.example.sequence.steps import find_plain, find_steps
-from tfrecord_lite.wire.fields import Fields, WireError, tokenise
+from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy.typing as npt
 
     from tfrecord_lite.example.decode.entries import Located
@@ -44,8 +41,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.steps import PlainSteps
     from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
-
-__all__ = ["AnySequences", "SequenceBatch"]
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -81,9 +76,7 @@ class AnySequences:
         For a message the protobuf runtime would refuse, as far as it was looked into.
     """
 
-    def __init__(
-        self, data: npt.NDArray[np.uint8], maps: Fields, n_messages: int, table: KeyTable
-    ) -> None:
+    def __init__(self, data: Uint8Array, maps: Fields, n_messages: int, table: KeyTable) -> None:
         self._data = data
         self.n_messages = n_messages
         entries = Entries(data, maps, of_features=False)
@@ -106,7 +99,7 @@ class AnySequences:
         if located.aside.size:  # the runtime refuses what is malformed there, too
             _steps_of(data, entries, located.aside)[1].check()
 
-    def _guess(self, entries: Entries, located: Located, left: npt.NDArray[np.bool_]) -> None:
+    def _guess(self, entries: Entries, located: Located, left: BoolArray) -> None:
         """Find the lists of each key that are plain; they are not left then."""
         values = entries.values(located.entry)
         if values.owner.size != left.size or (values.owner[1:] == values.owner[:-1]).any():
@@ -138,7 +131,7 @@ class AnySequences:
         first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
         found = []
         if number in self._plain:
-            with errors_of(np.flatnonzero(self._is_present[cells])):
+            with renumbered(np.flatnonzero(self._is_present[cells])):
                 found.append(self._plain[number].values(self._data, kind))
         if first < last or not found:
             found.append(self._cells.values(first, last, kind))
@@ -160,7 +153,7 @@ class AnySequences:
         """Return how many steps a list has in all messages together."""
         return int(self._n_steps[self._cells_of(number)].sum())
 
-    def kinds(self, number: int) -> npt.NDArray[np.uint8] | int:
+    def kinds(self, number: int) -> Uint8Array | int:
         """Return the :class:`Kind` of each step of a list, a plain number if it is one."""
         cells = self._cells_of(number)
         first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
@@ -177,7 +170,7 @@ class AnySequences:
     def _cells_of(self, number: int) -> slice:
         return slice(number * self.n_messages, (number + 1) * self.n_messages)
 
-    def _places(self, number: int, *, in_cells: bool) -> npt.NDArray[np.int64]:
+    def _places(self, number: int, *, in_cells: bool) -> Int64Array:
         """Return which of the steps of a list were left by the guesses, or those that were not."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
@@ -186,15 +179,13 @@ class AnySequences:
         return ranges(row_splits(n_steps)[:-1], counts)
 
 
-def _steps_of(
-    data: npt.NDArray[np.uint8], entries: Entries, chosen: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], Cells]:
+def _steps_of(data: Uint8Array, entries: Entries, chosen: Int64Array) -> tuple[Int64Array, Cells]:
     """Find the steps of some entries: how many each has, and their Features."""
     values = entries.values(chosen)
     message = entries.message[chosen]
     if not chosen.size:
         return chosen, Cells(data, values, 0, lambda cells: cells, _LIST_DEPTH)
-    with errors_of(message[values.owner]):
+    with renumbered(message[values.owner]):
         counts, found = find_steps(data, values.start, values.stop)
     if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
         n_steps = counts
@@ -203,7 +194,7 @@ def _steps_of(
         np.add.at(n_steps, values.owner, counts)
     ends = np.cumsum(n_steps)
 
-    def message_of(steps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def message_of(steps: Int64Array) -> Int64Array:
         return message[np.searchsorted(ends, steps, side="right")]
 
     return n_steps, Cells(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
@@ -229,9 +220,9 @@ class SequenceBatch:
 
     def __init__(
         self,
-        data: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        stops: npt.NDArray[np.int64],
+        data: Uint8Array,
+        starts: Int64Array,
+        stops: Int64Array,
         table: KeyTable,
     ) -> None:
         self.data = data
@@ -253,7 +244,7 @@ class SequenceBatch:
         for i, first in enumerate(bounds[:-1].tolist()):
             some = maps.take(np.arange(places[i], places[i + 1]))
             some.owner[:] -= first
-            with _numbers_from(first):
+            with renumbered(first):
                 group = AnySequences(data, some, int(bounds[i + 1]) - first, table)
             self._groups.append((first, group))
 
@@ -262,14 +253,12 @@ class SequenceBatch:
         found = (key for _, group in self._groups for key in group.unknown_keys(limit))
         return list(dict.fromkeys(found))
 
-    def kinds(self, number: int) -> npt.NDArray[np.uint8] | int:
+    def kinds(self, number: int) -> Uint8Array | int:
         """Return the :class:`Kind` of each step of a list, a plain number if it is one."""
         sizes = [group.n_steps(number) for _, group in self._groups]
         return _one_or_all([group.kinds(number) for _, group in self._groups], sizes)
 
-    def padded_floats(
-        self, number: int, n_values: int
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]] | None:
+    def padded_floats(self, number: int, n_values: int) -> tuple[Float32Array, Int64Array] | None:
         """Return the steps of a list in a row a message, zeros behind them.
 
         Only if each message has the list, and all steps are so many floats, stored alike.
@@ -306,7 +295,7 @@ class SequenceBatch:
         """
         parts = []
         for first, group in self._groups:
-            with _numbers_from(first):
+            with renumbered(first):
                 parts.append(group.lists(number, kind))
         if len(parts) == 1:
             return parts[0]
@@ -344,9 +333,9 @@ def _joined(flats: list[Flat]) -> Flat:
 
 
 def _read_few(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     table: KeyTable,
 ) -> FewSequences | None:
     from tfrecord_lite.example.decode.runtime import FewSequences, NotSure  # noqa: PLC0415 - not light
@@ -357,7 +346,7 @@ def _read_few(
         return None
 
 
-def _bounds(lengths: npt.NDArray[np.int64], n_keys: int) -> npt.NDArray[np.int64]:
+def _bounds(lengths: Int64Array, n_keys: int) -> Int64Array:
     """Divide messages into groups; return where each starts, and the last ends."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
@@ -367,12 +356,3 @@ def _bounds(lengths: npt.NDArray[np.int64], n_keys: int) -> npt.NDArray[np.int64
     cuts.append(np.array([lengths.size]))
     bounds = sorted(set(np.concatenate(cuts).tolist()))
     return np.array(bounds if lengths.size else [0, 0])
-
-
-@contextmanager
-def _numbers_from(first: int) -> Iterator[None]:
-    """Add to the number in a :class:`WireError` that of the first message of its group."""
-    try:
-        yield
-    except WireError as error:
-        raise WireError(first + error.message, error.offset, error.detail) from None

@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import ranges, row_splits
+from tfrecord_lite.arrays import AnyArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import Misfit
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfrecord_lite.example.decode.build import Column
     from tfrecord_lite.example.decode.oneof import StepLists
     from tfrecord_lite.schema import Padded, Ragged
-
-__all__ = ["StepColumn", "of_message", "padded", "ragged", "var_len"]
 
 
 class StepColumn:
@@ -53,7 +49,7 @@ class StepColumn:
         return self.n_steps.size
 
 
-def of_message(misfit: Misfit, n_steps: npt.NDArray[np.int64]) -> Misfit:
+def of_message(misfit: Misfit, n_steps: Int64Array) -> Misfit:
     """Turn what is said about one of all steps into what is said about a message."""
     ends = np.cumsum(n_steps)
     message = int(np.searchsorted(ends, misfit.message, side="right"))
@@ -62,9 +58,7 @@ def of_message(misfit: Misfit, n_steps: npt.NDArray[np.int64]) -> Misfit:
     return Misfit(message, misfit.reason, misfit.key, detail)
 
 
-def padded(
-    column: StepColumn, feature: Padded, *, single: bool
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+def padded(column: StepColumn, feature: Padded, *, single: bool) -> tuple[AnyArray, Int64Array]:
     r"""Build the result of a FixedLenSequenceFeature, and its lengths (rules L1 to L3, Q4).
 
     Returns
@@ -92,7 +86,7 @@ def padded(
     shape = (n_messages, longest, *feature.shape)
     if (n_steps == longest).all():
         return flat.reshape(shape), n_steps
-    out: npt.NDArray[Any]
+    out: AnyArray
     with build.room_for(n_steps, feature):
         is_step = np.arange(longest) < n_steps[:, None]
         if flat.dtype == object:

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array, gather, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Outgoing, outgoing
@@ -66,7 +66,6 @@ from tfrecord_lite.wire.parts import Part, compact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
     from typing_extensions import Buffer
 
 __all__ = [
@@ -222,9 +221,9 @@ class _Steps:
 
     column: Any
     """The values of all steps, with a leading dimension of steps; or these as Outgoing."""
-    counts: npt.NDArray[np.int64]
+    counts: Int64Array
     """Steps of each record; shape (n_records,)."""
-    present: npt.NDArray[np.bool_] | None = None
+    present: BoolArray | None = None
     """Which records have the list; None for all."""
 
     @property
@@ -275,7 +274,7 @@ def _steps_of(key: str, column: Any, lengths: Any) -> _Steps:
     return _of_array(key, column, lengths) if is_array else _of_records(key, column)
 
 
-def _of_array(key: str, column: np.ndarray[Any, Any], lengths: Any) -> _Steps:
+def _of_array(key: str, column: AnyArray, lengths: Any) -> _Steps:
     """Take the steps of an array, without the padding if it has some."""
     if column.ndim < 2:
         refuse(key, "a feature list needs a dimension of steps behind that of records")
@@ -327,7 +326,7 @@ def _of_records(key: str, column: Sequence[Any]) -> _Steps:
     return _Steps(steps, counts, present)
 
 
-def _are_alike(arrays: list[np.ndarray[Any, Any]]) -> bool:
+def _are_alike(arrays: list[AnyArray]) -> bool:
     return len({(array.shape[1:], array.dtype) for array in arrays}) == 1
 
 
@@ -347,7 +346,7 @@ def _list_part(raw: bytes, key: str, steps: _Steps) -> Part:
     return Part(entry_levels(raw), payload, steps.present)
 
 
-def _run(out: Outgoing) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+def _run(out: Outgoing) -> tuple[Uint8Array, Int64Array]:
     """Write all steps one behind the other; and bytes of each."""
     if not out.n_records:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)
@@ -359,11 +358,11 @@ def _run(out: Outgoing) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     return gather(data, starts, lengths), lengths
 
 
-def _record_of(step: int, counts: npt.NDArray[np.int64]) -> int:
+def _record_of(step: int, counts: Int64Array) -> int:
     return int(np.searchsorted(np.cumsum(counts), step, side="right"))
 
 
-def _in_record(error: InvalidArgumentError, counts: npt.NDArray[np.int64]) -> InvalidArgumentError:
+def _in_record(error: InvalidArgumentError, counts: Int64Array) -> InvalidArgumentError:
     """Turn what is said of one of all steps into what is said of a record."""
     if error.index is None:
         return error
@@ -538,7 +537,7 @@ def _take_apart(steps: Any) -> _Taken | None:
     return _Taken(_BYTES, counts, list(values), len(steps), sum(map(len, values)))
 
 
-def _of_arrays(steps: list[npt.NDArray[Any]] | tuple[npt.NDArray[Any], ...]) -> _Taken | None:
+def _of_arrays(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _Taken | None:
     """Copy what steps that are arrays hold."""
     dtypes = set(map(_dtype_of, steps))
     if dtypes == {_BYTES}:
@@ -570,7 +569,7 @@ class _List:
     def add(self, taken: _Taken) -> None:
         self._taken.append(taken)
 
-    def steps(self, key: str) -> tuple[Outgoing, npt.NDArray[np.int64]]:
+    def steps(self, key: str) -> tuple[Outgoing, Int64Array]:
         """Return the values of all steps, and the number of steps of each record."""
         taken = self._taken
         n_steps = np.fromiter((one.n_steps for one in taken), np.int64, len(taken))
@@ -623,9 +622,7 @@ class SequenceForm:
 
     def columns(
         self,
-    ) -> tuple[
-        dict[str, Outgoing] | None, dict[str, tuple[Outgoing, npt.NDArray[np.int64]]] | None
-    ]:
+    ) -> tuple[dict[str, Outgoing] | None, dict[str, tuple[Outgoing, Int64Array]] | None]:
         """Return contexts and lists as columns, None for what these records do not have."""
         context = self._plan.columns() if self._plan is not None else {}
         lists = {key: own.steps(key) for key, own in self._lists.items()}

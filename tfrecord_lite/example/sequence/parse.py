@@ -31,15 +31,14 @@ from tfrecord_lite.wire.keys import KeyTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.reader import Result, Serialized
     from tfrecord_lite.schema import FeatureSpec, Prepared
 
     Features = Mapping[str, FeatureSpec]
     Results = dict[str, Result]
-    Lengths = dict[str, npt.NDArray[np.int64]]
+    Lengths = dict[str, Int64Array]
 
 __all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"]
 
@@ -54,7 +53,7 @@ class SequenceExampleParser:
     sequence_features : mapping of str to feature specification, optional
         FixedLenSequenceFeature, VarLenFeature and RaggedFeature. What is not named, in
         either, costs next to nothing.
-    strings : {"object", "column"}, optional
+    strings : {"ndarray", "BytesColumn"}, optional
         What byte strings come as, where they are dense with shape [] in the context, or
         ragged without partitions: object arrays of ``bytes``, or a :class:`BytesColumn`.
 
@@ -84,10 +83,10 @@ class SequenceExampleParser:
         context_features: Features | None = None,
         sequence_features: Features | None = None,
         *,
-        strings: Literal["object", "column"] = "object",
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> None:
-        if strings not in ("object", "column"):
-            detail = f"strings is {strings!r}, expected 'object' or 'column'"
+        if strings not in ("ndarray", "BytesColumn"):
+            detail = f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         context, self._lists = prepare_sequence(context_features, sequence_features)
         self._features = dict(context_features or {}), dict(sequence_features or {})
@@ -217,7 +216,7 @@ class SequenceExampleParser:
 
 
 def _remake(
-    context: Features | None, lists: Features | None, strings: Literal["object", "column"]
+    context: Features | None, lists: Features | None, strings: Literal["ndarray", "BytesColumn"]
 ) -> SequenceExampleParser:
     return SequenceExampleParser(context, lists, strings=strings)
 

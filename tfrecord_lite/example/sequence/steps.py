@@ -36,20 +36,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import gather, lanes, ranges, row_splits, rows
-from tfrecord_lite.example.decode.entries import KIND_OF_TAG, errors_of, join
+from tfrecord_lite.arrays import (
+    BoolArray,
+    Float32Array,
+    Int64Array,
+    Uint8Array,
+    gather,
+    lanes,
+    ranges,
+    row_splits,
+    rows,
+)
+from tfrecord_lite.example.decode.entries import KIND_OF_TAG, join
 from tfrecord_lite.example.decode.learn import length_before, nested
 from tfrecord_lite.example.decode.oneof import Values
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import LEN, Fields, tokenise
+from tfrecord_lite.wire.fields import LEN, Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents, repeated_len, varint_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
-__all__ = ["AnyPlaces", "EvenPlaces", "PlainSteps", "find_plain", "find_steps"]
 
 FEATURE = 1
 _LIST_DEPTH, _FEATURE_DEPTH = 3, 4
@@ -68,9 +75,7 @@ _MOST_WRONG = 0.5
 """If a guess is wrong for more of the lists than this, another is made."""
 
 
-def find_plain(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> PlainSteps | None:
+def find_plain(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> PlainSteps | None:
     """Find the lists whose steps a guess is right for.
 
     Parameters
@@ -147,11 +152,11 @@ def _first_step(view: memoryview) -> _Step | None:
 
 
 def _even(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     first: _Step,
-) -> npt.NDArray[np.int64] | None:
+) -> Int64Array | None:
     """Count steps that are all as the first; None if sizes tell that not all lists are so.
 
     Returns
@@ -182,7 +187,7 @@ def _even(
     return np.where(wrong, 0, counts)
 
 
-def _slices(counts: npt.NDArray[np.int64]) -> Iterator[slice]:
+def _slices(counts: Int64Array) -> Iterator[slice]:
     """Divide lists so that about :data:`_AT_ONCE` steps, or one list, are in each slice."""
     ends = np.cumsum(counts)
     begin = 0
@@ -194,11 +199,11 @@ def _slices(counts: npt.NDArray[np.int64]) -> Iterator[slice]:
 
 
 def _searched(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     kind: Kind,
-) -> tuple[npt.NDArray[np.int64], AnyPlaces] | None:
+) -> tuple[Int64Array, AnyPlaces] | None:
     """Find short steps of one kind by what their heads look like.
 
     Returns
@@ -217,11 +222,11 @@ def _searched(
 
 
 def _search(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
+    data: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
     kind: Kind,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Search some of the lists: steps of each, and start and length of the content of each step."""
     splits = row_splits(stops - starts)
     joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
@@ -258,8 +263,8 @@ def _search(
 
 
 def find_steps(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], Fields]:
+    data: Uint8Array, starts: Int64Array, stops: Int64Array
+) -> tuple[Int64Array, Fields]:
     """Find the steps of many FeatureLists, of any form, and the fields of their Features.
 
     Parameters
@@ -282,13 +287,11 @@ def find_steps(
         the list.
     """
     counts, features = repeated_len(data, starts, stops, FEATURE, _LIST_DEPTH)
-    with errors_of(np.repeat(np.arange(starts.size), counts)):
+    with renumbered(np.repeat(np.arange(starts.size), counts)):
         return counts, _fields_of(data, features.start, features.start + features.length)
 
 
-def _fields_of(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
-) -> Fields:
+def _fields_of(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Fields:
     """Split Features into fields: one look says that most are one list, or empty."""
     length = stops - starts
     head = lanes(data)[starts]
@@ -301,7 +304,7 @@ def _fields_of(
     odd = np.flatnonzero(~is_one & (length > 0))
     if not odd.size:
         return found
-    with errors_of(odd):
+    with renumbered(odd):
         rest = tokenise(data, starts[odd], stops[odd], _FEATURE_DEPTH)
     return join([found, replace(rest, owner=odd[rest.owner])])
 
@@ -314,21 +317,21 @@ _COPIED_BYTES = 128 * 1024
 class EvenPlaces:
     """Contents of one length, as far from each other in all lists."""
 
-    first: npt.NDArray[np.int64]
+    first: Int64Array
     """Where that of the first step of each list starts; shape (n_lists,)."""
     size: int
     """Bytes from one step to the next."""
     length: int
 
-    def start(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def start(self, counts: Int64Array) -> Int64Array:
         """Return where each content starts, given the steps of each list; shape (n_steps,)."""
         return ranges(self.first, counts, self.size)
 
     def pad(
         self,
-        data: npt.NDArray[np.uint8],
-        counts: npt.NDArray[np.int64],
-        out: npt.NDArray[np.float32],
+        data: Uint8Array,
+        counts: Int64Array,
+        out: Float32Array,
     ) -> None:
         """Copy all contents, as :meth:`PlainSteps.pad`.
 
@@ -360,12 +363,12 @@ class EvenPlaces:
 class AnyPlaces:
     """Contents of any lengths, anywhere."""
 
-    starts: npt.NDArray[np.int64]
+    starts: Int64Array
     """Where each starts; shape (n_steps,)."""
-    length: npt.NDArray[np.int64]
+    length: Int64Array
     """Bytes of each; shape (n_steps,)."""
 
-    def start(self, _: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def start(self, _: Int64Array) -> Int64Array:
         """Return where each content starts; shape (n_steps,)."""
         return self.starts
 
@@ -374,16 +377,16 @@ class AnyPlaces:
 class PlainSteps:
     """Steps of many lists that are one string, or one packed chunk, of one kind each."""
 
-    is_plain: npt.NDArray[np.bool_]
+    is_plain: BoolArray
     """Which of the lists have such steps, and no others; shape (n_lists,)."""
     kind: Kind
     """Of all steps."""
-    counts: npt.NDArray[np.int64]
+    counts: Int64Array
     """Steps of each of these lists; shape (is_plain.sum(),)."""
     where: EvenPlaces | AnyPlaces
     """Where the content of each step is."""
 
-    def values(self, data: npt.NDArray[np.uint8], kind: Kind) -> Values:
+    def values(self, data: Uint8Array, kind: Kind) -> Values:
         """Read the values of all steps; none if they are of another kind.
 
         Raises
@@ -406,8 +409,8 @@ class PlainSteps:
         if kind is Kind.FLOAT:
             return Values(lengths >> 2, gather(data, start, lengths).view("<f4"))
         with (
-            errors_of(np.flatnonzero(self.is_plain)),
-            errors_of(np.repeat(np.arange(self.counts.size), self.counts)),
+            renumbered(np.flatnonzero(self.is_plain)),
+            renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
             counts, numbers = varint_runs(data, start, lengths)
         return Values(1 if (counts == 1).all() else counts, numbers)
@@ -421,7 +424,7 @@ class PlainSteps:
             and bool(self.is_plain.all())
         )
 
-    def pad(self, data: npt.NDArray[np.uint8], out: npt.NDArray[np.float32]) -> None:
+    def pad(self, data: Uint8Array, out: Float32Array) -> None:
         """Store the steps of each list in a row, and zeros behind them; if :meth:`are_floats`.
 
         Parameters

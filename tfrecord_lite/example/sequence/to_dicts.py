@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import AnyArray, Uint8Array, row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.decode.batch import FEW, Keys
 from tfrecord_lite.example.decode.first_error import first_wrong
@@ -27,8 +27,6 @@ from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import numpy.typing as npt
 
     from tfrecord_lite.example.decode.batch import Memory
     from tfrecord_lite.example.decode.reader import Serialized
@@ -50,8 +48,8 @@ _ROWS_AT_ONCE = 16
 class SequenceRow(TypedDict):
     """What a SequenceExample is decoded to."""
 
-    context: dict[str, npt.NDArray[Any]]
-    feature_lists: dict[str, list[npt.NDArray[Any]]]
+    context: dict[str, AnyArray]
+    feature_lists: dict[str, list[AnyArray]]
 
 
 class SequenceExampleDecoder:
@@ -169,7 +167,7 @@ class _Steps:
                     _match_empty(row["feature_lists"][self._name], kinds)
 
 
-def _match_empty(steps: list[npt.NDArray[Any]], kinds: npt.NDArray[np.uint8]) -> None:
+def _match_empty(steps: list[AnyArray], kinds: Uint8Array) -> None:
     """Give steps without a kind the dtype of the first that has one, or float32."""
     first = next((Kind(kind) for kind in kinds.tolist() if kind), Kind.FLOAT)
     for i in np.flatnonzero(kinds == 0).tolist():

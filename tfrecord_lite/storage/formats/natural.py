@@ -18,8 +18,6 @@ from tfrecord_lite.schema import (
     RaggedFeature,
 )
 
-__all__ = ["Shape", "nearest_kind", "specification"]
-
 Shape = tuple[int | None, ...]
 """Of one example's value; None for a dimension that varies."""
 

@@ -27,8 +27,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.formats.natural import Shape, specification
 
-__all__ = ["from_mapping", "from_yaml"]
-
 _DTYPES = {
     1: "float32",
     2: "float64",

@@ -37,8 +37,6 @@ from tfrecord_lite.schema import (
 )
 from tfrecord_lite.storage.formats.natural import Shape, nearest_kind, specification
 
-__all__ = ["from_json", "is_features"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["from_text"]
-
 _KINDS: dict[int, Kind] = {
     tfmd.BYTES: Kind.BYTES,
     tfmd.INT: Kind.INT64,
