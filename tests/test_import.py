@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.metadata
 import inspect
 import json
 import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +21,6 @@ MODULES = sorted(
     if not info.name.endswith(("__main__", "_pb2"))
 )
 
-# Names that any module has, and that are no part of what it offers.
-PLUMBING = {"annotations", "TYPE_CHECKING", "Any"}
-
 HEAVY = {
     "absl", "aiohttp", "asyncio", "backports.zstd", "concurrent.futures.process", "fsspec",
     "google", "google.protobuf", "isal", "multiprocessing", "pandas", "PIL", "polars", "pyarrow",
@@ -28,9 +28,18 @@ HEAVY = {
 }  # fmt: skip
 
 
-def test_import_loads_numpy_and_crc32c_and_nothing_else_heavy() -> None:
+def test_import_loads_nothing_heavy_not_even_numpy() -> None:
     modules = set(json.loads(run_fresh(
         "import json, sys, tfrecord_lite; print(json.dumps(list(sys.modules)))"
+    )))  # fmt: skip
+
+    assert modules & {*HEAVY, "numpy", "crc32c"} == set()
+
+
+def test_reading_records_loads_numpy_and_crc32c_and_nothing_else_heavy() -> None:
+    modules = set(json.loads(run_fresh(
+        "import json, sys; from tfrecord_lite import TFRecordReader\n"
+        "print(json.dumps(list(sys.modules)))"
     )))  # fmt: skip
 
     assert {"numpy", "crc32c"} <= modules
@@ -64,16 +73,29 @@ def test_messages_load_when_they_are_asked_for() -> None:
     assert out == "False tensorflow.Example\nTrue\n"
 
 
-def test_all_is_what_is_public() -> None:
-    names = {
-        name
-        for name in dir(tfrecord_lite)
-        if not name.startswith("_")
-        and not inspect.ismodule(getattr(tfrecord_lite, name))
-        and name not in PLUMBING
+def test_dir_shows_the_public_names_and_nothing_else() -> None:
+    for name in tfrecord_lite.__all__:
+        getattr(tfrecord_lite, name)  # which loads its module
+
+    assert dir(tfrecord_lite) == sorted([*tfrecord_lite.__all__, "__version__"])
+
+
+def test_type_checkers_see_the_names_that_are_loaded() -> None:
+    tree = ast.parse(Path(tfrecord_lite.__file__).read_text())
+    imports = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfrecord_lite.")
+    ]
+    seen = {alias.asname: node.module for node in imports for alias in node.names}
+
+    assert seen == {
+        name: f"tfrecord_lite.{module}" for name, module in tfrecord_lite._MODULE_OF.items()
     }
 
-    assert sorted(names) == sorted(tfrecord_lite.__all__)
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert tfrecord_lite.__version__ == importlib.metadata.version("tfrecord-numpy")
 
 
 def test_all_is_sorted_and_everything_in_it_is_there() -> None:

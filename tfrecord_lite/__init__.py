@@ -1,233 +1,179 @@
-"""TFRecord files and the tf.train messages in them, without TensorFlow."""
+"""TFRecord files and the tf.train messages in them, without TensorFlow.
+
+Every public name can be imported from here. A name's module is loaded when the name is
+first used, so that reading and writing records loads neither the engine nor the protobuf
+runtime. ``tfrecord_lite.tf`` has TensorFlow's names; ``tfrecord_lite.testing`` helps with tests.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from tfrecord_lite.block import Block
-from tfrecord_lite.errors import (
-    DataLossError,
-    DataLossWarning,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    Reason,
-    TFRecordError,
-)
-from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
-from tfrecord_lite.reader import TFRecordReader, tf_record_iterator
-from tfrecord_lite.records.damage import DamagedSpan, DamageReport, FileReport
-from tfrecord_lite.sharded import ShardedTFRecordWriter
-from tfrecord_lite.writer import TFRecordWriter
+__version__ = "0.1.0.dev0"
 
-if TYPE_CHECKING:
-    from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-    from tfrecord_lite.convert.lossless import restore, schema_of
+if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
+    from tfrecord_lite.block import Block as Block
+    from tfrecord_lite.columns import (
+        BytesColumn as BytesColumn,
+        RaggedTensor as RaggedTensor,
+        SparseTensor as SparseTensor,
+    )
+    from tfrecord_lite.convert.lossless import restore as restore, schema_of as schema_of
     from tfrecord_lite.dataset import (
-        Dataset,
-        TFRecordDataset,
-        make_batched_features_dataset,
-        read_batches,
+        Dataset as Dataset,
+        TFRecordDataset as TFRecordDataset,
+        make_batched_features_dataset as make_batched_features_dataset,
+        read_batches as read_batches,
     )
-    from tfrecord_lite.events import find_runs, follow_events, read_events
-    from tfrecord_lite.example.encode.columns import encode_example, encode_examples
+    from tfrecord_lite.errors import (
+        DataLossError as DataLossError,
+        DataLossWarning as DataLossWarning,
+        FailedPreconditionError as FailedPreconditionError,
+        InvalidArgumentError as InvalidArgumentError,
+        Reason as Reason,
+        TFRecordError as TFRecordError,
+    )
+    from tfrecord_lite.events import (
+        find_runs as find_runs,
+        follow_events as follow_events,
+        read_events as read_events,
+    )
+    from tfrecord_lite.example.encode.columns import (
+        encode_example as encode_example,
+        encode_examples as encode_examples,
+    )
     from tfrecord_lite.example.example_list import (
-        ExampleListParser,
-        decode_example_list,
-        decode_example_lists,
+        ExampleListParser as ExampleListParser,
+        decode_example_list as decode_example_list,
+        decode_example_lists as decode_example_lists,
     )
-    from tfrecord_lite.example.parse import ExampleParser, parse_example, parse_single_example
+    from tfrecord_lite.example.parse import (
+        ExampleParser as ExampleParser,
+        parse_example as parse_example,
+        parse_single_example as parse_single_example,
+    )
     from tfrecord_lite.example.sequence.encode import (
-        encode_sequence_example,
-        encode_sequence_examples,
+        encode_sequence_example as encode_sequence_example,
+        encode_sequence_examples as encode_sequence_examples,
     )
     from tfrecord_lite.example.sequence.parse import (
-        SequenceExampleParser,
-        parse_sequence_example,
-        parse_single_sequence_example,
+        SequenceExampleParser as SequenceExampleParser,
+        parse_sequence_example as parse_sequence_example,
+        parse_single_sequence_example as parse_single_sequence_example,
     )
     from tfrecord_lite.example.sequence.to_dicts import (
-        decode_sequence_example,
-        decode_sequence_examples,
+        decode_sequence_example as decode_sequence_example,
+        decode_sequence_examples as decode_sequence_examples,
     )
-    from tfrecord_lite.example.to_dicts import decode_example, decode_examples
-    from tfrecord_lite.index import TFRecordFile, tf_record_random_reader
-    from tfrecord_lite.integrations.image import decode_image, encode_image, image_row
+    from tfrecord_lite.example.to_dicts import (
+        decode_example as decode_example,
+        decode_examples as decode_examples,
+    )
+    from tfrecord_lite.files.compression import (
+        TFRecordCompressionType as TFRecordCompressionType,
+        TFRecordOptions as TFRecordOptions,
+    )
+    from tfrecord_lite.index import (
+        TFRecordFile as TFRecordFile,
+        tf_record_random_reader as tf_record_random_reader,
+    )
+    from tfrecord_lite.integrations.image import (
+        decode_image as decode_image,
+        encode_image as encode_image,
+        image_row as image_row,
+    )
     from tfrecord_lite.messages import (
-        BytesList,
-        Example,
-        Feature,
-        FeatureList,
-        FeatureLists,
-        Features,
-        FloatList,
-        Int64List,
-        SequenceExample,
+        BytesList as BytesList,
+        Example as Example,
+        Feature as Feature,
+        FeatureList as FeatureList,
+        FeatureLists as FeatureLists,
+        Features as Features,
+        FloatList as FloatList,
+        Int64List as Int64List,
+        SequenceExample as SequenceExample,
     )
-    from tfrecord_lite.recovery.recover import recover
-    from tfrecord_lite.recovery.verify import verify
+    from tfrecord_lite.reader import (
+        TFRecordReader as TFRecordReader,
+        tf_record_iterator as tf_record_iterator,
+    )
+    from tfrecord_lite.records.damage import (
+        DamagedSpan as DamagedSpan,
+        DamageReport as DamageReport,
+        FileReport as FileReport,
+    )
+    from tfrecord_lite.recovery.recover import recover as recover
+    from tfrecord_lite.recovery.verify import verify as verify
     from tfrecord_lite.schema import (
-        FixedLenFeature,
-        FixedLenSequenceFeature,
-        RaggedFeature,
-        Schema,
-        SparseFeature,
-        Summary,
-        VarLenFeature,
+        FixedLenFeature as FixedLenFeature,
+        FixedLenSequenceFeature as FixedLenSequenceFeature,
+        RaggedFeature as RaggedFeature,
+        Schema as Schema,
+        SparseFeature as SparseFeature,
+        Summary as Summary,
+        VarLenFeature as VarLenFeature,
     )
-    from tfrecord_lite.storage import load, load_schema, save
-    from tfrecord_lite.storage.infer import infer_schema, summarize
-    from tfrecord_lite.tensors.parse import parse_tensor, parse_tensors
-    from tfrecord_lite.tensors.raw import decode_raw
-    from tfrecord_lite.tensors.serialize import serialize_tensor
+    from tfrecord_lite.sharded import ShardedTFRecordWriter as ShardedTFRecordWriter
+    from tfrecord_lite.storage import load as load, load_schema as load_schema, save as save
+    from tfrecord_lite.storage.infer import infer_schema as infer_schema, summarize as summarize
+    from tfrecord_lite.tensors.parse import (
+        parse_tensor as parse_tensor,
+        parse_tensors as parse_tensors,
+    )
+    from tfrecord_lite.tensors.raw import decode_raw as decode_raw
+    from tfrecord_lite.tensors.serialize import serialize_tensor as serialize_tensor
+    from tfrecord_lite.writer import TFRecordWriter as TFRecordWriter
 
-__all__ = [
-    "Block",
-    "BytesColumn",
-    "BytesList",
-    "DamageReport",
-    "DamagedSpan",
-    "DataLossError",
-    "DataLossWarning",
-    "Dataset",
-    "Example",
-    "ExampleListParser",
-    "ExampleParser",
-    "FailedPreconditionError",
-    "Feature",
-    "FeatureList",
-    "FeatureLists",
-    "Features",
-    "FileReport",
-    "FixedLenFeature",
-    "FixedLenSequenceFeature",
-    "FloatList",
-    "Int64List",
-    "InvalidArgumentError",
-    "RaggedFeature",
-    "RaggedTensor",
-    "Reason",
-    "Schema",
-    "SequenceExample",
-    "SequenceExampleParser",
-    "ShardedTFRecordWriter",
-    "SparseFeature",
-    "SparseTensor",
-    "Summary",
-    "TFRecordCompressionType",
-    "TFRecordDataset",
-    "TFRecordError",
-    "TFRecordFile",
-    "TFRecordOptions",
-    "TFRecordReader",
-    "TFRecordWriter",
-    "VarLenFeature",
-    "decode_example",
-    "decode_example_list",
-    "decode_example_lists",
-    "decode_examples",
-    "decode_image",
-    "decode_raw",
-    "decode_sequence_example",
-    "decode_sequence_examples",
-    "encode_example",
-    "encode_examples",
-    "encode_image",
-    "encode_sequence_example",
-    "encode_sequence_examples",
-    "find_runs",
-    "follow_events",
-    "image_row",
-    "infer_schema",
-    "load",
-    "load_schema",
-    "make_batched_features_dataset",
-    "parse_example",
-    "parse_sequence_example",
-    "parse_single_example",
-    "parse_single_sequence_example",
-    "parse_tensor",
-    "parse_tensors",
-    "read_batches",
-    "read_events",
-    "recover",
-    "restore",
-    "save",
-    "schema_of",
-    "serialize_tensor",
-    "summarize",
-    "tf_record_iterator",
-    "tf_record_random_reader",
-    "verify",
-]
-
-# What is loaded when it is first asked for, and from where: reading and writing records
-# needs neither the engine nor the protobuf runtime.
-_LAZY = {
-    "columns": ("BytesColumn", "RaggedTensor", "SparseTensor"),
-    "dataset": (
-        "Dataset",
-        "TFRecordDataset",
-        "make_batched_features_dataset",
-        "read_batches",
-    ),
-    "events": ("find_runs", "follow_events", "read_events"),
-    "example.to_dicts": ("decode_example", "decode_examples"),
-    "example.encode.columns": ("encode_example", "encode_examples"),
-    "example.example_list": ("ExampleListParser", "decode_example_list", "decode_example_lists"),
-    "example.parse": ("ExampleParser", "parse_example", "parse_single_example"),
-    "index": ("TFRecordFile", "tf_record_random_reader"),
-    "example.sequence.to_dicts": ("decode_sequence_example", "decode_sequence_examples"),
-    "example.sequence.encode": ("encode_sequence_example", "encode_sequence_examples"),
-    "example.sequence.parse": (
-        "SequenceExampleParser",
-        "parse_sequence_example",
-        "parse_single_sequence_example",
-    ),
-    "integrations.image": ("decode_image", "encode_image", "image_row"),
-    "convert.lossless": ("restore", "schema_of"),
-    "storage.infer": ("infer_schema", "summarize"),
-    "messages": (
-        "BytesList",
-        "Example",
-        "Feature",
-        "FeatureList",
-        "FeatureLists",
-        "Features",
-        "FloatList",
-        "Int64List",
-        "SequenceExample",
-    ),
-    "recovery.recover": ("recover",),
-    "recovery.verify": ("verify",),
-    "schema": (
-        "FixedLenFeature",
-        "FixedLenSequenceFeature",
-        "RaggedFeature",
-        "Schema",
-        "SparseFeature",
-        "Summary",
-        "VarLenFeature",
-    ),
-    "tensors.parse": ("parse_tensor", "parse_tensors"),
-    "tensors.raw": ("decode_raw",),
-    "tensors.serialize": ("serialize_tensor",),
-    "storage": ("load", "load_schema", "save"),
+_MODULES = {
+    "block": "Block",
+    "columns": "BytesColumn RaggedTensor SparseTensor",
+    "convert.lossless": "restore schema_of",
+    "dataset": "Dataset TFRecordDataset make_batched_features_dataset read_batches",
+    "errors": "DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
+    "events": "find_runs follow_events read_events",
+    "example.encode.columns": "encode_example encode_examples",
+    "example.example_list": "ExampleListParser decode_example_list decode_example_lists",
+    "example.parse": "ExampleParser parse_example parse_single_example",
+    "example.sequence.encode": "encode_sequence_example encode_sequence_examples",
+    "example.sequence.parse": "SequenceExampleParser parse_sequence_example parse_single_sequence_example",
+    "example.sequence.to_dicts": "decode_sequence_example decode_sequence_examples",
+    "example.to_dicts": "decode_example decode_examples",
+    "files.compression": "TFRecordCompressionType TFRecordOptions",
+    "index": "TFRecordFile tf_record_random_reader",
+    "integrations.image": "decode_image encode_image image_row",
+    "messages": "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",
+    "reader": "TFRecordReader tf_record_iterator",
+    "records.damage": "DamageReport DamagedSpan FileReport",
+    "recovery.recover": "recover",
+    "recovery.verify": "verify",
+    "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature Schema SparseFeature Summary VarLenFeature",
+    "sharded": "ShardedTFRecordWriter",
+    "storage": "load load_schema save",
+    "storage.infer": "infer_schema summarize",
+    "tensors.parse": "parse_tensor parse_tensors",
+    "tensors.raw": "decode_raw",
+    "tensors.serialize": "serialize_tensor",
+    "writer": "TFRecordWriter",
 }
+"""The public names, by the module that defines them."""
+
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a list
 
 
-def __getattr__(name: str) -> Any:
-    """Load what is not loaded by the import."""
-    for module, names in _LAZY.items():
-        if name in names:
-            value = getattr(_import_module(f"{__name__}.{module}"), name)
-            globals()[name] = value
-            return value
-    if name == "tf":  # TensorFlow's names, a package of its own
-        return _import_module(f"{__name__}.tf")
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+def __getattr__(name: str) -> object:
+    """Load a public name, or a public module, when it is first used."""
+    if name in ("errors", "messages", "testing", "tf"):
+        return _import_module(f"{__name__}.{name}")
+    if name not in _MODULE_OF:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(_import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]
