@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.arrays import Int64Array, Uint8Array
+
+AnError = TypeVar("AnError", bound=TFRecordError)
 
 __all__ = ["SPARE_BYTES", "Block", "Place", "Span", "as_bytes_like"]
 
@@ -50,6 +52,10 @@ class Place:
     """Number of the record in `source`, from 0; in the block, for records from memory."""
     offset: int | None
     """Bytes from the start of the decompressed stream to the record's header."""
+
+    def locate(self, error: AnError) -> AnError:
+        """Return the same error about the record at this place."""
+        return error.at(source=self.source, index=self.index, offset=self.offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.sequence.to_dicts import SequenceRow
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.records.damage import DamageReport, GoingOn, OnError
+    from tfrecord_lite.records.damage import DamageReport, OnError, SkippingStream
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
     import os
@@ -335,7 +335,7 @@ class TFRecordReader:
         if parts:
             yield Block.concat(parts)
 
-    def _streams(self) -> Iterator[RecordStream | GoingOn]:
+    def _streams(self) -> Iterator[RecordStream | SkippingStream]:
         """Open one file after the other, and close each."""
         log = self._damage.begin()
         if log is None:
@@ -343,7 +343,7 @@ class TFRecordReader:
             return
         try:
             for stream in self._opened():
-                yield log.going_on(stream)
+                yield log.skipping(stream)
         finally:  # also if the caller has enough, or a further file is not there
             log.give_warning()
 
@@ -547,10 +547,9 @@ def parsed(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage
         try:
             message = message_class.FromString(record)
         except (DecodeError, UnicodeDecodeError):
-            place = block.place(i)
             detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
-            fields = (place.offset, place.source, place.index, None, detail)
-            raise InvalidArgumentError(Reason.MALFORMED, *fields) from None
+            error = InvalidArgumentError(Reason.MALFORMED, detail=detail)
+            raise block.place(i).locate(error) from None
         yield message
 
 

@@ -291,7 +291,7 @@ def test_the_limit_on_damage_holds_for_more_places_than_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in damage, losses:
-        monkeypatch.setattr(module, "MOST_SPANS", 10)
+        monkeypatch.setattr(module, "MAX_SPANS", 10)
     names = [str(tmp_path / name) for name in "ab"]
     for name in names:
         Path(name).write_bytes(
@@ -335,7 +335,7 @@ def test_what_is_told_of_damage_is_told_once(monkeypatch: pytest.MonkeyPatch) ->
 
     log = DamageLog(skip, None)
     stream = RecordStream(io.BytesIO(broken), "")
-    records, news = log.going_on(stream, 7), []
+    records, news = log.skipping(stream, 7), []
     monkeypatch.setattr(damage, "replace", counted)
     while records.next_block() is not None:
         news += log.news()

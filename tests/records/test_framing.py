@@ -17,7 +17,7 @@ from tests.support.outcome import Outcome, loss_of
 from tfrecord_lite import Block, DataLossError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
-from tfrecord_lite.records.framing import frame, is_head
+from tfrecord_lite.records.framing import frame, is_header
 from tfrecord_lite.testing.records import ODD_LENGTHS
 
 if TYPE_CHECKING:
@@ -422,6 +422,6 @@ class TestFrame:
     def test_a_head_is_twelve_bytes_with_a_right_crc(self, data: bytes) -> None:
         head = data + reference.masked_crc32c(data).to_bytes(4, "little")
 
-        assert is_head(head) == (len(data) == 8)
-        assert not is_head(head[:-1])
-        assert not is_head(head[:-1] + bytes([head[-1] ^ 1]))
+        assert is_header(head) == (len(data) == 8)
+        assert not is_header(head[:-1])
+        assert not is_header(head[:-1] + bytes([head[-1] ^ 1]))

@@ -31,7 +31,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.records import crc32c, damage
 from tfrecord_lite.records.decoder import CHUNK_BYTES
-from tfrecord_lite.records.framing import HEAD_BYTES, frame
+from tfrecord_lite.records.framing import HEADER_BYTES, frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -307,7 +307,7 @@ class TestArguments:
 def test_a_report_keeps_the_first_spans_and_counts_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(damage, "MOST_SPANS", 2)
+    monkeypatch.setattr(damage, "MAX_SPANS", 2)
     reader = TFRecordReader(damaged(tmp_path, "a", 1, 3, 5, 7), on_error=str)
     list(reader)
 
@@ -359,7 +359,7 @@ def test_forged_heads_that_promise_much_are_linear_work(
     # Each head promises half of what is left, which is there, and whose CRC is another.
     sound = encode_record(b"sound") * n_sound
     n_heads = n // n_sound
-    size = HEAD_BYTES + len(sound)
+    size = HEADER_BYTES + len(sound)
     stream = b"".join(encode_head((n_heads - i) * size // 2) + sound for i in range(n_heads))
     n_checked = 0
 

@@ -16,7 +16,7 @@ from tfrecord_lite import testing
 from tfrecord_lite.records import resync
 from tfrecord_lite.records.crc_combine import crcs_between
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.records.resync import RecordFinder, find_heads
+from tfrecord_lite.records.resync import RecordFinder, find_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -118,7 +118,7 @@ class TestFinding:
 def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int) -> None:
     stream = data + reference.encode_head(length) + data
 
-    starts, lengths = find_heads(as_array(stream), limit)
+    starts, lengths = find_headers(as_array(stream), limit)
 
     expected = [
         at

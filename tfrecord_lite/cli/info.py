@@ -17,7 +17,7 @@ from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.table import aligned, human_bytes, plural, sized
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.files.names import local_size
-from tfrecord_lite.records.damage import NO_DAMAGE, GoingOn
+from tfrecord_lite.records.damage import NEVER_SKIPPED, SkippingStream
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _read(stream: Records) -> _Info:
             try:
                 block = stream.next_block()
             except DataLossError as error:
-                if error.reason in NO_DAMAGE:
+                if error.reason in NEVER_SKIPPED:
                     raise
                 damage = inputs.worded(error)
                 break
@@ -128,7 +128,7 @@ def _read(stream: Records) -> _Info:
                 samples += block[: _N_LOOKED_AT - len(samples)]
             lengths.frombytes(block.lengths.tobytes())
             progress.advance(block.nbytes + len(block) * OVERHEAD_BYTES)
-    if isinstance(stream, GoingOn):
+    if isinstance(stream, SkippingStream):
         damage = _first_damage(stream.report())
     sizes = np.frombuffer(lengths, np.int64)
     kinds = guess(samples)
@@ -142,7 +142,7 @@ def _read(stream: Records) -> _Info:
         kinds=kinds,
         first=tell(samples[0], kinds[0]) if samples else None,
         damage=damage,
-        goes_on=isinstance(stream, GoingOn),
+        goes_on=isinstance(stream, SkippingStream),
     )
 
 

@@ -14,7 +14,7 @@ from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DataLossError, TFRecordError
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.records.damage import NO_DAMAGE, DamageLog
+from tfrecord_lite.records.damage import NEVER_SKIPPED, DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.records.stream import RecordStream
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.records.damage import GoingOn
+    from tfrecord_lite.records.damage import SkippingStream
 
-Records: TypeAlias = "RecordStream | GoingOn"
+Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file."""
 
 _COMPRESSIONS = {"auto": None, "none": "", **{name.lower(): name for name in CODECS}}
@@ -202,7 +202,7 @@ def for_each_going_on(
         for_each(sources, args, console, work)
         return
     log = DamageLog("skip", None)
-    for_each(sources, args, console, lambda stream: work(log.going_on(stream)))
+    for_each(sources, args, console, lambda stream: work(log.skipping(stream)))
     report = log.report()
     if report.n_damaged:
         console.complain(worded_detail(report.summary()), Status.DAMAGED)
@@ -210,7 +210,7 @@ def for_each_going_on(
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
     """Report why a file could not be read, or not to its end."""
-    is_damage = isinstance(error, DataLossError) and error.reason not in NO_DAMAGE
+    is_damage = isinstance(error, DataLossError) and error.reason not in NEVER_SKIPPED
     console.complain(complaint_of(error, name), Status.DAMAGED if is_damage else Status.FAILED)
 
 

@@ -93,7 +93,7 @@ class RecordChunk:
         if error.index is None:
             return error
         file, index, offset = self.places[error.index].tolist()
-        return type(error)(error.reason, offset, self.names[file], index, error.key, error.detail)
+        return error.at(source=self.names[file], index=index, offset=offset)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,7 @@ from tfrecord_lite.errors import (
 )
 from tfrecord_lite.index import TFRecordFile, pread
 from tfrecord_lite.records.damage import Damage
-from tfrecord_lite.records.framing import HEAD_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.records.stream import RecordStream
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.dataset.plan import Context
-    from tfrecord_lite.records.damage import DamageLog, GoingOn
+    from tfrecord_lite.records.damage import DamageLog, SkippingStream
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
@@ -151,8 +151,8 @@ class Files(Source):
             block_records=_LARGE_RECORDS,
         )
         is_to_check = verify and n_skip > 0 and log is None
-        records: RecordStream | GoingOn = (
-            stream if log is None else log.going_on(stream, self.numbers[number])
+        records: RecordStream | SkippingStream = (
+            stream if log is None else log.skipping(stream, self.numbers[number])
         )
         try:
             while (block := records.next_block()) is not None:
@@ -184,12 +184,12 @@ class Files(Source):
 
 def _first_wrong(chunk: RecordChunk) -> int | None:
     """Return the first record whose CRC is wrong, of a chunk as it was read."""
-    places, sizes = chunk.offsets - HEAD_BYTES, chunk.lengths + OVERHEAD_BYTES
+    places, sizes = chunk.offsets - HEADER_BYTES, chunk.lengths + OVERHEAD_BYTES
     return pread.first_wrong(chunk.data, places, sizes, verify=True)
 
 
 def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
-    start, size = int(chunk.offsets[number]) - HEAD_BYTES, int(chunk.lengths[number])
+    start, size = int(chunk.offsets[number]) - HEADER_BYTES, int(chunk.lengths[number])
     file, index, offset = chunk.places[number].tolist()
     size += OVERHEAD_BYTES
     frame = chunk.data[start : start + size].tobytes()

@@ -16,13 +16,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.dataset.plan import chain
 from tfrecord_lite.dataset.records import Files
-from tfrecord_lite.records.damage import MOST_SPANS, DamageReport, FileReport, one_too_many, warn_of
+from tfrecord_lite.records.damage import (
+    MAX_SPANS,
+    DamageReport,
+    FileReport,
+    too_many_error,
+    warn_of_damage,
+)
 
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import Source
-    from tfrecord_lite.records.damage import Damage, DamagedSpan, DamageLog, FileNews
+    from tfrecord_lite.records.damage import Damage, DamagedSpan, DamageLog, FileUpdate
 
-News: TypeAlias = "tuple[list[tuple[int, FileNews]], bool]"
+News: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
 """What is new of files, each with the number of the pass over them; and whether one of these
 has raised damage since there was too much of it."""
 
@@ -106,7 +112,7 @@ class Losses:
             before = self._open.pop(key, None)
             if before is not None:
                 kept = before.spans + found.spans if found.spans else before.spans
-                found = replace(found, spans=kept[:MOST_SPANS])
+                found = replace(found, spans=kept[:MAX_SPANS])
             if not item.is_last:
                 self._open[key] = found
             best = files.get(item.number)
@@ -126,7 +132,7 @@ class Losses:
         n_damaged = sum(file.n_damaged for file in files.values())
         if n_damaged > most:
             self._is_told = True
-            raise one_too_many(spans[-min(n_damaged - most, len(spans))], most)
+            raise too_many_error(spans[-min(n_damaged - most, len(spans))], most)
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far, of the files in the order they were given in."""
@@ -135,7 +141,7 @@ class Losses:
     def give_warning(self) -> None:
         """Warn of what was lost, if anything was, and the caller was not told of it before."""
         if not self._is_told:
-            warn_of(self.report())
+            warn_of_damage(self.report())
 
 
 def damage_of(plan: Source) -> Damage | None:

@@ -27,7 +27,7 @@ from tfrecord_lite.events.series import Events
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.events.values import Values, read_values
 from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of
-from tfrecord_lite.records.damage import Damage, GoingOn, checked
+from tfrecord_lite.records.damage import Damage, SkippingStream, checked
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class EventFiles:
                     self._streams[source] = RecordStream(source, "")
                     self._looks[source] = _look_at(source)
                 stream = self._streams[source]
-                records = stream if log is None else log.going_on(stream, may_be_torn=True)
+                records = stream if log is None else log.skipping(stream, may_be_torn=True)
                 parts += self._new_values(records, torn)
                 if keep_open:
                     self._check_same(source, stream)
@@ -294,7 +294,9 @@ class EventFiles:
         if self._error is not None:
             raise self._error
 
-    def _new_values(self, stream: RecordStream | GoingOn, torn: list[str]) -> Iterator[Values]:
+    def _new_values(
+        self, stream: RecordStream | SkippingStream, torn: list[str]
+    ) -> Iterator[Values]:
         """Yield the values of all records that are whole; note the file if one is not."""
         while True:
             try:
@@ -305,7 +307,7 @@ class EventFiles:
                 torn.append(stream.name)
                 return
             if block is None:
-                if isinstance(stream, GoingOn) and stream.torn_bytes:
+                if isinstance(stream, SkippingStream) and stream.torn_bytes:
                     torn.append(stream.name)
                 return
             try:

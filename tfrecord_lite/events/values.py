@@ -115,9 +115,8 @@ def read_values(block: Block, tags: Tags) -> Values:
         message, detail = error.message, error.detail
     if message > 0:
         read_values(block[:message], tags)  # for an earlier one that is malformed too
-    place = block.place(message)
-    fields = (place.offset, place.source, place.index, None, f"no Event: {detail}")
-    raise InvalidArgumentError(Reason.MALFORMED, *fields)
+    wrong = InvalidArgumentError(Reason.MALFORMED, detail=f"the record is not an Event: {detail}")
+    raise block.place(message).locate(wrong)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

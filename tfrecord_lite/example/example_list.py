@@ -283,6 +283,4 @@ def _first(
     if not found:
         return None
     number, what, error = min(found, key=lambda each: each[0])
-    place = block.place(number)
-    fields = (place.offset, place.source, place.index, error.key, f"{what}: {error.detail}")
-    return InvalidArgumentError(error.reason, *fields)
+    return block.place(number).locate(error.at(detail=f"{what}: {error.detail}"))

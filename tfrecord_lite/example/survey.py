@@ -203,4 +203,4 @@ def refuse_sequences(block: Block, *, is_first: bool = True) -> None:
             "this record has feature lists, as a tf.train.SequenceExample has, others have "
             "none; keep Examples and SequenceExamples in files of their own"
         )
-    raise InvalidArgumentError(reason, place.offset, place.source, place.index, None, detail)
+    raise place.locate(InvalidArgumentError(reason, detail=detail))

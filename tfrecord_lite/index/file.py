@@ -19,7 +19,7 @@ from tfrecord_lite.index import pread, text
 from tfrecord_lite.index.index import RecordIndex, Stamp
 from tfrecord_lite.index.pread import Handle, Pool
 from tfrecord_lite.index.text import index_of, local_name, wanted_of
-from tfrecord_lite.records.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_head
+from tfrecord_lite.records.framing import HEADER_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -210,7 +210,7 @@ class TFRecordFile:
             frame = self._handle(number).read(size, offset)
             name, place = self._names[number], int(places[wrong])
             raise pread.loss(frame, size, name=name, index=place, offset=offset)
-        return Block(data, starts + HEAD_BYTES, sizes - OVERHEAD_BYTES)
+        return Block(data, starts + HEADER_BYTES, sizes - OVERHEAD_BYTES)
 
     def place(self, index: int) -> tuple[str, int, int]:
         """Return the file a record is in, its number there, and the offset of its head.
@@ -419,14 +419,14 @@ class RandomReader:
         """
         if self._handle is None:
             raise FailedPreconditionError(Reason.CLOSED, source=self._name)
-        head = self._handle.read(HEAD_BYTES, offset) if offset >= 0 else b""
+        head = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
         if not head:
             detail = f"Out of range at reading offset {offset}"
             raise IndexError(detail)
         n_bytes = int.from_bytes(head[:8], "little")
         size = n_bytes + OVERHEAD_BYTES
-        if not is_head(head):
-            frame, size = head, HEAD_BYTES
+        if not is_header(head):
+            frame, size = head, HEADER_BYTES
         elif n_bytes > MAX_RECORD_BYTES:
             detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
             raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, None, None, detail)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.records.framing import HEAD_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_head
+from tfrecord_lite.records.framing import HEADER_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Stamp:
     def of(cls, handle: Handle) -> Stamp:
         """Look at a file."""
         status = handle.stat()
-        return cls(status.st_size, status.st_mtime_ns, handle.read(HEAD_BYTES, 0))
+        return cls(status.st_size, status.st_mtime_ns, handle.read(HEADER_BYTES, 0))
 
     def check(self, handle: Handle) -> None:
         """Compare with the file as it is now.
@@ -116,7 +116,7 @@ class RecordIndex:
         if first.size:
             size = int(self.sizes[first[0]])
             length = int.from_bytes(stamp.head[:8], "little")
-            if not is_head(stamp.head) or length + OVERHEAD_BYTES != size:
+            if not is_header(stamp.head) or length + OVERHEAD_BYTES != size:
                 return f"it says the first record takes {size} bytes, its head says otherwise"
         return None
 

@@ -24,7 +24,7 @@ import numpy as np
 from tfrecord_lite.arrays import Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.framing import FOOT_BYTES, HEAD_BYTES, OVERHEAD_BYTES, crc_detail
+from tfrecord_lite.records.framing import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, crc_detail
 
 if TYPE_CHECKING:
     from tfrecord_lite.index.index import Stamp
@@ -198,7 +198,7 @@ def first_wrong(
     n_frames = int(heads[0]) if heads.size else places.size
     if verify:
         view = memoryview(data)  # type: ignore[arg-type]
-        starts, stops = places[:n_frames] + HEAD_BYTES, (places + sizes)[:n_frames] - FOOT_BYTES
+        starts, stops = places[:n_frames] + HEADER_BYTES, (places + sizes)[:n_frames] - FOOTER_BYTES
         pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
         stored = words[stops].astype(np.uint32)
         feet = np.flatnonzero(stored != crc32c.crcs_of(pieces, n_frames))
@@ -212,10 +212,10 @@ def data_of(frame: bytes, size: int, *, verify: bool) -> bytes | None:
     length, crc = int.from_bytes(frame[:8], "little"), int.from_bytes(frame[8:12], "little")
     if length != size - OVERHEAD_BYTES or len(frame) != size:
         return None
-    data = frame[HEAD_BYTES:-FOOT_BYTES]
+    data = frame[HEADER_BYTES:-FOOTER_BYTES]
     if crc32c.masked_crc32c(frame[:8]) != crc:
         return None
-    if verify and crc32c.masked_crc32c(data) != int.from_bytes(frame[-FOOT_BYTES:], "little"):
+    if verify and crc32c.masked_crc32c(data) != int.from_bytes(frame[-FOOTER_BYTES:], "little"):
         return None
     return data
 
@@ -238,7 +238,7 @@ def loss(
     if len(frame) < size:
         detail = f"the record takes {size} bytes, {len(frame)} are left"
         return DataLossError(Reason.TRUNCATED, *where, detail)
-    stored = int.from_bytes(frame[8:HEAD_BYTES], "little")
+    stored = int.from_bytes(frame[8:HEADER_BYTES], "little")
     computed = crc32c.masked_crc32c(frame[:8])
     if stored != computed:
         return DataLossError(
@@ -248,6 +248,6 @@ def loss(
     if length != size - OVERHEAD_BYTES:
         detail = f"the index says {size - OVERHEAD_BYTES} bytes of data, the record {length}"
         return FailedPreconditionError(Reason.STALE_INDEX, *where, detail)
-    stored = int.from_bytes(frame[-FOOT_BYTES:], "little")
-    computed = crc32c.masked_crc32c(frame[HEAD_BYTES:-FOOT_BYTES])
+    stored = int.from_bytes(frame[-FOOTER_BYTES:], "little")
+    computed = crc32c.masked_crc32c(frame[HEADER_BYTES:-FOOTER_BYTES])
     return DataLossError(Reason.DATA_CRC, *where, crc_detail(Reason.DATA_CRC, stored, computed))

@@ -251,8 +251,7 @@ class IndexedTensors:
             return as_tensors(self._parser.parse_single(record))  # type: ignore[no-any-return]
         except TFRecordError as error:
             name, place, offset = self.file.place(index)
-            fields = (error.reason, offset, name, place, error.key, error.detail)
-            raise type(error)(*fields) from None
+            raise error.at(source=name, index=place, offset=offset) from None
 
 
 def _torch() -> Any:

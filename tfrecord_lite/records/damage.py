@@ -2,11 +2,11 @@
 
 ::
 
-    RecordStream ──DataLossError──> GoingOn ──skip_damage──> RecordStream
+    RecordStream ──DataLossError──> SkippingStream ──skip_damage──> RecordStream
                                        │
                                        ╰─ DamagedSpan ─> on_error, DamageReport, a warning
 
-:class:`GoingOn` is put around a stream by those who are asked to go on. It does nothing
+:class:`SkippingStream` is put around a stream by those who are asked to go on. It does nothing
 until the stream raises, so a sound file is read by the same code, at the same speed, either
 way. Nothing is passed over in silence: each damaged span is counted, kept for the report,
 and told to the caller's function, or of all together by one warning at the end.
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
     from tfrecord_lite.records.stream import RecordStream
 
 __all__ = [
-    "MOST_SPANS",
-    "NO_DAMAGE",
+    "MAX_SPANS",
+    "NEVER_SKIPPED",
     "Damage",
     "DamageLog",
     "DamageReport",
     "DamagedSpan",
-    "FileNews",
     "FileReport",
-    "GoingOn",
+    "FileUpdate",
     "Log",
     "OnError",
+    "SkippingStream",
     "checked",
-    "one_too_many",
-    "warn_of",
+    "too_many_error",
+    "warn_of_damage",
 ]
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """Right behind damage, records are decoded so few at a time, then more, up to so many."""
 
 
-NO_DAMAGE = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
+NEVER_SKIPPED = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
 """What is raised in any case: another compression than the one named, and a limit."""
 
 
@@ -65,7 +65,7 @@ OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]
 
 
 @dataclass(frozen=True, slots=True)
-class FileNews:
+class FileUpdate:
     """What a log has met in one file since it was asked last."""
 
     opening: int
@@ -101,25 +101,25 @@ class DamageLog:
         self._left = max_errors
         self.is_quiet = callable(on_error)
         self.is_over = False
-        self._files: list[FileReport | GoingOn] = []
+        self._files: list[FileReport | SkippingStream] = []
         self._numbers: list[int] = []
         self._open: list[int] = []  # which of them may still be read
         self._unsaid: dict[int, tuple[int, int]] = {}  # of which of them there may be news: behind
         # which span, and which offset
 
-    def going_on(
+    def skipping(
         self, stream: RecordStream, number: int = 0, *, may_be_torn: bool = False
-    ) -> GoingOn:
+    ) -> SkippingStream:
         """Return a file's stream as one that goes on behind damage; several may be open."""
         for i in self._open:
             going = self._files[i]
-            if isinstance(going, GoingOn) and going.is_closed:
+            if isinstance(going, SkippingStream) and going.is_closed:
                 self._files[i] = going.report()  # which keeps no buffer alive
-        self._open = [i for i in self._open if isinstance(self._files[i], GoingOn)]
+        self._open = [i for i in self._open if isinstance(self._files[i], SkippingStream)]
         self._open.append(len(self._files))
         self._numbers.append(number)
         self._unsaid[len(self._files)] = 0, -1
-        going = GoingOn(stream, self, may_be_torn=may_be_torn)
+        going = SkippingStream(stream, self, may_be_torn=may_be_torn)
         self._files.append(going)
         return going
 
@@ -129,7 +129,7 @@ class DamageLog:
             return
         if self._left == 0:
             self.is_over = True
-            raise one_too_many(error, self.report().n_damaged) from None
+            raise too_many_error(error, self.report().n_damaged) from None
         self._left -= 1
 
     def tell(self, span: DamagedSpan) -> None:
@@ -139,24 +139,26 @@ class DamageLog:
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
-        reports = (file.report() if isinstance(file, GoingOn) else file for file in self._files)
+        reports = (
+            file.report() if isinstance(file, SkippingStream) else file for file in self._files
+        )
         return DamageReport(tuple(reports))
 
-    def news(self) -> list[FileNews]:
+    def news(self) -> list[FileUpdate]:
         """Return what was met of each file since the last call; a thread may be reading."""
         news = []
         for i, (n_said, offset) in list(self._unsaid.items()):
             file = self._files[i]
             is_last = isinstance(file, FileReport) or file.is_closed  # before the rest is looked at
-            if not is_last and isinstance(file, GoingOn) and file.offset == offset:
+            if not is_last and isinstance(file, SkippingStream) and file.offset == offset:
                 continue
-            now = file.offset if isinstance(file, GoingOn) else offset
+            now = file.offset if isinstance(file, SkippingStream) else offset
             new = (
                 file.report(n_said)
-                if isinstance(file, GoingOn)
+                if isinstance(file, SkippingStream)
                 else replace(file, spans=file.spans[n_said:])
             )
-            news.append(FileNews(i, self._numbers[i], new, is_last))
+            news.append(FileUpdate(i, self._numbers[i], new, is_last))
             self._unsaid[i] = n_said + len(new.spans), now
             if is_last:
                 del self._unsaid[i]
@@ -165,10 +167,10 @@ class DamageLog:
     def give_warning(self) -> None:
         """Warn of what was lost, if anything was, and the caller was not told of it before."""
         if not self.is_quiet and not self.is_over:
-            warn_of(self.report())
+            warn_of_damage(self.report())
 
 
-def one_too_many(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
+def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
     """Return the error of the first damaged place that is not passed over any more."""
     detail = f"{error.detail}; {n_before} damaged places were passed over before it, "
     detail += "as many as max_errors allows"
@@ -215,7 +217,7 @@ class Damage:
         return {**self.__dict__, "log": None, "watcher": None}
 
 
-class GoingOn:
+class SkippingStream:
     """A stream of records that goes on behind damage; as :class:`RecordStream` otherwise.
 
     Parameters
@@ -256,7 +258,7 @@ class GoingOn:
             try:
                 if most is None:
                     return self._stream.next_block(n_records)
-                block = self._stream.next_block_behind_damage(min(n_records or most, most))
+                block = self._stream.next_block_after_damage(min(n_records or most, most))
             except DataLossError as error:
                 self._pass_over(error)
                 continue
@@ -275,7 +277,7 @@ class GoingOn:
         return None if block is None else block.to_list()
 
     def _pass_over(self, error: DataLossError) -> None:
-        if error.reason in NO_DAMAGE:
+        if error.reason in NEVER_SKIPPED:
             raise error
         stream = self._stream
         n_before, index, offset = self._n_records, stream.n_records, stream.offset
@@ -292,7 +294,7 @@ class GoingOn:
         span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
         self._n_damaged += 1
         self._lost_bytes += length
-        if len(self._spans) < MOST_SPANS:
+        if len(self._spans) < MAX_SPANS:
             self._spans.append(span)
         self._most_records = _FEW_RECORDS
         self._log.tell(span)
@@ -366,7 +368,7 @@ def checked(on_error: OnError, max_errors: int | None) -> tuple[OnError, int | N
     return on_error, max_errors
 
 
-MOST_SPANS = 10_000
+MAX_SPANS = 10_000
 """How many spans of one file a report keeps; the others are only counted."""
 
 
@@ -417,7 +419,7 @@ class FileReport:
     record_bytes: int
     """Bytes of these, without heads and feet."""
     spans: tuple[DamagedSpan, ...] = ()
-    """Where it is damaged; the first :data:`MOST_SPANS` places."""
+    """Where it is damaged; the first :data:`MAX_SPANS` places."""
     n_damaged: int = 0
     """How many places there are."""
     lost_bytes: int = 0
@@ -494,7 +496,7 @@ class DamageReport:
         )
 
 
-def warn_of(report: DamageReport) -> None:
+def warn_of_damage(report: DamageReport) -> None:
     """Warn of what was lost, if anything was, where the caller's code is."""
     if report.n_damaged:
         warnings.warn(report.summary(), DataLossWarning, stacklevel=_levels_to_caller())

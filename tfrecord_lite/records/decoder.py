@@ -29,15 +29,15 @@ from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_combine import MAX_RUN_BYTES, run_matches
 from tfrecord_lite.records.framing import (
-    FOOT,
-    FOOT_BYTES,
-    HEAD,
-    HEAD_BYTES,
+    FOOTER,
+    FOOTER_BYTES,
+    HEADER,
+    HEADER_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     at_every_byte,
     crc_detail,
-    is_head,
+    is_header,
 )
 
 if TYPE_CHECKING:
@@ -249,13 +249,13 @@ class FrameDecoder:
         if edges is None:
             return None
         bounds = np.array(edges, np.int64)
-        offsets, lengths = bounds[:-1] + HEAD_BYTES, np.diff(bounds) - OVERHEAD_BYTES
-        span = Span(0, self.source, self._n_given, self._base - HEAD_BYTES)
-        if self._are_all_sound(offsets, bounds[1:] - FOOT_BYTES):
+        offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
+        span = Span(0, self.source, self._n_given, self._base - HEADER_BYTES)
+        if self._are_all_sound(offsets, bounds[1:] - FOOTER_BYTES):
             self._give(bounds, offsets.size)
             return Block(self._buffer, offsets, lengths, (span,))
         view = self._view
-        records = [view[a + HEAD_BYTES : b - FOOT_BYTES] for a, b in pairwise(edges)]
+        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES] for a, b in pairwise(edges)]
         n_sound = self._admit(records, bounds)
         return Block(self._buffer, offsets[:n_sound], lengths[:n_sound], (span,))
 
@@ -266,7 +266,7 @@ class FrameDecoder:
             return True
         if n_records < _FEW_RECORDS or stops[-1] - starts[0] > n_records * _LONG_RECORD_BYTES:
             return False
-        plain = crc32c.unmask(at_every_byte(self._buffer, FOOT)[stops])
+        plain = crc32c.unmask(at_every_byte(self._buffer, FOOTER)[stops])
         for first in range(0, n_records, _RUN_RECORDS):
             run = slice(first, first + _RUN_RECORDS)
             if stops[run][-1] - starts[first] > MAX_RUN_BYTES:
@@ -281,7 +281,7 @@ class FrameDecoder:
         if edges is None:
             return None
         view = self._view
-        records = [view[a + HEAD_BYTES : b - FOOT_BYTES].tobytes() for a, b in pairwise(edges)]
+        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in pairwise(edges)]
         n_sound = self._admit(records, np.array(edges, np.int64))
         return records if n_sound == len(records) else records[:n_sound]
 
@@ -307,19 +307,19 @@ class FrameDecoder:
         DataLossError
             As :meth:`next_block`.
         """
-        length, came = self._next_length, self.pending_bytes - HEAD_BYTES
+        length, came = self._next_length, self.pending_bytes - HEADER_BYTES
         if self._heads or length is None or came > length:
             return None
         data = read(length - came)
         if came:
             data = self._view[self._stop - came : self._stop].tobytes() + data
         behind = read(OVERHEAD_BYTES) if len(data) == length else b""
-        is_whole = len(behind) >= FOOT_BYTES
-        stored = int.from_bytes(behind[:FOOT_BYTES], "little")
+        is_whole = len(behind) >= FOOTER_BYTES
+        stored = int.from_bytes(behind[:FOOTER_BYTES], "little")
         if not is_whole or (self.verify and stored != crc32c.masked_crc32c(data)):
             # The source was cut meanwhile, or the data is damaged: keep all bytes, as if
             # they had come in the usual way.
-            head = self._view[self._next : self._next + HEAD_BYTES].tobytes()
+            head = self._view[self._next : self._next + HEADER_BYTES].tobytes()
             self._base += self._start
             self._restart(head + data + behind)
             if is_whole:
@@ -327,7 +327,7 @@ class FrameDecoder:
             return None
         self._base += self._start + length + OVERHEAD_BYTES
         self._n_given += 1
-        self._restart(behind[FOOT_BYTES:])
+        self._restart(behind[FOOTER_BYTES:])
         return data
 
     def _restart(self, pending: bytes) -> None:
@@ -339,7 +339,7 @@ class FrameDecoder:
             self._view = memoryview(self._buffer)  # type: ignore[arg-type]
         self._view[: len(pending)] = pending
         self._stop = len(pending)
-        if is_head(pending):
+        if is_header(pending):
             length = _read_length(pending)[0]
             self._next_length = length if length <= self.max_record_bytes else None
 
@@ -388,7 +388,7 @@ class FrameDecoder:
         if self._next_length is not None:
             detail = f"its length says {self._next_length + OVERHEAD_BYTES} bytes with head and CRC"
         else:
-            detail = f"the head of a record takes {HEAD_BYTES} bytes"
+            detail = f"the head of a record takes {HEADER_BYTES} bytes"
         if left:
             raise self._loss(Reason.TRUNCATED, f"{detail}, {left} are left")
 
@@ -415,14 +415,14 @@ class FrameDecoder:
             return
         self._next, self._next_length = at, None
         self._heads += found
-        self._check_heads(found + [at] * (self._stop - at >= HEAD_BYTES))
+        self._check_heads(found + [at] * (self._stop - at >= HEADER_BYTES))
 
     def _check_heads(self, heads: list[int]) -> None:
         """Check lengths just found; the first that is wrong ends the records before it."""
         if not heads:
             return
         starts = np.array(heads, np.int64)
-        rows = at_every_byte(self._buffer, HEAD)[starts]
+        rows = at_every_byte(self._buffer, HEADER)[starts]
         lengths = rows["length"]
         wrong = crc32c.length_crcs(lengths) != rows["crc"]
         bad = np.flatnonzero(wrong | (lengths > self.max_record_bytes))
@@ -462,7 +462,7 @@ class FrameDecoder:
         n_sound = len(records)
         if self.verify:
             computed = crc32c.crcs_of(records, n_sound)
-            stored = at_every_byte(self._buffer, FOOT)[edges[1:] - FOOT_BYTES]
+            stored = at_every_byte(self._buffer, FOOTER)[edges[1:] - FOOTER_BYTES]
             wrong = np.flatnonzero(computed != stored)
             if wrong.size:
                 n_sound = int(wrong[0])

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import Uint8Array
     from tfrecord_lite.errors import Reason
 
-HEAD_BYTES = 12
-FOOT_BYTES = 4
-OVERHEAD_BYTES = HEAD_BYTES + FOOT_BYTES
+HEADER_BYTES = 12
+FOOTER_BYTES = 4
+OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
 
 MAX_RECORD_BYTES = 2**31
 """The default limit on one record: no protobuf message is larger."""
 
-HEAD = np.dtype([("length", "<u8"), ("crc", "<u4")])
-FOOT = np.dtype("<u4")
+HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
+FOOTER = np.dtype("<u4")
 
 
 def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> np.ndarray:
@@ -50,11 +50,11 @@ def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> np.ndarray:
     return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
 
 
-def is_head(data: bytes) -> bool:
+def is_header(data: bytes) -> bool:
     """Whether 12 bytes are the head of a record: a length and its CRC."""
-    if len(data) != HEAD_BYTES:
+    if len(data) != HEADER_BYTES:
         return False
-    return crc32c.masked_crc32c(data[:8]) == int.from_bytes(data[8:HEAD_BYTES], "little")
+    return crc32c.masked_crc32c(data[:8]) == int.from_bytes(data[8:HEADER_BYTES], "little")
 
 
 def frame_in_place(block: Block) -> memoryview | None:
@@ -71,17 +71,17 @@ def frame_in_place(block: Block) -> memoryview | None:
         The frames, as :func:`frame` gives them, in the block's memory. None if the records
         are not as far apart as frames need it; the block is as it was.
     """
-    if not len(block) or block.offsets[0] < HEAD_BYTES:
+    if not len(block) or block.offsets[0] < HEADER_BYTES:
         return None
     stops = block.offsets + block.lengths
     if (block.offsets[1:] != stops[:-1] + OVERHEAD_BYTES).any():
         return None
-    heads = np.empty(len(block), HEAD)
+    heads = np.empty(len(block), HEADER)
     heads["length"] = block.lengths
     heads["crc"] = crc32c.length_crcs(heads["length"])
-    at_every_byte(block.data, HEAD)[block.offsets - HEAD_BYTES] = heads
-    at_every_byte(block.data, FOOT)[stops] = crc32c.crcs_of(block.views(), len(block))
-    first, last = int(block.offsets[0]) - HEAD_BYTES, int(stops[-1]) + FOOT_BYTES
+    at_every_byte(block.data, HEADER)[block.offsets - HEADER_BYTES] = heads
+    at_every_byte(block.data, FOOTER)[stops] = crc32c.crcs_of(block.views(), len(block))
+    first, last = int(block.offsets[0]) - HEADER_BYTES, int(stops[-1]) + FOOTER_BYTES
     return memoryview(block.data)[first:last]  # type: ignore[arg-type]
 
 
@@ -105,16 +105,16 @@ def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
     True
     """
     view = memoryview(buffer)
-    stop = HEAD_BYTES
+    stop = HEADER_BYTES
     for piece in pieces:
         start, stop = stop, stop + len(piece)  # type: ignore[arg-type]
         view[start:stop] = piece
-    length = (stop - HEAD_BYTES).to_bytes(8, "little")
+    length = (stop - HEADER_BYTES).to_bytes(8, "little")
     view[:8] = length
-    for place, data in ((8, length), (stop, view[HEAD_BYTES:stop])):
+    for place, data in ((8, length), (stop, view[HEADER_BYTES:stop])):
         crc = crc32c.masked_crc32c(data)
-        view[place : place + FOOT_BYTES] = crc.to_bytes(FOOT_BYTES, "little")
-    return view[: stop + FOOT_BYTES]
+        view[place : place + FOOTER_BYTES] = crc.to_bytes(FOOTER_BYTES, "little")
+    return view[: stop + FOOTER_BYTES]
 
 
 def frame(records: Sequence[Buffer] | Block) -> bytearray:
@@ -148,16 +148,16 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
     # One join copies all records and leaves room between them for a foot and the next head.
     # With an empty item at each end there is room before the first and behind the last too.
     out = bytearray(OVERHEAD_BYTES).join([b"", *records, b""])
-    del out[len(out) - HEAD_BYTES :], out[:FOOT_BYTES]
+    del out[len(out) - HEADER_BYTES :], out[:FOOTER_BYTES]
     if not n_records:
         return bytearray()
     stops = np.cumsum(lengths + OVERHEAD_BYTES)
-    heads = np.empty(n_records, HEAD)
+    heads = np.empty(n_records, HEADER)
     heads["length"] = lengths
     heads["crc"] = crc32c.length_crcs(heads["length"])
     buffer = np.frombuffer(out, np.uint8)
-    at_every_byte(buffer, HEAD)[stops - lengths - OVERHEAD_BYTES] = heads
-    at_every_byte(buffer, FOOT)[stops - FOOT_BYTES] = crc32c.crcs_of(records, n_records)
+    at_every_byte(buffer, HEADER)[stops - lengths - OVERHEAD_BYTES] = heads
+    at_every_byte(buffer, FOOTER)[stops - FOOTER_BYTES] = crc32c.crcs_of(records, n_records)
     return out
 
 

@@ -38,8 +38,8 @@ from crc32c import crc32c
 from tfrecord_lite.records.crc32c import length_crcs, unmask
 from tfrecord_lite.records.crc_combine import crcs_between
 from tfrecord_lite.records.framing import (
-    FOOT,
-    HEAD_BYTES,
+    FOOTER,
+    HEADER_BYTES,
     OVERHEAD_BYTES,
     at_every_byte,
 )
@@ -55,7 +55,7 @@ _HIGHEST_LENGTH = 2**62
 """Offsets are int64, and no stream is longer."""
 
 
-def find_heads(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, Int64Array]:
+def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, Int64Array]:
     """Find all offsets where a length is followed by its CRC.
 
     Parameters
@@ -75,19 +75,19 @@ def find_heads(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, Int
     Examples
     --------
     >>> from tfrecord_lite.records.framing import frame
-    >>> starts, lengths = find_heads(np.frombuffer(b"??" + frame([b"one", b""]), np.uint8), 2**31)
+    >>> starts, lengths = find_headers(np.frombuffer(b"??" + frame([b"one", b""]), np.uint8), 2**31)
     >>> starts.tolist(), lengths.tolist()
     ([2, 21], [3, 0])
     """
-    n_places = data.size - HEAD_BYTES + 1
+    n_places = data.size - HEADER_BYTES + 1
     if n_places <= 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     limit = min(max_record_bytes, _HIGHEST_LENGTH)
-    words = at_every_byte(data, FOOT)
+    words = at_every_byte(data, FOOTER)
     starts = np.flatnonzero(words[4 : 4 + n_places] <= limit >> 32)
     lengths = at_every_byte(data, np.dtype("<u8"))[starts]
-    is_head = (lengths <= limit) & (length_crcs(lengths) == words[starts + 8])
-    return starts[is_head], lengths[is_head].astype(np.int64)
+    is_header = (lengths <= limit) & (length_crcs(lengths) == words[starts + 8])
+    return starts[is_header], lengths[is_header].astype(np.int64)
 
 
 @dataclass(slots=True)
@@ -151,13 +151,13 @@ class RecordFinder:
     @property
     def _frontier(self) -> int:
         """How far the CRC of the stream goes: to where the data of the next head starts, less one."""
-        return self._scanned + HEAD_BYTES - 1
+        return self._scanned + HEADER_BYTES - 1
 
     @property
     def wanted_from(self) -> int:
         """The first offset of the stream that :meth:`find` has to see again."""
         if self._candidates.starts.size:
-            return int(self._candidates.starts[0]) - HEAD_BYTES
+            return int(self._candidates.starts[0]) - HEADER_BYTES
         return self._scanned
 
     @property
@@ -175,7 +175,7 @@ class RecordFinder:
         n_records : int
             Count no more than so many.
         """
-        found, count, place = self._candidates, 0, offset + HEAD_BYTES
+        found, count, place = self._candidates, 0, offset + HEADER_BYTES
         while count < n_records:
             i = int(np.searchsorted(found.starts, place))
             if i == found.starts.size or found.starts[i] != place or not found.is_sound[i]:
@@ -219,7 +219,7 @@ class RecordFinder:
             self._scanned, self._crc, self._candidates = first, 0, _Candidates.none()
         starts = self._candidates.starts
         self._candidates = self._candidates.only(
-            slice(int(np.searchsorted(starts, first + HEAD_BYTES)), None)
+            slice(int(np.searchsorted(starts, first + HEADER_BYTES)), None)
         )
         through = min(through, end - OVERHEAD_BYTES + 1)
         while not (found := self._candidates).is_sound[:1].any() or self._scanned < through:
@@ -236,13 +236,13 @@ class RecordFinder:
             self._candidates = found = found.only(found.is_sound)
             if not found.starts.size:
                 return end
-        return int(found.starts[0]) - HEAD_BYTES
+        return int(found.starts[0]) - HEADER_BYTES
 
     def _scan(self, data: Uint8Array, base: int, until: int) -> None:
         """Look for heads up to an offset, and decide on the data that ends there or before."""
-        piece = data[self._scanned - base : until - base + HEAD_BYTES - 1]
-        heads, lengths = find_heads(piece, self._max_record_bytes)
-        starts = heads + (self._scanned + HEAD_BYTES)
+        piece = data[self._scanned - base : until - base + HEADER_BYTES - 1]
+        heads, lengths = find_headers(piece, self._max_record_bytes)
+        starts = heads + (self._scanned + HEADER_BYTES)
         stops = starts + lengths
         old, frontier = self._candidates, self._frontier
         self._scanned = until
@@ -256,7 +256,7 @@ class RecordFinder:
         due = both.only(is_due)
         crcs_at_stops = crcs[np.searchsorted(edges, due.stops)]
         computed = crcs_between(due.crcs, crcs_at_stops, due.stops - due.starts)
-        stored = unmask(at_every_byte(data, FOOT)[due.stops - base])
+        stored = unmask(at_every_byte(data, FOOTER)[due.stops - base])
         both.is_sound[is_due] = computed == stored
         self._candidates = both.only(both.is_sound | ~is_due)
 

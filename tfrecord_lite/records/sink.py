@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Protocol
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import TFRecordOptions, codec_named
 from tfrecord_lite.records.framing import (
-    FOOT_BYTES,
-    HEAD_BYTES,
+    FOOTER_BYTES,
+    HEADER_BYTES,
     OVERHEAD_BYTES,
     frame,
     frame_in_place,
@@ -161,9 +161,9 @@ class RecordSink:
     def add_framed(self, block: Block) -> None:
         """Take a block's records in as they were read, one behind the other in sound frames."""
         self._drain_before(block.views)
-        stop = int(block.offsets[-1] + block.lengths[-1]) + FOOT_BYTES
+        stop = int(block.offsets[-1] + block.lengths[-1]) + FOOTER_BYTES
         frames = memoryview(block.data)  # type: ignore[arg-type]
-        self._take_frames(frames[int(block.offsets[0]) - HEAD_BYTES : stop])
+        self._take_frames(frames[int(block.offsets[0]) - HEADER_BYTES : stop])
 
     def add_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Take one large record in, in pieces, and write it.

@@ -19,10 +19,10 @@ from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import (
-    HEAD_BYTES,
+    HEADER_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
-    is_head,
+    is_header,
 )
 from tfrecord_lite.records.resync import RecordFinder
 
@@ -143,7 +143,7 @@ class RecordStream:
                 return None
         return block
 
-    def next_block_behind_damage(self, n_records: int) -> Block | None:
+    def next_block_after_damage(self, n_records: int) -> Block | None:
         """Return the next block as :meth:`next_block`, maybe a smaller one.
 
         Where a search has looked already, it decides about records: of forged heads that each
@@ -153,7 +153,7 @@ class RecordStream:
         if finder is None or not self.is_searched or not decoder.verify:
             return self.next_block(n_records)
         n_sound = finder.n_sound(decoder.offset, n_records)
-        if n_sound or not is_head(decoder.pending[:HEAD_BYTES].tobytes()):
+        if n_sound or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
             return self.next_block(n_sound or 1)
         start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
         while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
@@ -271,10 +271,10 @@ class RecordStream:
     def _behind_record(self) -> int | None:
         """Return where the damaged record ends, if another one or the end of the file is there."""
         n_bytes = self._decoder.damaged_bytes
-        while len(ahead := self._decoder.pending[n_bytes : n_bytes + HEAD_BYTES]) < HEAD_BYTES:
+        while len(ahead := self._decoder.pending[n_bytes : n_bytes + HEADER_BYTES]) < HEADER_BYTES:
             if not self._fill_behind_damage():
                 break
-        follows = is_head(ahead.tobytes()) or not len(ahead)
+        follows = is_header(ahead.tobytes()) or not len(ahead)
         return self._decoder.offset + n_bytes if follows else None
 
     def _find(self, finder: RecordFinder, first: int, through: int) -> int:
@@ -329,5 +329,5 @@ class RecordStream:
 
 def _detect(file: InputFile) -> str:
     """Find a file's compression. A raw one proves itself by the CRC of its first length."""
-    head = file.peek(HEAD_BYTES)
-    return "" if is_head(head) else detect(head)
+    head = file.peek(HEADER_BYTES)
+    return "" if is_header(head) else detect(head)

@@ -311,9 +311,9 @@ class MemberSearch:
         with closing(self._open_stream(part)) as stream:
             content = stream.inflated
             part.on_place = partial(reading.meet, content)
-            going_on = DamageLog("skip", None).going_on(stream)
+            records = DamageLog("skip", None).skipping(stream)
             try:
-                while (block := going_on.next_block()) is not None:
+                while (block := records.next_block()) is not None:
                     reading.add(stream.offset - framed_bytes(block), stream.offset)
             except DataLossError as error:
                 if error.reason is not Reason.INFLATED_TOO_LARGE:

@@ -33,7 +33,7 @@ from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.damage import (
-    MOST_SPANS,
+    MAX_SPANS,
     DamagedSpan,
     DamageLog,
     DamageReport,
@@ -221,7 +221,7 @@ class Account:
 
     def add_damage(self, reason: Reason, detail: str | None, length: int = 0) -> None:
         """Count a damaged place, which is behind everything that was counted so far."""
-        if len(self.spans) < MOST_SPANS:
+        if len(self.spans) < MAX_SPANS:
             index = self.n_records + self.n_damaged
             place = (self.source, self.n_bytes, length)
             self.spans.append(DamagedSpan(*place, reason, detail, index, self.n_records))
@@ -274,8 +274,8 @@ class Copier:
         def tell(span: DamagedSpan) -> None:
             self.account.add_damage(span.reason, span.detail, span.length)
 
-        going_on, offset = DamageLog(tell, None).going_on(stream), 0
-        while (block := going_on.next_block()) is not None:
+        records, offset = DamageLog(tell, None).skipping(stream), 0
+        while (block := records.next_block()) is not None:
             self.write(block, stream.offset - offset)
             offset = stream.offset
 
@@ -293,8 +293,8 @@ class Copier:
                 self.copy_reading(file, hole, open_stream)
 
             around = _Around(self.account, reading, stream, part, copy_hole)
-            going_on, offset = DamageLog(around.tell, None).going_on(stream), 0
-            while (block := going_on.next_block()) is not None:
+            records, offset = DamageLog(around.tell, None).skipping(stream), 0
+            while (block := records.next_block()) is not None:
                 block = around.outside(block)
                 if len(block):
                     self.write(block, stream.offset - offset)

@@ -22,7 +22,7 @@ from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_in
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.reader import checked_class, parsed
-from tfrecord_lite.records.damage import MOST_SPANS, DamageLog, DamageReport, FileReport
+from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.records.stream import RecordStream
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources
-    from tfrecord_lite.records.damage import GoingOn
+    from tfrecord_lite.records.damage import SkippingStream
     from tfrecord_lite.schema import FeatureSpec
 
 _LARGE_RECORD_BYTES = 32 * 1024
@@ -177,33 +177,35 @@ class _Task:
         # ValueError is what file systems behind URLs say of a URL they do not like.
         except (OSError, ImportError, ValueError) as error:
             return FileReport(name_of(source), 0, 0, failure=error)
-        going_on = DamageLog("skip", None).going_on(stream)
+        records = DamageLog("skip", None).skipping(stream)
         errors: list[InvalidArgumentError] = []
         n_errors, failure = 0, None
         try:
-            for wrong in self._errors(stream, going_on):
+            for wrong in self._errors(stream, records):
                 n_errors += 1
-                if n_errors <= MOST_SPANS:
+                if n_errors <= MAX_SPANS:
                     errors.append(wrong)
         except (OSError, TFRecordError) as error:
             failure = error
         finally:
             stream.close()
         return replace(
-            going_on.report(),
+            records.report(),
             message_errors=tuple(errors),
             n_message_errors=n_errors,
             failure=failure,
         )
 
-    def _errors(self, stream: RecordStream, going_on: GoingOn) -> Iterator[InvalidArgumentError]:
+    def _errors(
+        self, stream: RecordStream, records: SkippingStream
+    ) -> Iterator[InvalidArgumentError]:
         """Read a file to its end, and yield what is wrong with its messages."""
         check = message_check(self.messages or None, self.schema)
         are_large = False
         while not self.is_over.is_set():
             offset = stream.offset
             # What is read for its checksums alone is read in the way that is faster.
-            taken = going_on.next_records() if are_large else going_on.next_block()
+            taken = records.next_records() if are_large else records.next_block()
             if taken is None:
                 return
             if check is not None:

@@ -331,9 +331,9 @@ class _Batches:
             self._check_sizes(parsed, len(block))
             restored = restore(parsed, self._schema)
         except InvalidArgumentError as error:
-            place = block.place(error.index) if error.index is not None else None
-            where = (place.offset, place.source, place.index) if place else (None, None, None)
-            raise InvalidArgumentError(error.reason, *where, error.key, error.detail) from None
+            if error.index is None:
+                raise
+            raise block.place(error.index).locate(error) from None
         except TFRecordError:
             raise
         except (ValueError, OverflowError) as error:

@@ -245,7 +245,4 @@ class _Batch:
 
     def _located(self, error: InvalidArgumentError, i: int) -> InvalidArgumentError:
         place = self._strings.place(i)
-        if place is None:
-            return InvalidArgumentError(error.reason, index=i, detail=error.detail)
-        fields = (place.offset, place.source, place.index)
-        return InvalidArgumentError(error.reason, *fields, None, error.detail)
+        return error.at(index=i) if place is None else place.locate(error)

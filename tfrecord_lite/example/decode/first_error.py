@@ -45,11 +45,10 @@ class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makin
         example_name : str, optional
             What the user calls the message.
         """
-        place = block.place(self.message)
         named = "" if example_name is None else f" (example {example_name!r})"
         detail = self.detail + named
-        fields = (place.offset, place.source, place.index)
-        return InvalidArgumentError(self.reason, *fields, self.key, detail)
+        error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
+        return block.place(self.message).locate(error)
 
 
 def first_wrong(
