@@ -36,6 +36,7 @@ __all__ = [
     "InvalidArgumentError",
     "Reason",
     "TFRecordError",
+    "argument_error",
     "require_int",
 ]
 
@@ -157,6 +158,13 @@ class DataLossWarning(UserWarning):
     """Damaged bytes were passed over; with ``on_error="skip"``, once at the end of an iteration."""
 
 
+def argument_error(
+    detail: str, *, key: str | None = None, source: str | None = None
+) -> InvalidArgumentError:
+    """Return the ``BAD_ARGUMENT`` error about an argument or a value, for the caller to raise."""
+    return InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, key=key, detail=detail)
+
+
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:
     """Check an integer argument, and return it as an int.
 
@@ -180,6 +188,5 @@ def require_int(name: str, value: Any, at_least: int | None = None) -> int:
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
     number = operator.index(value)
     if at_least is not None and number < at_least:
-        detail = f"{name} is {number}, expected {at_least} or more"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(f"{name} is {number}, expected {at_least} or more")
     return number

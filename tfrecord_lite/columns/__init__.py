@@ -1,15 +1,18 @@
-"""Columns: what a parsed batch is, when a plain array does not do.
+"""Columns: the parts of a parsed batch that plain arrays cannot hold.
 
-=====================  =====================================================
-:class:`BytesColumn`   byte strings of any length, without an object a value
-:class:`RaggedTensor`  rows of any length, in any number of levels
+=====================  =========================================================
+:class:`BytesColumn`   byte strings of any length, without one object per value
+:class:`RaggedTensor`  rows of any length, nested to any depth
 :class:`SparseTensor`  values and their coordinates
-=====================  =====================================================
+=====================  =========================================================
 
-All three are arrays with a meaning, and nothing else: they copy nothing when they are
-made, they are immutable as far as Python can tell (whoever changes the arrays below
-them changes them), and they may be shared between threads. ``==`` compares whole
-columns and gives one bool.
+All three only give meaning to arrays: constructing one copies nothing, attributes cannot
+be reassigned (but changing an underlying array changes the column), and columns may be
+shared between threads. ``==`` compares whole columns and returns a single bool.
+
+The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``partitions`` the
+ways to divide values into rows, ``dense`` what ragged and sparse tensors need to become dense
+arrays, ``join`` the concatenation of columns.
 
 No I/O, no protobuf runtime.
 """
@@ -17,7 +20,7 @@ No I/O, no protobuf runtime.
 from __future__ import annotations
 
 from tfrecord_lite.columns.bytes import BytesColumn
-from tfrecord_lite.columns.ragged import RaggedTensor, Values
+from tfrecord_lite.columns.ragged import RaggedTensor, RaggedValues
 from tfrecord_lite.columns.sparse import SparseTensor
 
-__all__ = ["BytesColumn", "RaggedTensor", "SparseTensor", "Values"]
+__all__ = ["BytesColumn", "RaggedTensor", "RaggedValues", "SparseTensor"]

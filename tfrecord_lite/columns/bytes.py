@@ -4,9 +4,9 @@
 
     values    b"one"  b""  b"three"
     data      o n e t h r e e          uint8, all strings end to end
-    offsets   0     3 3         8      int64, where each begins, and where the last ends
+    offsets   0     3 3         8      int64, the start of each string, and the end of the last
 
-This is the layout of Arrow's ``LargeBinary``: both arrays are its buffers as they are.
+This is the layout of Arrow's ``LargeBinary``: the two arrays are its buffers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
+from tfrecord_lite.errors import argument_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,25 +31,25 @@ SHOWN_BYTES = 32
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BytesColumn:
-    """Byte strings of any length, without a Python object a value.
+    """Byte strings of any length, without one Python object per value.
 
     Parameters
     ----------
     offsets : int64, shape (n_values + 1,)
-        Value ``i`` is ``data[offsets[i]:offsets[i + 1]]``. Ascending; the first need not
-        be 0, nor the last the end of `data`.
+        Value ``i`` is ``data[offsets[i]:offsets[i + 1]]``. Ascending; the first may be
+        greater than 0, and the last less than the size of `data`.
     data : uint8, shape (n_bytes,)
         The bytes. Both arrays are held, not copied.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for offsets that are not int64, not ascending or outside of
-        `data`, and for data that is not uint8.
+        ``BAD_ARGUMENT`` if the offsets are not int64, not ascending or outside `data`, or
+        if the data are not uint8.
 
     Notes
     -----
-    The layout equals Arrow's ``LargeBinary``, so that
+    The layout is that of Arrow's ``LargeBinary``, so
     ``pyarrow.LargeBinaryArray.from_buffers(pyarrow.large_binary(), len(column),
     [None, pyarrow.py_buffer(column.offsets), pyarrow.py_buffer(column.data)])`` copies
     nothing.
@@ -67,62 +67,61 @@ class BytesColumn:
     data: Uint8Array
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
-    # Arrays leave the comparison to us, instead of comparing each element with a whole column.
+    # Makes array == column call our __eq__ instead of comparing element by element.
     __array_ufunc__: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        """Check the offsets: one pass over them."""
-        detail = None
+        """Check dtypes, shapes, and the offsets in one pass."""
         offsets, data = self.offsets, self.data
         if offsets.dtype != np.int64 or offsets.ndim != 1 or not offsets.size:
-            detail = f"offsets of {offsets.dtype} and shape {offsets.shape}, not int64 (n + 1,)"
-        elif data.dtype != np.uint8 or data.ndim != 1:
-            detail = f"data of {data.dtype} and shape {data.shape}, not uint8 (n,)"
-        elif offsets[0] < 0 or offsets[-1] > data.size or (offsets[1:] < offsets[:-1]).any():
-            detail = f"offsets are not ascending within the {data.size} bytes of data"
-        if detail:
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            found = f"{offsets.dtype} of shape {offsets.shape}"
+            raise argument_error(f"offsets must be int64 of shape (n + 1,), not {found}")
+        if data.dtype != np.uint8 or data.ndim != 1:
+            raise argument_error(
+                f"data must be uint8 of shape (n,), not {data.dtype} of shape {data.shape}"
+            )
+        if offsets[0] < 0 or offsets[-1] > data.size or (offsets[1:] < offsets[:-1]).any():
+            raise argument_error(f"offsets must be ascending, from 0 to at most {data.size}")
 
     @classmethod
     def from_list(cls, values: Iterable[bytes]) -> BytesColumn:
-        """Copy byte strings into a column of their own.
+        """Copy byte strings into a new column.
 
         Parameters
         ----------
         values : iterable of bytes
-            A list, an object array, and so on.
+            Such as a list or an object array.
 
         Raises
         ------
         TypeError
-            For a value that is not bytes.
+            If a value is not bytes.
         """
         items = list(values)
         for item in items:
             if not isinstance(item, bytes):
                 raise TypeError(f"a BytesColumn holds bytes, not {type(item).__name__}")
-        offsets = np.zeros(len(items) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=offsets[1:])
+        offsets = row_splits(np.fromiter(map(len, items), np.int64, len(items)))
         return cls(offsets, np.frombuffer(b"".join(items), np.uint8))
 
     @property
     def lengths(self) -> Int64Array:
-        """int64, shape (n_values,): bytes of each value; a new array."""
+        """int64, shape (n_values,): the size of each value in bytes; a new array."""
         return np.diff(self.offsets)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all values together."""
+        """Size of all values together, in bytes."""
         return int(self.offsets[-1] - self.offsets[0])
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """``(n_values,)``, as an array of them would have it."""
+        """``(n_values,)``, as of an array of the values."""
         return (len(self),)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of :meth:`to_numpy`: objects."""
+        """The dtype that :meth:`to_numpy` gives: object."""
         return np.dtype(object)
 
     def __len__(self) -> int:
@@ -138,10 +137,10 @@ class BytesColumn:
     @overload
     def __getitem__(self, key: slice) -> BytesColumn: ...
     def __getitem__(self, key: int | np.integer[Any] | slice) -> bytes | BytesColumn:
-        """Return one value, or a range of them; a range in order is a view of the data."""
+        """Return one value, or a column of a slice; with step 1 it is a view of the data."""
         if not isinstance(key, slice):
             if not -len(self) <= key < len(self):
-                raise IndexError(f"value {key} of a column of {len(self)}")
+                raise IndexError(f"value {key} of a column of {len(self)} values")
             i = key if key >= 0 else key + len(self)
             return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
         start, stop, step = key.indices(len(self))
@@ -152,27 +151,25 @@ class BytesColumn:
         return BytesColumn(self.offsets[start : stop + 1] - low, self.data[low:high])
 
     def take(self, indices: npt.NDArray[np.integer[Any]]) -> BytesColumn:
-        """Copy chosen values, in any order and as often as wanted, into a new column.
+        """Copy the values at `indices` into a new column, in that order.
 
         Parameters
         ----------
         indices : int, shape (n,)
-            Numbers of values, not negative.
+            Numbers of values, not negative; a number may be repeated.
 
         Returns
         -------
         BytesColumn
-            `n` values; owns its memory.
+            Of `n` values; owns its memory.
         """
         lengths = self.lengths[indices]
-        offsets = np.zeros(lengths.size + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        return BytesColumn(offsets, self.data[ranges(self.offsets[indices], lengths)])
+        return BytesColumn(row_splits(lengths), self.data[ranges(self.offsets[indices], lengths)])
 
     def to_list(self) -> list[bytes]:
-        """Copy every value into a ``bytes`` object of its own."""
+        """Copy the values into a list of ``bytes`` objects."""
         low = int(self.offsets[0])
-        # One copy of all first: slices of bytes are several times faster than of an array.
+        # Copied as a whole first: slicing bytes is several times faster than slicing an array.
         data = self.data[low : self.offsets[-1]].tobytes()
         offsets = (self.offsets - low).tolist() if low else self.offsets.tolist()
         return [data[a:b] for a, b in pairwise(offsets)]
@@ -194,19 +191,18 @@ class BytesColumn:
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` for a value that is not UTF-8; the text gives its number.
+            ``BAD_ARGUMENT`` if a value is not UTF-8; the text gives its number.
         """
         texts = []
         for i, value in enumerate(self.to_list()):
             try:
                 texts.append(value.decode())
             except UnicodeDecodeError as error:
-                detail = f"value {i} is not UTF-8 from its byte {error.start} on"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
+                raise argument_error(f"value {i} is not UTF-8 at byte {error.start}") from None
         return np.array(texts, np.dtypes.StringDType())
 
     def __eq__(self, other: object) -> bool:
-        """Compare all values; where they lie in `data` does not matter."""
+        """Compare all values; their places in `data` do not matter."""
         if not isinstance(other, BytesColumn):
             return NotImplemented
         return np.array_equal(self.lengths, other.lengths) and np.array_equal(
@@ -215,7 +211,7 @@ class BytesColumn:
         )
 
     def __repr__(self) -> str:
-        """Show the first values, each cut at some length."""
+        """Show the first values, each cut to at most 32 bytes."""
         shown = [
             f"{v[:SHOWN_BYTES]!r}..." if len(v) > SHOWN_BYTES else repr(v)
             for v in self[:SHOWN_VALUES]

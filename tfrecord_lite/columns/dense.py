@@ -1,43 +1,46 @@
-"""What to fill the gaps of a dense array with, when a ragged or sparse one becomes it."""
+"""Dense arrays from columns: flat values as NumPy arrays, and the fill for gaps.
+
+Ragged and sparse tensors both end in *flat values*, an array or a :class:`BytesColumn`, and
+both fill the places without a value when they become dense.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.arrays import AnyArray
+from tfrecord_lite.columns.bytes import BytesColumn
+from tfrecord_lite.errors import argument_error
+
+FlatValues: TypeAlias = AnyArray | BytesColumn
+
+
+def as_array(values: FlatValues) -> AnyArray:
+    """Return flat values as an array; byte strings as objects."""
+    return values.to_numpy() if isinstance(values, BytesColumn) else values
 
 
 def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
-    """Return what :func:`numpy.full` is to fill an array with.
+    """Check a default value and convert it to the value to fill an array with.
 
-    Parameters
-    ----------
-    default : scalar or array-like, optional
-        None for zero, or ``b""``.
-    dtype : dtype
-        Of the array to fill.
-    shape : tuple of int
-        What `default` must be a scalar for, or broadcast to without more dimensions.
-
-    Returns
-    -------
-    dtype, shape of `default`; or bytes
-        Never a changed value: what does not fit is refused.
+    `default` is None for zero or ``b""``; a scalar; or an array that broadcasts to `shape`, the
+    shape of one value, without adding dimensions. No value is changed to make it fit.
 
     Raises
     ------
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a shape or a number that does not fit.
     TypeError
-        For a default of another kind: a float for integers, a number for strings.
+        For a default of another type: a float for integers, a number for strings.
     """
     if dtype.kind == "O":
         if not isinstance(default, bytes | str | None):
             raise TypeError(f"default_value must be bytes, not {type(default).__name__}")
         return default.encode() if isinstance(default, str) else default or b""
     given = np.asarray(0 if default is None else default)
+    # Bools and integers are accepted for any dtype; floats not for integers, complex not for floats.
     kinds = "biufc"
     if given.dtype.kind not in kinds or kinds.index(given.dtype.kind) > max(
         kinds.index(dtype.kind), kinds.index("u")
@@ -48,12 +51,12 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
     except ValueError:
         fits = False
     if not fits:
-        detail = f"default_value of shape {given.shape} for elements of shape {shape}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(
+            f"default_value has shape {given.shape}, which does not fit values of shape {shape}"
+        )
     if dtype.kind in "iu" and given.size:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         if not (low <= int(given.min()) and int(given.max()) <= high):
-            detail = f"default_value does not fit into {dtype}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(f"default_value does not fit into {dtype}")
     with np.errstate(over="ignore"):
         return given.astype(dtype)

@@ -1,4 +1,4 @@
-"""Columns of many batches, joined to one."""
+"""Concatenation of the columns of many batches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.ragged import RaggedTensor
 from tfrecord_lite.columns.sparse import SparseTensor
@@ -17,18 +18,11 @@ if TYPE_CHECKING:
 
 
 def join(columns: Sequence[Any]) -> Any:
-    """Join columns of one kind, in order, along the dimension of records.
+    """Concatenate columns along the dimension of records; a single column is returned itself.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray, masked array, RaggedTensor, SparseTensor or BytesColumn
-        At least one; all of one class and dtype. Arrays may differ in their second dimension,
-        as padded batches do: the shorter ones are filled up with 0 or ``b""``.
-
-    Returns
-    -------
-    column
-        Owns its memory, but if there is only one column: that itself.
+    All are of one class and dtype: ndarray, masked array, RaggedTensor, SparseTensor or
+    BytesColumn. Arrays may differ in their second dimension, as padded batches do: the shorter
+    ones are padded with 0 or ``b""``.
 
     Examples
     --------
@@ -50,11 +44,11 @@ def _arrays(columns: Sequence[AnyArray]) -> AnyArray:
     widths = {column.shape[1:2] for column in columns}
     if len(widths) > 1:
         widest = max(width[0] for width in widths)
-        columns = [_filled_up(column, widest) for column in columns]
+        columns = [_padded(column, widest) for column in columns]
     return np.concatenate(columns)
 
 
-def _filled_up(array: AnyArray, width: int) -> AnyArray:
+def _padded(array: AnyArray, width: int) -> AnyArray:
     fill: Any = b"" if array.dtype == object else 0
     out = np.full((len(array), width, *array.shape[2:]), fill, array.dtype)
     out[:, : array.shape[1]] = array
@@ -64,13 +58,13 @@ def _filled_up(array: AnyArray, width: int) -> AnyArray:
 def _ragged(columns: Sequence[RaggedTensor]) -> RaggedTensor:
     values = join([column.values for column in columns])
     splits = [column.row_splits for column in columns]
-    sizes = [len(column.values) for column in columns]
-    ends = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    # Where the values of each column start among all values, and where the last end.
+    starts = row_splits(np.array([len(column.values) for column in columns], np.int64))
     whole = np.concatenate(
-        [[0], *(part[1:] + start for part, start in zip(splits, ends[:-1], strict=True))]
+        [[0], *(part[1:] + start for part, start in zip(splits, starts[:-1], strict=True))]
     )
-    # A RaggedTensor's splits are all of one dtype, so those of inner rows may decide.
-    dtype: Any = splits[0].dtype if ends[-1] <= np.iinfo(splits[0].dtype).max else np.int64
+    # All splits of a RaggedTensor have one dtype, so inner rows may require int64 as well.
+    dtype: Any = splits[0].dtype if starts[-1] <= np.iinfo(splits[0].dtype).max else np.int64
     if isinstance(values, RaggedTensor):
         if values.row_splits.dtype == np.int64:
             dtype = np.int64
@@ -95,11 +89,10 @@ def _sparse(columns: Sequence[SparseTensor]) -> SparseTensor:
     return SparseTensor(indices, join([column.values for column in columns]), shape)
 
 
-def _strings(columns: Sequence[BytesColumn]) -> BytesColumn:
+def _bytes(columns: Sequence[BytesColumn]) -> BytesColumn:
     lengths = np.concatenate([column.lengths for column in columns])
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     data = [column.data[column.offsets[0] : column.offsets[-1]] for column in columns]
-    return BytesColumn(offsets, np.concatenate(data))
+    return BytesColumn(row_splits(lengths), np.concatenate(data))
 
 
 _JOINERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
@@ -107,5 +100,5 @@ _JOINERS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (np.ndarray, _arrays),
     (RaggedTensor, _ragged),
     (SparseTensor, _sparse),
-    (BytesColumn, _strings),
+    (BytesColumn, _bytes),
 )

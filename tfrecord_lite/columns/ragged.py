@@ -10,15 +10,10 @@
 
 The values of all rows lie end to end in one array, ``flat_values``; each ragged level
 adds a vector of splits. Slicing, padding and comparing are array operations on these;
-only :meth:`RaggedTensor.to_list` and iteration make objects.
+only :meth:`RaggedTensor.to_list` and iteration create objects.
 
-Splits may disagree with the values, if nobody asked for them to be validated (rule G6).
-They are kept as they are; what a row holds is then the part of its range that exists.
-
-The ways to make a RaggedTensor, one for each way to give its rows.
-
-A base class of :class:`~tfrecord_lite.columns.ragged.RaggedTensor` and nothing else: all
-of them turn what they are given into splits, and then call the class.
+Splits that nobody asked to validate may disagree with the values (rule G6). They are kept
+as given, and a row then holds the part of its range that exists.
 """
 
 from __future__ import annotations
@@ -30,11 +25,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, cast
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ranges
+from tfrecord_lite.arrays import row_splits as splits_of_lengths
 from tfrecord_lite.columns import partitions
 from tfrecord_lite.columns.bytes import BytesColumn
-from tfrecord_lite.columns.dense import fill_value
-from tfrecord_lite.columns.partitions import as_partition, refuse
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.columns.dense import FlatValues, as_array, fill_value
+from tfrecord_lite.columns.partitions import as_partition
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,34 +40,82 @@ if TYPE_CHECKING:
     from tfrecord_lite.columns.partitions import Splits
 
 SHOWN_ROWS = 10
-"""Rows, and values in a row, that ``repr`` shows before it leaves out the middle."""
+"""Most rows, and values per row, that ``repr`` shows; of more it leaves out the middle."""
 
 
-class RowConstructors:
-    """The ``from_`` constructors of RaggedTensor."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RaggedTensor:
+    """Rows of any length, with TensorFlow's names and layout.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    values : any dtype, shape (n_values, ...), BytesColumn or RaggedTensor
+        The rows, end to end. Held, not copied.
+    row_splits : int32 or int64, shape (nrows + 1,)
+        Row ``i`` is ``values[row_splits[i]:row_splits[i + 1]]``. Held, not copied, and
+        not compared with the values; ``from_row_splits`` compares them.
+    uniform_row_length : int, optional
+        The length of every row, if they are known to have the same.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if the splits are not a vector of int32 or int64, are empty, or have
+        another dtype than those of `values`.
+
+    Examples
+    --------
+    >>> rt = RaggedTensor.from_row_lengths([1, 2, 3, 4], [2, 0, 2])
+    >>> rt
+    <RaggedTensor [[1, 2], [], [3, 4]]>
+    >>> rt[0], rt[:, 1:], rt.shape
+    (array([1, 2]), <RaggedTensor [[2], [], [4]]>, (3, None))
+    >>> rt.to_tensor(default_value=-1).tolist()
+    [[1, 2], [-1, -1], [3, 4]]
+    """
+
+    values: RaggedValues
+    row_splits: Splits
+    uniform_row_length: int | None = None
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    # Makes array == tensor call our __eq__ instead of comparing element by element.
+    __array_ufunc__: ClassVar[None] = None
 
     if TYPE_CHECKING:
-        values: Any
-        row_splits: Any
 
         def __init__(
             self, values: Any, row_splits: Any, uniform_row_length: int | None = None
         ) -> None: ...
 
+    def __post_init__(self) -> None:
+        """Convert values and splits to arrays, and check dtypes and ranks."""
+        values = _as_values(self.values)
+        preferred = values.row_splits.dtype if isinstance(values, RaggedTensor) else None
+        splits = as_partition("row_splits", self.row_splits, preferred)
+        if not splits.size:
+            raise argument_error("row_splits must not be empty; use [0] for no rows")
+        if preferred is not None and splits.dtype != preferred:
+            raise argument_error(
+                f"row_splits must be {preferred} as those of the values, not {splits.dtype}"
+            )
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "row_splits", splits)
+
+    # -------------------------------------------------------------------- constructors
+
     @classmethod
     def from_row_splits(cls, values: Any, row_splits: Any, *, validate: bool = True) -> Self:
-        """Divide values by where rows begin and end.
+        """Divide values by the splits between rows.
 
         Parameters
         ----------
         values : array-like, BytesColumn or RaggedTensor
             The rows, end to end.
         row_splits : int, shape (nrows + 1,)
-            0, the ends of all rows.
+            0, then the end of each row.
         validate : bool, default True
-            Whether to check that the rows cover the values; one pass over the splits.
+            Whether to check that the rows cover all values, in one pass over the splits.
 
         Raises
         ------
@@ -85,11 +129,10 @@ class RowConstructors:
 
     @classmethod
     def from_row_lengths(cls, values: Any, row_lengths: Any, *, validate: bool = True) -> Self:
-        """Divide values by the lengths of rows; otherwise as :meth:`from_row_splits`.
+        """Divide values by the length of each row; otherwise as :meth:`from_row_splits`.
 
         Examples
         --------
-        >>> from tfrecord_lite.columns import RaggedTensor
         >>> RaggedTensor.from_row_lengths([b"a", b"b", b"c"], [1, 0, 2])
         <RaggedTensor [[b'a'], [], [b'b', b'c']]>
         """
@@ -107,11 +150,11 @@ class RowConstructors:
         values : array-like, BytesColumn or RaggedTensor
             The rows, end to end.
         value_rowids : int, shape (n_values,)
-            Ascending; numbers left out are empty rows.
+            Ascending; a number that does not occur is an empty row.
         nrows : int, optional
-            For empty rows at the end.
+            The number of rows, if there are empty rows at the end.
         validate : bool, default True
-            Whether to check that the numbers are in order.
+            Whether to check that the numbers are ascending.
         """
         held, rowids = _operands(values, "value_rowids", value_rowids)
         count = None if nrows is None else operator.index(nrows)
@@ -120,13 +163,13 @@ class RowConstructors:
 
     @classmethod
     def from_row_starts(cls, values: Any, row_starts: Any, *, validate: bool = True) -> Self:
-        """Divide values by where rows begin; otherwise as :meth:`from_row_splits`."""
+        """Divide values by the start of each row; otherwise as :meth:`from_row_splits`."""
         held, starts = _operands(values, "row_starts", row_starts)
         return cls(held, partitions.splits_of_starts(starts, len(held), validate=validate))
 
     @classmethod
     def from_row_limits(cls, values: Any, row_limits: Any, *, validate: bool = True) -> Self:
-        """Divide values by where rows end; otherwise as :meth:`from_row_splits`."""
+        """Divide values by the end of each row; otherwise as :meth:`from_row_splits`."""
         held, limits = _operands(values, "row_limits", row_limits)
         return cls(held, partitions.splits_of_limits(limits, len(held), validate=validate))
 
@@ -147,18 +190,18 @@ class RowConstructors:
         values : array-like, BytesColumn or RaggedTensor
             The rows, end to end.
         uniform_row_length : int
-            Values a row.
+            Values per row.
         nrows : int, optional
-            Needed only when the length is 0.
+            Required only if the length is 0.
         validate : bool, default True
-            Whether to check that they come out even; without, what is over has no row.
+            Whether to check that the rows cover all values; without, left-over values get no row.
         row_splits_dtype : int32 or int64, optional
-            By default that of `values`, if they are ragged, else int64.
+            By default that of `values` if they are ragged, otherwise int64.
         """
-        held = as_values(values)
+        held = _as_values(values)
         length = operator.index(uniform_row_length)
         count = None if nrows is None else operator.index(nrows)
-        inner = held.row_splits.dtype if isinstance(held, RowConstructors) else np.dtype(np.int64)
+        inner = held.row_splits.dtype if isinstance(held, RaggedTensor) else np.dtype(np.int64)
         dtype = inner if row_splits_dtype is None else np.dtype(row_splits_dtype)
         splits = partitions.splits_of_uniform(length, len(held), count, dtype, validate=validate)
         return cls(held, splits, length)
@@ -167,78 +210,19 @@ class RowConstructors:
     def from_nested_row_splits(
         cls, flat_values: Any, nested_row_splits: Sequence[Any], *, validate: bool = True
     ) -> Self:
-        """Divide values in several levels, outermost first.
+        """Divide values by the splits of several levels, outermost first.
 
         Examples
         --------
-        >>> from tfrecord_lite.columns import RaggedTensor
         >>> RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 2, 3], [0, 2, 2, 3]])
         <RaggedTensor [[[1, 2], []], [[3]]]>
         """
         if not len(nested_row_splits):
-            raise refuse("nested_row_splits must hold at least one vector of splits")
+            raise argument_error("nested_row_splits must hold at least one vector of splits")
         made = flat_values
         for splits in reversed(nested_row_splits):
             made = cls.from_row_splits(made, splits, validate=validate)
         return cast("Self", made)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RaggedTensor(RowConstructors):
-    """Rows of any length, with TensorFlow's names and layout.
-
-    Parameters
-    ----------
-    values : any dtype, shape (n_values, ...), BytesColumn or RaggedTensor
-        The rows of all, end to end. Held, not copied.
-    row_splits : int32 or int64, shape (nrows + 1,)
-        Row ``i`` is ``values[row_splits[i]:row_splits[i + 1]]``. Held, not copied, and
-        not compared with the values: that is what ``from_row_splits`` does.
-    uniform_row_length : int, optional
-        The length all rows have, if they are known to have one.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for splits that are no vector of int32 or int64, empty, or of
-        another dtype than those of `values`.
-
-    Examples
-    --------
-    >>> rt = RaggedTensor.from_row_lengths([1, 2, 3, 4], [2, 0, 2])
-    >>> rt
-    <RaggedTensor [[1, 2], [], [3, 4]]>
-    >>> rt[0], rt[:, 1:], rt.shape
-    (array([1, 2]), <RaggedTensor [[2], [], [4]]>, (3, None))
-    >>> rt.to_tensor(default_value=-1).tolist()
-    [[1, 2], [-1, -1], [3, 4]]
-    """
-
-    values: Values
-    row_splits: Splits
-    uniform_row_length: int | None = None
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-    # Arrays leave the comparison to us, instead of comparing each element with a whole column.
-    __array_ufunc__: ClassVar[None] = None
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, values: Any, row_splits: Any, uniform_row_length: int | None = None
-        ) -> None: ...
-
-    def __post_init__(self) -> None:
-        """Make arrays of what is none, and check dtypes and ranks."""
-        values = as_values(self.values)
-        preferred = values.row_splits.dtype if isinstance(values, RaggedTensor) else None
-        splits = as_partition("row_splits", self.row_splits, preferred)
-        if not splits.size:
-            raise refuse("row_splits must not be empty; for no rows they are [0]")
-        if preferred is not None and splits.dtype != preferred:
-            raise refuse(f"row_splits are {splits.dtype}, those of the values {preferred}")
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "row_splits", splits)
 
     # ---------------------------------------------------------------------- properties
 
@@ -249,7 +233,7 @@ class RaggedTensor(RowConstructors):
         return (self.row_splits, *inner)
 
     @property
-    def flat_values(self) -> AnyArray | BytesColumn:
+    def flat_values(self) -> FlatValues:
         """The values below all levels."""
         return self.values.flat_values if isinstance(self.values, RaggedTensor) else self.values
 
@@ -265,7 +249,7 @@ class RaggedTensor(RowConstructors):
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """One number a dimension, None where rows differ or may differ."""
+        """One number per dimension; None where rows differ or may differ."""
         return (self.nrows(), self.uniform_row_length, *self.values.shape[1:])
 
     def nrows(self) -> int:
@@ -277,11 +261,11 @@ class RaggedTensor(RowConstructors):
         return self.nrows()
 
     def row_starts(self) -> Splits:
-        """Return where each row begins; a view of the splits."""
+        """Return the start of each row; a view of the splits."""
         return self.row_splits[:-1]
 
     def row_limits(self) -> Splits:
-        """Return where each row ends; a view of the splits."""
+        """Return the end of each row; a view of the splits."""
         return self.row_splits[1:]
 
     def row_lengths(self, axis: int = 1) -> Any:
@@ -290,7 +274,7 @@ class RaggedTensor(RowConstructors):
         Parameters
         ----------
         axis : int, default 1
-            Along which dimension; negative ones count from the last.
+            The dimension; negative numbers count from the last.
 
         Returns
         -------
@@ -300,11 +284,11 @@ class RaggedTensor(RowConstructors):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` for an axis that is not there.
+            ``BAD_ARGUMENT`` if there is no such axis.
         """
         rank = len(self.shape)
         if not -rank <= axis < rank:
-            raise refuse(f"axis {axis} of a tensor with {rank} dimensions")
+            raise argument_error(f"axis is {axis}, but the tensor has {rank} dimensions")
         axis %= rank
         if axis == 0:
             return self.nrows()
@@ -312,19 +296,19 @@ class RaggedTensor(RowConstructors):
             return np.diff(self.row_splits)
         if isinstance(self.values, RaggedTensor):
             return RaggedTensor(self.values.row_lengths(axis - 1), self.row_splits)
-        # What lies below the ragged levels is dense: one length everywhere.
+        # Dimensions below the ragged levels are dense: the same length everywhere.
         shape = self.values.shape
         return RaggedTensor(
             np.full(shape[: axis - 1], shape[axis - 1], self.row_splits.dtype), self.row_splits
         )
 
     def nested_row_lengths(self) -> tuple[Splits, ...]:
-        """Return the lengths of rows of all levels, outermost first."""
+        """Return the row lengths of all levels, outermost first."""
         lengths: Any = tuple(map(np.diff, self.nested_row_splits))
         return cast("tuple[Splits, ...]", lengths)
 
     def value_rowids(self) -> Splits:
-        """Return the row number of each value that a row holds; a new array."""
+        """Return the row number of each value that is in a row; a new array."""
         starts, limits = self._bounds()
         numbers: Any = np.arange(self.nrows(), dtype=self.row_splits.dtype)
         return cast("Splits", np.repeat(numbers, limits - starts))
@@ -335,7 +319,7 @@ class RaggedTensor(RowConstructors):
         Parameters
         ----------
         axis : int, optional
-            For one dimension alone, as an int.
+            Return only the size of this dimension, as an int.
 
         Returns
         -------
@@ -354,35 +338,35 @@ class RaggedTensor(RowConstructors):
     # ------------------------------------------------------------------------- slicing
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a row, some of the rows, or a part of each.
+        """Return one row, some rows, or a part of each row.
 
-        ``rt[i]`` is row `i`: an array, a BytesColumn, or a RaggedTensor of one level less.
-        ``rt[a:b:c]`` is a RaggedTensor of some rows, ``rt[:, a:b:c]`` one of a part of
-        every row, ``rt[i, j]`` a value; and so on for further dimensions, with ``...`` for
-        all that are not named. Rows and slices with step 1 are views; the rest is copied.
-        ``rt[:, j]`` needs rows that are known to have one length.
+        ``rt[i]`` is row `i`: an array, a BytesColumn, or a RaggedTensor with one level less.
+        ``rt[a:b:c]`` is a RaggedTensor of some rows, ``rt[:, a:b:c]`` of a part of every
+        row, ``rt[i, j]`` is a value; and so on for further dimensions, with ``...`` for all
+        that are not named. Rows and slices with step 1 are views; the rest is copied.
+        ``rt[:, j]`` requires that all rows are known to have the same length.
 
         Raises
         ------
         IndexError
-            For a row that is not there, and more indices than dimensions.
+            If there is no such row, or there are more indices than dimensions.
         InvalidArgumentError
-            ``UNSUPPORTED`` for a single value out of each of several ragged rows.
+            ``UNSUPPORTED`` for a single value of each row, where their lengths may differ.
         TypeError
-            For indices that are neither int, slice nor ``...``.
+            If an index is not an int, a slice or ``...``.
         """
         keys = self._expand(key if isinstance(key, tuple) else (key,))
         first, *rest = keys
         if isinstance(first, slice):
             rows = self._slice_rows(first)
-            return rows._inner(rest) if rest else rows  # noqa: SLF001 - one of us
+            return rows._index_each(rest) if rest else rows  # noqa: SLF001 - this class
         row = self._row(first)
         if not rest:
             return row
         return row[rest[0] if isinstance(row, BytesColumn) else tuple(rest)]
 
     def _expand(self, keys: tuple[Any, ...]) -> list[int | slice]:
-        """Write out ``...`` and check the types of indices and their number."""
+        """Expand ``...``, and check the types of indices and their number."""
         rank = len(self.shape)
         dots = [i for i, key in enumerate(keys) if key is Ellipsis]
         if dots:
@@ -393,14 +377,14 @@ class RaggedTensor(RowConstructors):
             if not isinstance(key, slice):
                 if isinstance(key, bool | np.bool) or not hasattr(key, "__index__"):
                     raise TypeError(f"an index must be an int, a slice or ..., not {key!r}")
-                key = operator.index(key)  # noqa: PLW2901 - the same, as Python's own
+                key = operator.index(key)  # noqa: PLW2901 - the same number as an int
             checked.append(key)
         if len(checked) > rank:
-            raise IndexError(f"{len(checked)} indices for a tensor of {rank} dimensions")
+            raise IndexError(f"{len(checked)} indices, but the tensor has {rank} dimensions")
         return checked or [slice(None)]
 
     def _bounds(self) -> tuple[Int64Array, Int64Array]:
-        """Return the begins and ends of what the rows hold of the values there are."""
+        """Return the start and end of each row, cut to the values that exist; int64 (nrows,)."""
         splits = np.clip(self.row_splits.astype(np.int64), 0, len(self.values))
         return splits[:-1], np.maximum(splits[1:], splits[:-1])
 
@@ -408,7 +392,7 @@ class RaggedTensor(RowConstructors):
         """Return one row."""
         count = self.nrows()
         if not -count <= i < count:
-            raise IndexError(f"row {i} of a tensor of {count}")
+            raise IndexError(f"row {i} of a tensor of {count} rows")
         i %= count
         size = len(self.values)
         start, limit = (min(max(int(split), 0), size) for split in self.row_splits[i : i + 2])
@@ -426,9 +410,8 @@ class RaggedTensor(RowConstructors):
         uniform: int | None,
         step: int = 1,
     ) -> RaggedTensor:
-        """Return rows made of ranges of the values; a view if these follow each other."""
-        splits = np.zeros(lengths.size + 1, np.int64)
-        np.cumsum(lengths, out=splits[1:])
+        """Return rows that are ranges of the values; a view if the ranges are adjacent."""
+        splits = splits_of_lengths(lengths)
         low = int(starts[0]) if starts.size else 0
         if step == 1 and np.array_equal(starts, splits[:-1] + low):
             values = self.values[low : low + int(splits[-1])]
@@ -436,25 +419,26 @@ class RaggedTensor(RowConstructors):
             values = _take(self.values, ranges(starts, lengths, step))
         return RaggedTensor(values, splits.astype(self.row_splits.dtype, copy=False), uniform)
 
-    def _inner(self, keys: list[int | slice]) -> Any:
-        """Apply indices to what lies below the rows: the first of them to every row."""
+    def _index_each(self, keys: list[int | slice]) -> Any:
+        """Apply indices to every row."""
         first, *rest = keys
         if isinstance(first, slice):
             part = self._slice_each(first)
             if not rest:
                 return part
-            inner = _beside_rows(part.values, rest)
-            return RaggedTensor(inner, part.row_splits, part.uniform_row_length)
+            return RaggedTensor(
+                _index_below(part.values, rest), part.row_splits, part.uniform_row_length
+            )
         if self.uniform_row_length is None:
             detail = (
-                f"rows may be shorter than {first}; take a slice of each, [:, {first}:{first + 1}]"
+                f"rows may have no value {first}; take a slice of each, [:, {first}:{first + 1}]"
             )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         length = self.uniform_row_length
         if not -length <= first < length:
-            raise IndexError(f"value {first} of rows of {length}")
+            raise IndexError(f"value {first} of rows of length {length}")
         chosen = _take(self.values, self._bounds()[0] + first % length)
-        return _beside_rows(chosen, rest) if rest else chosen
+        return _index_below(chosen, rest) if rest else chosen
 
     def _slice_each(self, key: slice) -> RaggedTensor:
         """Return the same slice of every row."""
@@ -468,7 +452,7 @@ class RaggedTensor(RowConstructors):
     # ---------------------------------------------------------------------- conversion
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield every row, as ``rt[i]`` gives it."""
+        """Yield every row, as ``rt[i]`` returns it."""
         starts, limits = self._bounds()
         for start, limit in zip(starts.tolist(), limits.tolist(), strict=True):
             yield self.values[start:limit]
@@ -486,11 +470,11 @@ class RaggedTensor(RowConstructors):
         Returns
         -------
         object, shape (nrows,)
-            An array a row, a view where possible; or, if all rows have one length, simply
-            a dense array.
+            One array per row, a view where possible. If all rows have the same length, a dense
+            array instead.
         """
         inner = self.values
-        values = inner.numpy() if isinstance(inner, RaggedTensor) else _objects(inner)
+        values = inner.numpy() if isinstance(inner, RaggedTensor) else as_array(inner)
         starts, limits = self._bounds()
         rows = [values[a:b] for a, b in zip(starts.tolist(), limits.tolist(), strict=True)]
         if not rows:
@@ -502,15 +486,15 @@ class RaggedTensor(RowConstructors):
         return array
 
     def to_tensor(self, default_value: Any = None, *, shape: Any = None) -> AnyArray:
-        """Return a dense array, the shorter rows filled up.
+        """Return a dense array, with shorter rows padded.
 
         Parameters
         ----------
         default_value : scalar or array-like, optional
-            What to fill with: 0 or ``b""`` by default. For values that are arrays it may
-            be one, too.
+            Fills shorter rows: 0 or ``b""`` by default. If the values are arrays, it may be an
+            array as well.
         shape : sequence of int or None, optional
-            The shape to have, None for as large as needed. Rows that are longer are cut.
+            The shape of the result, with None for as large as needed. Longer rows are cut.
 
         Returns
         -------
@@ -520,45 +504,46 @@ class RaggedTensor(RowConstructors):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` for a shape of another rank, negative, or other than that of the
-            values below the ragged levels; for a default that does not fit.
+            ``BAD_ARGUMENT`` if the shape has another rank, is negative, or differs from that of
+            the values below the ragged levels; or if the default does not fit.
         TypeError
-            For a default of another kind than the values.
+            If the default is not of the type of the values.
         """
         wanted = self._wanted(shape)
         flat = self.flat_values
         below = flat.shape[1:]
         for size, there in zip(wanted[1 + self.ragged_rank :], below, strict=True):
             if size not in {None, there}:
-                raise refuse(f"values of shape {list(below)} cannot become {wanted}")
+                raise argument_error(f"values of shape {list(below)} do not fit the shape {wanted}")
         return self._padded(fill_value(default_value, flat.dtype, below), wanted)
 
     def _wanted(self, shape: Any) -> list[int | None]:
-        """Return the shape asked for, with None where nothing was."""
+        """Check the shape asked for; None for dimensions that are as large as needed."""
         rank = len(self.shape)
         if shape is None or getattr(shape, "rank", rank) is None:  # TensorFlow's unknown shape
             return [None] * rank
         sizes = list(shape) if hasattr(shape, "__iter__") else [shape]
         if len(sizes) != rank:
-            raise refuse(f"a shape of {len(sizes)} dimensions for a tensor of {rank}")
+            raise argument_error(f"shape has {len(sizes)} dimensions, but the tensor has {rank}")
         checked = [None if size is None else operator.index(size) for size in sizes]
         if any(size is not None and size < 0 for size in checked):
-            raise refuse(f"a dimension of the shape {checked} is negative")
+            raise argument_error(f"shape must not be negative, but is {checked}")
         return checked
 
     def _padded(self, fill: Any, wanted: list[int | None]) -> AnyArray:
         """Return a dense array of all rows, innermost level first."""
         compact = self._compact()
         if isinstance(compact.values, RaggedTensor):
-            values = compact.values._padded(fill, [None, *wanted[2:]])  # noqa: SLF001 - one of us
+            values = compact.values._padded(fill, [None, *wanted[2:]])  # noqa: SLF001 - this class
         else:
-            values = _objects(compact.values)
+            values = as_array(compact.values)
         lengths = np.diff(compact.row_splits)
         height = self.nrows() if wanted[0] is None else wanted[0]
         width = int(lengths.max(initial=0)) if wanted[1] is None else wanted[1]
         lengths = lengths[:height]
         values = values[: compact.row_splits[lengths.size]]
         if (lengths > width).any():
+            # The place of each value in its row.
             column = np.arange(len(values)) - np.repeat(compact.row_starts()[:height], lengths)
             values = values[column < width]
         out = np.full((height, width, *values.shape[1:]), fill, values.dtype)
@@ -576,7 +561,7 @@ class RaggedTensor(RowConstructors):
     # ------------------------------------------------------------- comparison and text
 
     def __eq__(self, other: object) -> bool:
-        """Compare all rows and values; how they are kept does not matter."""
+        """Compare all rows and values; how they are stored does not matter."""
         if not isinstance(other, RaggedTensor):
             return NotImplemented
         ours, theirs = self._compact(), other._compact()
@@ -585,40 +570,35 @@ class RaggedTensor(RowConstructors):
         if isinstance(ours.values, RaggedTensor) or isinstance(theirs.values, RaggedTensor):
             both = isinstance(ours.values, RaggedTensor) and ours.values == theirs.values
             return bool(both)
-        return np.array_equal(_objects(ours.values), _objects(theirs.values))
+        return np.array_equal(as_array(ours.values), as_array(theirs.values))
 
     def __repr__(self) -> str:
-        """Show the rows, the middle of many left out."""
+        """Show the rows, without the middle of many."""
         return f"<RaggedTensor {_text(self)}>"
 
 
-Values: TypeAlias = AnyArray | BytesColumn | RaggedTensor
-"""What a RaggedTensor divides into rows."""
+RaggedValues: TypeAlias = FlatValues | RaggedTensor
+"""The values that a RaggedTensor divides into rows."""
 
 
-def _beside_rows(values: Any, keys: list[int | slice]) -> Any:
-    """Apply indices to what lies below the first dimension of values."""
+def _index_below(values: Any, keys: list[int | slice]) -> Any:
+    """Apply indices to the dimensions after the first."""
     return values[(slice(None), *keys)]
 
 
-def _take(values: Values, indices: Int64Array) -> Values:
-    """Return chosen values, or rows, in a new column."""
+def _take(values: RaggedValues, indices: Int64Array) -> RaggedValues:
+    """Copy chosen values or rows."""
     if isinstance(values, BytesColumn):
         return values.take(indices)
     if isinstance(values, np.ndarray):
         return values[indices]
-    starts, limits = values._bounds()  # noqa: SLF001 - one of us
+    starts, limits = values._bounds()  # noqa: SLF001 - this class
     lengths = (limits - starts)[indices]
     return values._of_ranges(starts[indices], lengths, values.uniform_row_length)  # noqa: SLF001
 
 
-def _objects(values: Any) -> AnyArray:
-    array: AnyArray = values.to_numpy() if isinstance(values, BytesColumn) else values
-    return array
-
-
 def _text(item: Any) -> str:
-    """Write rows and values with brackets; of many, the first and the last."""
+    """Format rows and values with brackets; of many, the first and the last."""
     if not isinstance(item, RaggedTensor | BytesColumn | np.ndarray):
         return repr(item) if isinstance(item, bytes) else str(item)
     if len(item) <= SHOWN_ROWS:
@@ -629,29 +609,29 @@ def _text(item: Any) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def as_values(given: Any) -> Any:
-    """Return values as an array; strings as objects."""
-    if isinstance(given, RowConstructors | BytesColumn):
+def _as_values(given: Any) -> Any:
+    """Convert values to an array, strings to objects; keep columns as they are."""
+    if isinstance(given, RaggedTensor | BytesColumn):
         return given
     if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
-        raise refuse("values must not be masked; leave out what is missing, or fill it")
+        raise argument_error("values must not be masked; drop the missing ones, or fill them")
     array = np.asarray(given)
     if array.dtype.kind in "SUT":
-        # From what was given, for a list: NumPy's own bytes lose their last zeros.
+        # Not from the array: NumPy's own byte strings lose their last zero bytes.
         objects = np.array(given, object)
         flat = [v.encode() if isinstance(v, str) else v for v in objects.ravel().tolist()]
         array = np.empty(objects.size, object)
         array[:] = flat
         array = array.reshape(objects.shape)
     if array.ndim == 0:
-        raise refuse("values must have at least one dimension, but are a scalar")
+        raise argument_error("values must have at least one dimension, not be a scalar")
     return array
 
 
 def _operands(values: Any, name: str, partition: Any) -> tuple[Any, Splits]:
-    """Return values and partition as arrays; lists of numbers take the dtype of inner splits."""
-    held = as_values(values)
-    preferred = held.row_splits.dtype if isinstance(held, RowConstructors) else None
+    """Convert values and partition; lists of numbers become the dtype of inner splits."""
+    held = _as_values(values)
+    preferred = held.row_splits.dtype if isinstance(held, RaggedTensor) else None
     if preferred is not None and not isinstance(partition, np.ndarray):
         return held, as_partition(name, np.array(partition, preferred))
     return held, as_partition(name, partition, preferred)
@@ -660,28 +640,9 @@ def _operands(values: Any, name: str, partition: Any) -> tuple[Any, Splits]:
 def _slice_ranges(
     starts: Int64Array, sizes: Int64Array, key: slice
 ) -> tuple[Int64Array, Int64Array, int]:
-    """Take the same slice of every range, as ``slice.indices`` would of each.
+    """Apply one slice to every range of numbers; return new starts, new lengths and the step.
 
-    Parameters
-    ----------
-    starts, sizes : int64, shape (n_ranges,)
-        Range ``i`` is ``starts[i]``, ``starts[i] + 1``, and so on, `sizes[i]` numbers.
-    key : slice
-        Of ints and None.
-
-    Returns
-    -------
-    starts, lengths : int64, shape (n_ranges,)
-        New arrays.
-    step : int
-        From each number of a new range to its next.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for a step of 0.
-    TypeError
-        For a slice of anything but ints.
+    Range ``i`` is ``starts[i]``, ``starts[i] + 1``, and so on, `sizes[i]` numbers; all int64.
 
     Examples
     --------
@@ -691,8 +652,9 @@ def _slice_ranges(
     """
     step = 1 if key.step is None else operator.index(key.step)
     if step == 0:
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="a slice's step must not be 0")
-    # Where the ends may lie: backwards, a range may end before its first number.
+        raise argument_error("a slice's step must not be 0")
+    # The limits of both ends, counted from the start of each range; a backward slice may end at
+    # -1, before the first number.
     low, high = (np.zeros_like(sizes), sizes) if step > 0 else (np.full_like(sizes, -1), sizes - 1)
     first, last = (low, high) if step > 0 else (high, low)
     begin = first if key.start is None else np.clip(_from_front(key.start, sizes), low, high)
@@ -702,6 +664,6 @@ def _slice_ranges(
 
 
 def _from_front(number: int, sizes: Int64Array) -> Int64Array:
-    """Count one end of a slice from the front of each range."""
+    """Count one end of a slice from the start of each range."""
     bounded = max(min(operator.index(number), 2**62), -(2**62))
     return sizes + bounded if bounded < 0 else np.full_like(sizes, bounded)

@@ -1,8 +1,8 @@
-"""SparseTensor: values and where they stand in an array that is mostly empty.
+"""SparseTensor: values and their coordinates in an array that is mostly empty.
 
 ::
 
-    indices      [[0, 1], [2, 0]]     int64, a row a value, a column a dimension
+    indices      [[0, 1], [2, 0]]     int64, one row per value, one column per dimension
     values       [7, 8]
     dense_shape  [3, 2]
 
@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tfrecord_lite.columns.bytes import BytesColumn
-from tfrecord_lite.columns.dense import fill_value
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.columns.dense import as_array, fill_value
+from tfrecord_lite.errors import argument_error
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Int64Array
+    from tfrecord_lite.columns.dense import FlatValues
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -34,20 +35,20 @@ class SparseTensor:
     Parameters
     ----------
     indices : int64, shape (n_values, rank)
-        Where each value stands.
+        The coordinates of each value.
     values : any dtype, shape (n_values,), or BytesColumn
-        What stands there.
+        The values.
     dense_shape : int64, shape (rank,)
-        Shape of the array it would be. The three are held, and copied only if they are
-        not yet arrays of these dtypes.
+        Shape of the dense array. All three are held, and copied only if they are not yet
+        arrays of these dtypes.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for shapes that do not fit together and a negative dimension.
-        Whether indices are within `dense_shape` is not looked at before it matters.
+        ``BAD_ARGUMENT`` if the three shapes do not fit together, or a dimension is negative.
+        Only :meth:`to_dense` checks that indices are within `dense_shape`.
     TypeError
-        For indices or a shape that are not integers.
+        If the indices or the shape are not integers.
 
     Examples
     --------
@@ -59,11 +60,11 @@ class SparseTensor:
     """
 
     indices: Int64Array
-    values: AnyArray | BytesColumn
+    values: FlatValues
     dense_shape: Int64Array
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
-    # Arrays leave the comparison to us, instead of comparing each element with a whole column.
+    # Makes array == tensor call our __eq__ instead of comparing element by element.
     __array_ufunc__: ClassVar[None] = None
 
     if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class SparseTensor:
         def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None: ...
 
     def __post_init__(self) -> None:
-        """Make arrays of the three, and check that they fit together."""
+        """Convert all three to arrays, and check that they fit together."""
         indices = _int64("indices", self.indices)
         shape = _int64("dense_shape", self.dense_shape)
         values = self.values
@@ -79,19 +80,20 @@ class SparseTensor:
             values = np.asarray(values)
         if indices.ndim != 2 or len(values.shape) != 1 or shape.ndim != 1:
             found = f"{indices.shape}, {values.shape}, {shape.shape}"
-            _refuse(f"indices, values, dense_shape must be (n, rank), (n,), (rank,), not {found}")
-        if indices.shape != (len(values), shape.size):
-            _refuse(
-                f"indices of shape {indices.shape} for {len(values)} values of rank {shape.size}"
+            raise argument_error(
+                f"indices, values, dense_shape must be (n, rank), (n,), (rank,), not {found}"
             )
+        if indices.shape != (len(values), shape.size):
+            wanted = (len(values), shape.size)
+            raise argument_error(f"indices must have shape {wanted}, not {indices.shape}")
         if shape.size and shape.min() < 0:
-            _refuse(f"a dimension of dense_shape is {shape.min()}")
+            raise argument_error(f"dense_shape must not be negative, but has {shape.min()}")
         for name, value in (("indices", indices), ("values", values), ("dense_shape", shape)):
             object.__setattr__(self, name, value)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The dense shape, as NumPy has it."""
+        """The dense shape, as a tuple of int."""
         return tuple(self.dense_shape.tolist())
 
     @property
@@ -110,91 +112,84 @@ class SparseTensor:
         Parameters
         ----------
         default_value : scalar, optional
-            What stands where no value is: 0 or ``b""`` by default.
+            Fills the places without a value: 0 or ``b""`` by default.
         validate_indices : bool, default True
-            Whether to refuse indices that are repeated or out of order. Without it, the
-            last of several values at one place stays.
+            Whether to reject indices that are repeated or out of order. If not, the last of
+            several values at one place is kept.
 
         Returns
         -------
         dtype, shape (*dense_shape,)
-            Owns its memory: all of it, however sparse the values.
+            Owns its memory, which is that of the whole array.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` for an index outside of `dense_shape`, with its number; for
-            repeated or unordered indices; for a shape larger than any array.
+            ``BAD_ARGUMENT`` for an index outside `dense_shape`, with its number; for repeated
+            or unordered indices; for a shape larger than any array.
         TypeError
-            For a `default_value` of another kind than the values.
+            If `default_value` is not of the type of the values.
         """
         shape = self.shape
         if math.prod(max(n, 1) for n in shape) > 2**60:
-            _refuse(f"no array is as large as {list(shape)}")
+            raise argument_error(f"no array can have the shape {list(shape)}")
         fill = fill_value(default_value, self.dtype, ())
         self._check_range()
-        flat = np.zeros(len(self.indices), np.int64)
+        flat = np.zeros(len(self.indices), np.int64)  # the place of each value in C order
         for i, size in enumerate(shape):
             flat = flat * size + self.indices[:, i]
         if validate_indices:
             self._check_order(flat)
         dense = np.full(shape, fill, self.dtype)
-        values = self.values.to_numpy() if isinstance(self.values, BytesColumn) else self.values
-        dense.reshape(-1)[flat] = values
+        dense.reshape(-1)[flat] = as_array(self.values)
         return dense
 
     def _check_range(self) -> None:
-        """Refuse an index outside of the shape."""
+        """Raise an error about the first index outside the shape."""
         outside = ((self.indices < 0) | (self.indices >= self.dense_shape)).any(axis=1)
         if outside.any():
             i = int(outside.argmax())
             where = self.indices[i].tolist()
-            _refuse(f"index {where} of value {i} is outside of the shape {list(self.shape)}")
+            raise argument_error(
+                f"index {where} of value {i} is outside the shape {list(self.shape)}"
+            )
 
     def _check_order(self, flat: Int64Array) -> None:
-        """Refuse indices that do not rise."""
+        """Raise an error about the first index that is not greater than the one before it."""
         wrong = np.flatnonzero(flat[1:] <= flat[:-1])
         if wrong.size:
             i = int(wrong[0]) + 1
             how = "repeated" if flat[i] == flat[i - 1] else "out of order"
-            _refuse(
+            raise argument_error(
                 f"index {self.indices[i].tolist()} of value {i} is {how}; "
-                "validate_indices=False lets the last value stay"
+                "validate_indices=False keeps the last value"
             )
 
     def __eq__(self, other: object) -> bool:
-        """Compare indices, values and shape, in the order they are kept."""
+        """Compare indices, values and shape; their order counts."""
         if not isinstance(other, SparseTensor):
             return NotImplemented
         return (
             np.array_equal(self.dense_shape, other.dense_shape)
             and np.array_equal(self.indices, other.indices)
-            and np.array_equal(_objects(self.values), _objects(other.values))
+            and np.array_equal(as_array(self.values), as_array(other.values))
         )
 
     def __repr__(self) -> str:
-        """Show the three arrays, the middle of long ones left out."""
+        """Show the three arrays, without the middle of long ones."""
         parts = (f"{name}={_text(getattr(self, name))}" for name in self.__slots__)
         return f"SparseTensor({', '.join(parts)})"
 
 
-def _refuse(detail: str) -> None:
-    raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-
-
 def _int64(name: str, given: Any) -> Int64Array:
-    """Return integers as an int64 array, without a copy if they are one."""
+    """Convert integers to an int64 array, without a copy if they are one."""
     array = np.asarray(given)
     if array.dtype.kind not in "iu" and (array.size or isinstance(given, np.ndarray)):
         raise TypeError(f"{name} must be integers, not {array.dtype}")
     return array.astype(np.int64, copy=False)
 
 
-def _objects(values: AnyArray | BytesColumn) -> AnyArray:
-    return values.to_numpy() if isinstance(values, BytesColumn) else values
-
-
-def _text(array: AnyArray | BytesColumn) -> str:
+def _text(array: FlatValues) -> str:
     if isinstance(array, BytesColumn):
         return repr(array)
     text = np.array2string(array, separator=", ", threshold=40, edgeitems=3, max_line_width=10**6)
