@@ -73,7 +73,7 @@ def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: 
     done = run_digits(str(IMAGE_BYTES), str(good))
     assert done.returncode == 0, done.stderr
     assert "label 0: uint8 of shape (3, 4, 1)" in done.stdout
-    for path, text in ((bad, "8 bytes are no image"), (absent, "absent.png")):
+    for path, text in ((bad, "8 bytes are not an image"), (absent, "absent.png")):
         done = run_digits(str(IMAGE_BYTES), str(path))
         assert done.returncode == 1
         assert text in done.stderr

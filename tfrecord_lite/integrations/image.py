@@ -1,10 +1,10 @@
-"""Images in records: encoded to pixels and back, through Pillow.
+"""Images in records: from a file's content to pixels and back, with Pillow.
 
-An encoded image is a string of JPEG, PNG, ... in a bytes feature, usually called
-``image/encoded``; its format and size are features beside it, by the names that
-ImageNet's scripts gave them. Decoded it is a uint8 array of (height, width, channels).
+An encoded image is the content of a JPEG, PNG, ... file in a bytes feature, usually called
+``image/encoded``. Features beside it hold its format and size, under the names that
+ImageNet's scripts use. A decoded image is a uint8 array (height, width, channels).
 
-Pillow is imported when a function here is called. Only formats of its own decoders
+Pillow is imported when a function here is called. Only formats that Pillow decodes itself
 are opened (:data:`FORMATS`), none that would start another program.
 """
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "decode_image", "encode_image", "image_row"]
 
 FORMATS = ("bmp", "gif", "jpeg", "png", "webp")
-"""What is read, by the names that ``image/format`` has; all but GIF is written too."""
+"""The formats that are read, as ``image/format`` names them; all but GIF are also written."""
 
-# The mode, with one letter a channel, that keeps all that an image of another one has.
+# The mode with one letter per channel that loses nothing of each of Pillow's modes.
 _PIXELS = {"1": "L", "L": "L", "LA": "LA", "La": "LA", "RGBA": "RGBA", "RGBa": "RGBA", "PA": "RGBA"}
 _MODES = {0: None, 1: "L", 3: "RGB", 4: "RGBA"}
-# How many channels an image can have that comes back from the format as it went in.
+# The numbers of channels that an image keeps when it is written in a format.
 _CHANNELS = {"bmp": (1, 3), "jpeg": (1, 3), "png": (1, 2, 3, 4), "webp": (3, 4)}
 _QUALITY = 95
 
@@ -44,33 +44,35 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
     ----------
     contents : bytes, or object array of bytes, shape ()
         A file's content, in one of :data:`FORMATS`; also as :func:`parse_single_example`
-        gives it.
+        returns it.
     channels : int, optional
-        1 for grey, 3 for RGB, 4 for RGBA; 0 for as many as the image has: palettes become
-        RGB, or RGBA if they have transparency.
+        1 for grey, 3 for RGB, 4 for RGBA; 0 for those of the image: palettes become RGB, or
+        RGBA if they have transparency.
 
     Returns
     -------
     uint8, shape (height, width, channels)
-        Of an animation, the first frame. Numbers of 16 bits lose the lower 8. Owns its
-        memory. What EXIF says of the orientation is not applied.
+        The first picture of an animation. Numbers of 16 bits lose the lower 8. Owns its
+        memory. The orientation in EXIF data is not applied.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if this is no image, or a damaged one, or a PNG without its end;
+        ``MALFORMED`` if this is not an image, or a damaged one, or a PNG without its end;
         ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
         ``BAD_ARGUMENT`` for other `channels`.
+    TypeError
+        If `contents` is not bytes, or `channels` not an integer.
     ImportError
-        Without Pillow.
+        If Pillow is not installed.
 
     Examples
     --------
     >>> decode_image(encode_image(np.zeros((2, 3, 3), np.uint8))).shape
     (2, 3, 3)
     """
-    if channels not in _MODES:
-        detail = f"channels {channels!r}; possible are {', '.join(map(str, _MODES))}"
+    if require_int("channels", channels) not in _MODES:
+        detail = f"channels is {channels!r}, expected one of {', '.join(map(str, _MODES))}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     contents = _content_of(contents)
     picture = _opened(contents)
@@ -81,8 +83,8 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
         found = _converted(picture, _MODES[channels])
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - decoders raise whatever they meet
-        detail = f"a damaged {_format_of(picture)} image ({type(error).__name__})"
+    except Exception as error:  # noqa: BLE001 - decoders raise anything
+        detail = f"the {_format_of(picture)} image is damaged ({type(error).__name__})"
         raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
     pixels = np.array(found, np.uint8)
     return pixels.reshape(*pixels.shape[:2], -1)
@@ -100,8 +102,8 @@ def encode_image(
     image : uint8, shape (height, width) or (height, width, channels)
         Grey, grey with alpha, RGB or RGBA, by the number of channels.
     format : str, optional
-        ``"png"``, ``"bmp"``, ``"jpeg"``, ``"jpg"`` or ``"webp"``, in any case. PNG and BMP
-        keep every pixel. BMP and JPEG have 1 or 3 channels, WEBP 3 or 4.
+        ``"png"``, ``"bmp"``, ``"jpeg"``, ``"jpg"`` or ``"webp"``, in upper or lower case.
+        PNG and BMP keep every pixel. BMP and JPEG have 1 or 3 channels, WEBP 3 or 4.
     quality : int, optional
         1 to 100, for JPEG and WEBP.
 
@@ -113,13 +115,13 @@ def encode_image(
     Raises
     ------
     InvalidArgumentError
-        ``BAD_SHAPE`` for an array of another shape, or of no pixels; ``UNSUPPORTED`` for
-        another dtype or format, channels that the format does not have, and sizes that it
-        cannot have; ``BAD_ARGUMENT`` for another `quality`.
+        ``BAD_SHAPE`` for an array of another shape, or without pixels; ``UNSUPPORTED`` for
+        another dtype or format, and for channels or a size that the format cannot have;
+        ``BAD_ARGUMENT`` for another `quality`.
     TypeError
-        For a `quality` that is no integer, or a format that is no text.
+        If `quality` is not an integer, or `format` not a str.
     ImportError
-        Without Pillow.
+        If Pillow is not installed.
 
     Examples
     --------
@@ -129,30 +131,33 @@ def encode_image(
     name = _checked_format(format)
     quality = require_int("quality", quality)
     if not 1 <= quality <= 100:
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=f"quality {quality}, not 1 to 100")
+        detail = f"quality is {quality}, expected 1 to 100"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     try:
         pixels = np.asarray(image)
     except ValueError:
-        detail = "sequences of several lengths or depths are no image"
+        detail = "the rows of an image must have the same length"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
     if pixels.dtype != np.uint8:
-        detail = f"pixels of {pixels.dtype}; images are encoded from uint8"
+        detail = f"the pixels are {pixels.dtype}, expected uint8"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     n_channels = pixels.shape[2] if pixels.ndim == 3 else 1
     if pixels.ndim not in {2, 3} or not pixels.size or n_channels > 4:
-        detail = f"pixels of shape {list(pixels.shape)}, not (height, width, 1 to 4 channels)"
+        found = f"the pixels have shape {list(pixels.shape)}"
+        detail = f"{found}, expected (height, width, 1 to 4 channels)"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     if n_channels not in _CHANNELS[name]:
-        detail = f"{name} with {n_channels} channels; it has {_CHANNELS[name]}"
+        possible = ", ".join(map(str, _CHANNELS[name]))
+        detail = f"the image has {n_channels} channels, expected one of {possible} for {name}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     picture = _pillow().fromarray(np.ascontiguousarray(pixels))
     out = io.BytesIO()
     try:
         picture.save(out, name, quality=quality)
     except (OSError, ValueError, KeyError) as error:  # too large for the format, or not built in
-        detail = f"{name} of {list(pixels.shape)}: {error}"
+        detail = f"Pillow cannot write pixels of shape {list(pixels.shape)} as {name}: {error}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail) from None
     return out.getvalue()
 
@@ -164,17 +169,17 @@ def image_row(
     format: str = "png",  # noqa: A002 - what everybody calls it
     quality: int = _QUALITY,
 ) -> dict[str, bytes | int]:
-    """Return the features of an Example that holds an image, by their usual names.
+    """Return the features of an Example that holds an image, under their usual names.
 
     Parameters
     ----------
     image : bytes, bytearray, memoryview or uint8 array
-        A file's content, which is kept as it is; or pixels, to be encoded, also as a
-        memoryview of two or three dimensions.
+        A file's content, which is kept as it is; or pixels to encode, also as a memoryview
+        of two or three dimensions.
     label : int, optional
-        For ``image/class/label``, which is left out without it.
+        For ``image/class/label``; by default there is no such feature.
     format, quality
-        As for :func:`encode_image`, if there is anything to encode.
+        As for :func:`encode_image`, if `image` is pixels.
 
     Returns
     -------
@@ -185,12 +190,12 @@ def image_row(
     Raises
     ------
     InvalidArgumentError
-        As :func:`encode_image`; ``MALFORMED`` for bytes that do not begin as an image. They
-        are not decoded.
+        As :func:`encode_image`; ``MALFORMED`` for bytes that do not begin as an image does.
+        They are not decoded.
     TypeError
-        As :func:`encode_image`; for a `label` that is no integer.
+        As :func:`encode_image`; if `label` is not an integer.
     ImportError
-        Without Pillow.
+        If Pillow is not installed.
 
     Examples
     --------
@@ -206,13 +211,12 @@ def image_row(
     is_encoded |= isinstance(image, memoryview) and image.ndim == 1
     encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
     picture = _opened(encoded)
-    n_channels = len(_mode_of(picture))
     row: dict[str, bytes | int] = {
         "image/encoded": encoded,
         "image/format": _format_of(picture).encode(),
         "image/height": picture.height,
         "image/width": picture.width,
-        "image/channels": n_channels,
+        "image/channels": len(_mode_of(picture)),
     }
     if number is not None:
         row["image/class/label"] = number
@@ -229,27 +233,25 @@ def _pillow() -> Any:
 
 
 def _content_of(given: Any) -> bytes:
-    """Take the bytes of one image out of an array that holds nothing else."""
+    """Return the bytes of one image, also out of an array without dimensions."""
     if isinstance(given, np.ndarray) and given.dtype == object and given.ndim == 0:
         given = given[()]
-    if isinstance(given, np.ndarray | list | tuple):
-        found = type(given).__name__
-        raise TypeError(f"an encoded image is bytes, not {found}; decode one after the other")
     if not isinstance(given, bytes | bytearray | memoryview):
-        raise TypeError(f"an encoded image is bytes, not {type(given).__name__}")
+        how = "; decode one at a time" if isinstance(given, np.ndarray | list | tuple) else ""
+        raise TypeError(f"an encoded image must be bytes, not {type(given).__name__}{how}")
     return given  # type: ignore[return-value]
 
 
 def _opened(contents: bytes) -> Any:
-    """Open an image, which reads its head and no pixels; refuse one that is too large."""
+    """Open an image, which reads no pixels yet; raise if it has too many."""
     pillow = _pillow()
     try:
         picture = pillow.open(io.BytesIO(contents), formats=FORMATS)
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=_TOO_LARGE) from None
-    except Exception as error:  # noqa: BLE001 - decoders raise whatever they meet
-        detail = f"{len(contents)} bytes are no image ({type(error).__name__}); known are "
-        detail += ", ".join(FORMATS)
+    except Exception as error:  # noqa: BLE001 - decoders raise anything
+        found = f"the {len(contents)} bytes are not an image ({type(error).__name__})"
+        detail = f"{found}, expected one of {', '.join(FORMATS)}"
         raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
     limit = pillow.MAX_IMAGE_PIXELS
     if limit is not None and picture.width * picture.height > limit:
@@ -257,14 +259,14 @@ def _opened(contents: bytes) -> Any:
     return picture
 
 
-_TOO_LARGE = "more pixels than PIL.Image.MAX_IMAGE_PIXELS, which can be set"
+_TOO_LARGE = "the image has more pixels than PIL.Image.MAX_IMAGE_PIXELS, which you can set"
 
 
 def _check_chunks(contents: bytes) -> None:
-    """Refuse a PNG without its end, or with wrong checksums where they matter.
+    """Raise for a PNG without its end, or with a wrong checksum in a critical chunk.
 
-    Pillow stops reading when it has all pixels, and does not check theirs; TensorFlow
-    reads up to the end.
+    Pillow stops reading when it has all pixels, and does not check theirs; TensorFlow reads
+    up to the end.
     """
     view, at = memoryview(contents).cast("B"), 8
     while at + 12 <= len(view):
@@ -274,12 +276,12 @@ def _check_chunks(contents: bytes) -> None:
             break
         is_critical = not name[0] & 0x20  # a capital: readers must know it
         if is_critical and zlib.crc32(view[at + 4 : stop]) != int.from_bytes(view[stop : stop + 4]):
-            detail = f"a damaged png image (checksum of {name.decode('latin-1')!r})"
+            detail = f"the png image is damaged (checksum of {name.decode('latin-1')!r})"
             raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
         if name == b"IEND":
             return
         at = stop + 4
-    detail = "a damaged png image (cut off before its end)"
+    detail = "the png image is damaged (cut off before its end)"
     raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
@@ -288,7 +290,7 @@ def _format_of(picture: Any) -> str:
 
 
 def _mode_of(picture: Any) -> str:
-    """Return the mode, with one letter a channel, that keeps all that an image has."""
+    """Return the mode with one letter per channel that loses nothing of an image."""
     if picture.mode == "P":
         return "RGBA" if "transparency" in picture.info else "RGB"
     if picture.mode.startswith("I"):  # grey of 16 bits
@@ -298,20 +300,20 @@ def _mode_of(picture: Any) -> str:
 
 def _converted(picture: Any, mode: str | None) -> Any:
     own_mode = _mode_of(picture)
-    if picture.mode.startswith("I"):  # Pillow would cut to 255 instead of dividing
+    if picture.mode.startswith("I"):  # Pillow would clip to 255 instead of dividing
         wide = np.asarray(picture).astype(np.int64) >> 8
         picture = _pillow().fromarray(wide.clip(0, 255).astype(np.uint8))
-    elif picture.mode != own_mode:  # by this way, as palettes may have transparency
+    elif picture.mode != own_mode:  # first, as palettes may have transparency
         picture = picture.convert(own_mode)
     return picture if mode in {None, own_mode} else picture.convert(mode)
 
 
 def _checked_format(given: object) -> str:
     if not isinstance(given, str):
-        raise TypeError(f"format is text, not {type(given).__name__}")
+        raise TypeError(f"format must be a str, not {type(given).__name__}")
     name = given.lower()
     name = "jpeg" if name == "jpg" else name
     if name not in _CHANNELS:
-        detail = f"writing images in {given!r}; possible are {', '.join(_CHANNELS)}"
+        detail = f"format is {given!r}, expected one of {', '.join(_CHANNELS)}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return name

@@ -1,11 +1,11 @@
 """The dtypes of tensors: TensorFlow's numbers for them, and NumPy's dtypes.
 
-A TensorProto says its dtype by a number, and stores its elements either all in
-``tensor_content``, little-endian, or as a list in the field for that dtype (rules T4
-and T5). Each row of :data:`TYPES` says all of that about one dtype.
+A TensorProto gives its dtype as a number. Its elements are either all in
+``tensor_content``, little-endian, or listed in the field for that dtype (rules T4
+and T5). :data:`TYPES` has one row per dtype.
 
 NumPy lacks the small floats and integers of machine learning. They come from the
-package ml_dtypes, which is imported when one of them is asked for.
+package ml_dtypes, which is imported when one of them is first used.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class TensorType:
     """One dtype that a tensor may have."""
 
     number: int
-    """TensorFlow's number of it."""
+    """TensorFlow's number for it."""
     name: str
     """Its name, the same for NumPy, ml_dtypes and TensorFlow."""
     field: str
-    """The field of a TensorProto that lists elements of it."""
+    """The field of a TensorProto that lists its elements."""
     is_extra: bool = False
     """Whether it comes from ml_dtypes."""
 
@@ -41,10 +41,7 @@ class TensorType:
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype, in the machine's byte order; byte strings are objects.
 
-        Raises
-        ------
-        ImportError
-            If it needs ml_dtypes, and that is not installed, or too old.
+        Raises ImportError if it needs ml_dtypes, and that is not installed, or too old.
         """
         if self is STRING:
             return np.dtype(object)
@@ -63,7 +60,7 @@ def _extra_dtype(name: str) -> np.dtype[Any]:
 
 
 STRING = TensorType(7, "string", "string_val")
-"""Byte strings, the one dtype whose elements differ in size."""
+"""Byte strings, the only dtype whose elements differ in size."""
 
 TYPES = (
     TensorType(1, "float32", "float_val"),
@@ -93,11 +90,11 @@ TYPES = (
     TensorType(32, "uint2", "int_val", is_extra=True),
     TensorType(33, "float4_e2m1fn", "float8_val", is_extra=True),
 )
-"""Every dtype that is read and written. Elements of less than a byte take a whole one."""
+"""Every dtype that is read and written. Elements smaller than a byte take a whole byte."""
 
 _BY_NUMBER = {kind.number: kind for kind in TYPES}
 _BY_NAME = {kind.name: kind for kind in TYPES}
-# What TensorFlow has besides: quantized numbers, and what lives in a process only.
+# TensorFlow's other dtypes: quantized numbers, and handles that mean something in one process only.
 _UNSUPPORTED = {
     11: "qint8",
     12: "quint8",
@@ -109,7 +106,7 @@ _UNSUPPORTED = {
 }
 _FIRST_REF, _LAST_REF = 101, 133
 MOST_DIMS = 64
-"""As many dimensions as an array of NumPy may have."""
+"""The most dimensions that a NumPy array can have."""
 _MOST_BYTES = 2**63 - 1
 
 # Names and Python types that mean something else to NumPy, or nothing at all.
@@ -127,39 +124,24 @@ _WORDS: dict[Any, str] = {
 
 
 def type_of_number(number: int) -> TensorType:
-    """Return the dtype of a number that a TensorProto holds.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` for a number that is none (rule T3), or that of a quantized
-        dtype, a reference, a resource or a variant.
-    """
+    """Return the dtype for the number in a TensorProto; UNSUPPORTED for others (rule T3)."""
     kind = _BY_NUMBER.get(number)
     if kind is not None:
         return kind
-    name = _UNSUPPORTED.get(number, "which is none")
     if _FIRST_REF <= number <= _LAST_REF:
-        name = "a reference, which no stored tensor is"
-    detail = f"dtype number {number}: {name}"
+        detail = f"dtype number {number} is a reference, which cannot be stored"
+    elif number in _UNSUPPORTED:
+        detail = f"tensors of {_UNSUPPORTED[number]} (dtype number {number}) are not supported"
+    else:
+        detail = f"{number} is not the number of a dtype"
     raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
 
 
 def tensor_type(given: object) -> TensorType:
-    """Return the dtype that a user means.
+    """Return the dtype that a user means: NumPy's, ml_dtypes', TensorFlow's, a name or a number.
 
-    Parameters
-    ----------
-    given : dtype
-        NumPy's, in any byte order; ml_dtypes'; a name; TensorFlow's own or its number.
-        ``float`` is float32, as for TensorFlow.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` for a dtype that no tensor has here.
-    TypeError
-        If `given` is no dtype at all.
+    ``float`` is float32, as in TensorFlow. Raises UNSUPPORTED for a dtype that tensors do not
+    have here, and TypeError if `given` is not a dtype at all.
 
     Examples
     --------
@@ -168,7 +150,7 @@ def tensor_type(given: object) -> TensorType:
     """
     if isinstance(given, int) and not isinstance(given, bool):
         return type_of_number(int(given))
-    # The class is asked: some of TensorFlow's dtypes have the property and fail to answer.
+    # Look at the class: the property of some of TensorFlow's dtypes raises.
     word: Any = given
     if hasattr(type(given), "as_numpy_dtype"):
         word = word.name
@@ -180,41 +162,28 @@ def tensor_type(given: object) -> TensorType:
         found = numpy_dtype(word)
         name = "string" if found.kind in "OSUT" else found.name
     if name not in _BY_NAME:
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=f"no tensors of {name} here")
+        raise InvalidArgumentError(
+            Reason.UNSUPPORTED, detail=f"tensors of {name} are not supported"
+        )
     return _BY_NAME[name]
 
 
 def check_shape(shape: tuple[int, ...], item_bytes: int) -> None:
-    """Refuse a shape that no array of NumPy can have, empty or not.
+    """Raise BAD_SHAPE if no NumPy array, empty or not, can have this shape.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_SHAPE`` for negative sizes, more than 64 dimensions, or more bytes than can be
-        counted.
+    That is: negative sizes, more than 64 dimensions, or 2**63 bytes and more.
     """
     largest = prod(size for size in shape if size) * item_bytes
     if len(shape) > MOST_DIMS or min(shape, default=0) < 0 or largest > _MOST_BYTES:
-        text = f"{len(shape)} dimensions" if len(shape) > MOST_DIMS else f"{list(shape)}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=f"no array can be of {text}")
+        text = f"{len(shape)} dimensions" if len(shape) > MOST_DIMS else f"the shape {list(shape)}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=f"an array cannot have {text}")
 
 
 def from_bytes(raw: Uint8Array, kind: TensorType, *, little_endian: bool = True) -> AnyArray:
-    """View bytes as numbers of a dtype; swap them if they are of the other byte order.
+    """View bytes (uint8, contiguous) as numbers of any dtype but string, shape (n_values,).
 
-    Parameters
-    ----------
-    raw : uint8, shape (n_bytes,)
-        Contiguous. Overwritten if it has to be swapped.
-    kind : TensorType
-        Any but string; of bool, any byte but zero is true.
-    little_endian : bool
-        The byte order of each number; of complex ones, of each half (rule D4).
-
-    Returns
-    -------
-    array, shape (n_values,)
-        On the memory of `raw`, but for bool.
+    Numbers of the other byte order are swapped in place; of complex ones each half (rule D4).
+    The result is on the memory of `raw`, except for bool: any byte but zero is true.
     """
     dtype = kind.dtype
     if dtype == np.bool_:

@@ -1,24 +1,24 @@
 """parse_tensor, parse_tensors: the bytes of TensorProtos to arrays.
 
-What is a TensorProto, the protobuf runtime says. Of many that were serialised alike,
-nearly all bytes are known before they are read::
+The protobuf runtime parses a single TensorProto. Many of one dtype and shape, serialised
+alike, differ in their content only::
 
     08 dtype  12 n  12 n 08 size  12 n 08 size  22 n   content
     ╰────────────── the same in all of them ─────────╯
 
-So the first is parsed, and its head built from what it turned out to be. Those that
-begin with these bytes, and are as long, hold such a tensor too; their contents are
-copied at once. The others are parsed one by one.
+So the first is parsed, and the bytes before its content are built from its dtype and shape.
+All messages that begin with these bytes, and have the same length, hold such a tensor too;
+their contents are copied at once. The others are parsed one by one.
 """
 
 from __future__ import annotations
 
-import operator
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.block import Place
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.tensors.dtypes import (
     STRING,
@@ -28,7 +28,7 @@ from tfrecord_lite.tensors.dtypes import (
     tensor_type,
     type_of_number,
 )
-from tfrecord_lite.tensors.serialize import head_of
+from tfrecord_lite.tensors.serialize import leading_bytes
 from tfrecord_lite.tensors.strings import as_strings
 from tfrecord_lite.tensors.values import LARGEST_FACTOR, array_of, check_fill
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_FILL_BYTES", "parse_tensor", "parse_tensors"]
 
 MAX_FILL_BYTES = 2**28
-"""How large an array of repeated values may be, unless the caller says otherwise: 256 MB."""
+"""The default limit on the bytes of an array of repeated values: 256 MB."""
 
 
 def parse_tensor(
@@ -57,31 +57,31 @@ def parse_tensor(
     ----------
     serialized : bytes or str
         A TensorProto, as :func:`~tfrecord_lite.tensors.serialize.serialize_tensor` or
-        TensorFlow writes it, or in any other form that protobuf allows.
+        TensorFlow writes it, or in any other encoding that protobuf allows.
     out_type : dtype, optional
-        The dtype it must have; without it, whichever it has.
+        The dtype it must have; by default any.
     name : str, optional
         Ignored; TensorFlow names its operation so.
     max_bytes : int, optional
-        How large the array may be if the message repeats a value (rule T5), which takes no
-        bytes in the message. An array whose elements are all stored has no limit but this:
-        it takes at most 8 bytes for each of the message.
+        The largest array, in bytes, if the message repeats a value (rule T5), which takes no
+        space in the message. An array whose elements are all stored is not limited: it
+        takes at most 8 bytes for each byte of the message.
 
     Returns
     -------
     array
-        Of the tensor's dtype and shape; strings are objects. Owns its memory.
+        With the tensor's dtype and shape; strings are objects. Owns its memory.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if the bytes are no TensorProto, or bools are neither 0 nor 1;
-        ``WRONG_DTYPE`` if the tensor is of another dtype; ``UNSUPPORTED`` for a dtype that
-        is none, or is not supported; ``BAD_SHAPE`` if `serialized` is no scalar, or the
-        shape one that no array can have; ``WRONG_COUNT`` if there are not as many elements
-        as the shape says; ``TENSOR_TOO_LARGE`` above `max_bytes`.
+        ``MALFORMED`` if the bytes are not a TensorProto, or bools are neither 0 nor 1;
+        ``WRONG_DTYPE`` if the tensor has another dtype; ``UNSUPPORTED`` for a dtype that is
+        unknown or not supported; ``BAD_SHAPE`` if `serialized` is not a scalar, or no array
+        can have the shape; ``WRONG_COUNT`` if the number of elements does not fit the
+        shape; ``TENSOR_TOO_LARGE`` above `max_bytes`.
     TypeError
-        For what is not bytes, or no dtype.
+        If `serialized` is not bytes, or `out_type` not a dtype.
     ImportError
         For a dtype of ml_dtypes, if that is not installed.
 
@@ -92,7 +92,7 @@ def parse_tensor(
     """
     strings = as_strings(serialized)
     if strings.shape:
-        detail = f"expected a scalar, got the shape {list(strings.shape)}; see parse_tensors"
+        detail = f"expected one string, got the shape {list(strings.shape)}; use parse_tensors"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     wanted = None if out_type is None else tensor_type(out_type)
     return _parse(strings.item(0), wanted, require_int("max_bytes", max_bytes))[0]
@@ -110,13 +110,13 @@ def parse_tensors(
     Parameters
     ----------
     serialized : sequence or array of bytes, BytesColumn or Block
-        TensorProtos, an array of them of any shape.
+        TensorProtos, in an array of any shape.
     out_type : dtype, optional
-        The dtype they must have; without it, that of the first.
+        The dtype they must have; by default that of the first.
     shape : sequence of int, optional
-        The shape each must have; without it, that of the first.
+        The shape each must have; by default that of the first.
     max_bytes : int, optional
-        As for :func:`parse_tensor`; of the whole array.
+        As for :func:`parse_tensor`, for the whole array.
 
     Returns
     -------
@@ -127,12 +127,12 @@ def parse_tensors(
     ------
     InvalidArgumentError, TypeError, ImportError
         As :func:`parse_tensor`, with the number of the tensor as `index`, or that of the
-        record for a block that was read. Besides, ``BAD_SHAPE`` for a tensor of another
-        shape, and ``BAD_ARGUMENT`` if there is none, and `out_type` is not given.
+        record for a block that was read. Also ``BAD_SHAPE`` for a tensor of another shape,
+        and ``BAD_ARGUMENT`` if there are no tensors and `out_type` is not given.
 
     Notes
     -----
-    Tensors that TensorFlow's ``serialize_tensor`` or ours wrote are recognised by their
+    Tensors written by TensorFlow's ``serialize_tensor`` or ours are recognised by their
     first bytes and copied at once, at the speed of memory. Others cost some microseconds
     each.
 
@@ -146,55 +146,27 @@ def parse_tensors(
     """
     strings = as_strings(serialized)
     wanted = None if out_type is None else tensor_type(out_type)
-    wanted_shape = None if shape is None else tuple(operator.index(size) for size in shape)
+    wanted_shape = (
+        None if shape is None else tuple(require_int("a size in shape", size) for size in shape)
+    )
     limit = require_int("max_bytes", max_bytes)
     n_tensors = prod(strings.shape)
     if not n_tensors:
         if wanted is None:
-            detail = "no tensors to tell the dtype by; give out_type"
+            detail = "without tensors there is no dtype; give out_type"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         stacked = (*strings.shape, *(wanted_shape or ()))
         check_shape(stacked, wanted.dtype.itemsize)
         return np.empty(stacked, wanted.dtype)
-    batch = _Batch(strings, n_tensors, limit)
-    first, kind = batch.parse(0, wanted, wanted_shape)
+    tensors = _SerializedTensors(strings, n_tensors, limit)
+    first, kind = tensors.parse(0, wanted, wanted_shape)
     stacked = (*strings.shape, *first.shape)
     check_shape(stacked, first.dtype.itemsize)
-    return batch.stack(first, kind).reshape(stacked)
+    return tensors.stack(first, kind).reshape(stacked)
 
 
-def _parse(serialized: bytes, wanted: TensorType | None, limit: int) -> tuple[AnyArray, TensorType]:
-    """Parse one tensor; return its dtype too."""
-    # Not at the head of the module: an array is serialised without the protobuf runtime.
-    from google.protobuf.message import DecodeError  # noqa: PLC0415
-
-    from tfrecord_lite.messages.tensor_pb2 import TensorProto  # noqa: PLC0415
-
-    try:
-        message = TensorProto.FromString(serialized)
-    except DecodeError:
-        detail = f"{len(serialized)} bytes that are no TensorProto"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
-    kind = type_of_number(message.dtype)
-    if wanted is not None and kind is not wanted:
-        detail = f"the tensor is of {kind.name}, not {wanted.name}"
-        raise InvalidArgumentError(Reason.WRONG_DTYPE, detail=detail)
-    return array_of(message, kind, _limit(limit, len(serialized))), kind
-
-
-def _limit(max_bytes: int, stored_bytes: int) -> int:
-    """Return how large an array may be: all that its messages can store is allowed."""
-    return max(max_bytes, LARGEST_FACTOR * stored_bytes)
-
-
-def _check_shape(shape: tuple[int, ...], wanted: tuple[int, ...] | None) -> None:
-    if wanted is not None and shape != wanted:
-        detail = f"a tensor of shape {list(shape)}, not {list(wanted)}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
-
-
-class _Batch:
-    """Serialised tensors that are to become one array."""
+class _SerializedTensors:
+    """TensorProtos of one dtype and shape, to become one array."""
 
     def __init__(self, strings: Strings, n_tensors: int, limit: int) -> None:
         self._strings = strings
@@ -204,16 +176,17 @@ class _Batch:
     def parse(
         self, i: int, kind: TensorType | None, shape: tuple[int, ...] | None
     ) -> tuple[AnyArray, TensorType]:
-        """Parse one, which must be of a dtype and a shape, if any are given."""
+        """Parse one, which must have the given dtype and shape, if any."""
         try:
             array, kind = _parse(self._strings.item(i), kind, self._limit)
-            _check_shape(array.shape, shape)
+            _check_same(array.shape, shape)
         except InvalidArgumentError as error:
-            raise self._located(error, i) from None
+            place = self._strings.place(i) or Place(None, i, None)
+            raise place.locate(error) from None
         return array, kind
 
     def stack(self, first: AnyArray, kind: TensorType) -> AnyArray:
-        """Parse all, which must be as the first is; shape (n_tensors, n_values)."""
+        """Parse all, which must have the dtype and shape of the first; shape (n_tensors, n_values)."""
         chosen, contents = self._alike(first, kind)
         if chosen.size == self._n_tensors:
             return from_bytes(contents.reshape(-1), kind).reshape(chosen.size, -1)
@@ -229,20 +202,49 @@ class _Batch:
         return out
 
     def _alike(self, first: AnyArray, kind: TensorType) -> tuple[Int64Array, Uint8Array]:
-        """Find those that are serialised as the first would be; return numbers and contents."""
+        """Find those serialised as we would serialise the first; return numbers and contents.
+
+        The contents are uint8, shape (n_found, n_bytes).
+        """
         strings, n_bytes = self._strings, first.nbytes
         if kind is STRING or not n_bytes:
             return np.empty(0, np.int64), np.empty((0, 0), np.uint8)
-        head = head_of(kind, first.shape, n_bytes)
-        chosen = np.flatnonzero((strings.lengths == len(head) + n_bytes) & strings.begins(head))
-        if chosen.size < self._n_tensors:
-            strings = strings.take(chosen)
-        contents = strings.joined(len(head), n_bytes).reshape(chosen.size, n_bytes)
-        if kind.name == "bool" and contents.max(initial=0) > 1:  # refused when parsed alone (T4)
-            is_sound = contents.max(axis=1) <= 1
-            chosen, contents = chosen[is_sound], contents[is_sound]
+        prefix = leading_bytes(kind, first.shape, n_bytes)
+        is_alike = (strings.lengths == len(prefix) + n_bytes) & strings.begin_with(prefix)
+        chosen = np.flatnonzero(is_alike)
+        some = chosen if chosen.size < self._n_tensors else None
+        contents = strings.slices(len(prefix), n_bytes, some).reshape(chosen.size, n_bytes)
+        if kind.name == "bool" and contents.max(initial=0) > 1:  # an error of its own (rule T4)
+            is_valid = contents.max(axis=1) <= 1
+            chosen, contents = chosen[is_valid], contents[is_valid]
         return chosen, contents
 
-    def _located(self, error: InvalidArgumentError, i: int) -> InvalidArgumentError:
-        place = self._strings.place(i)
-        return error.at(index=i) if place is None else place.locate(error)
+
+def _parse(serialized: bytes, wanted: TensorType | None, limit: int) -> tuple[AnyArray, TensorType]:
+    """Parse one tensor; return its dtype too."""
+    # Imported late: serialising a tensor does not need the protobuf runtime.
+    from google.protobuf.message import DecodeError  # noqa: PLC0415
+
+    from tfrecord_lite.messages.tensor_pb2 import TensorProto  # noqa: PLC0415
+
+    try:
+        message = TensorProto.FromString(serialized)
+    except DecodeError:
+        detail = f"the {len(serialized)} bytes are not a TensorProto"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+    kind = type_of_number(message.dtype)
+    if wanted is not None and kind is not wanted:
+        detail = f"the tensor has dtype {kind.name}, expected {wanted.name}"
+        raise InvalidArgumentError(Reason.WRONG_DTYPE, detail=detail)
+    return array_of(message, kind, _limit(limit, len(serialized))), kind
+
+
+def _check_same(shape: tuple[int, ...], wanted: tuple[int, ...] | None) -> None:
+    if wanted is not None and shape != wanted:
+        detail = f"the tensor has shape {list(shape)}, expected {list(wanted)}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+
+
+def _limit(max_bytes: int, stored_bytes: int) -> int:
+    """Return the most bytes an array may have: all that its messages can store is allowed."""
+    return max(max_bytes, LARGEST_FACTOR * stored_bytes)

@@ -1,6 +1,6 @@
-"""decode_raw: strings that are nothing but numbers, end to end.
+"""decode_raw: strings of numbers, end to end, without a header.
 
-Neither dtype nor shape are in such bytes; whoever reads them has to know.
+Such bytes hold neither dtype nor shape; the caller has to know them.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def decode_raw(
     little_endian : bool, optional
         The byte order of the numbers; of complex ones, of each half (rule D4).
     fixed_length : int, optional
-        Bytes of each string: a longer one is cut, a shorter one followed by zeros (rule
-        D5). Without it all strings must have one size. Not for bool and complex numbers.
+        Bytes to take of each string: a longer one is cut, a shorter one padded with zeros
+        (rule D5). Without it all strings must have the same size. Not for bool and complex
+        numbers.
     name : str, optional
         Ignored; TensorFlow names its operation so.
 
@@ -59,20 +60,20 @@ def decode_raw(
     Raises
     ------
     InvalidArgumentError
-        ``WRONG_COUNT`` for strings of several sizes, `index` being the first that differs,
-        and for a size that is not a whole number of values (rule D2); ``UNSUPPORTED`` for
-        another dtype (rules D3, D6); ``BAD_ARGUMENT`` for a `fixed_length` that is not
-        positive, 2 GB or more, or not a whole number of values, and for an `out_type` with
-        a byte order of its own; ``BAD_SHAPE`` for nested lists of several lengths, or
-        an array of 64 dimensions.
+        ``WRONG_COUNT`` for strings of different sizes, with the first that differs as
+        `index`, and for a size that is not a whole number of values (rule D2);
+        ``UNSUPPORTED`` for another dtype (rules D3, D6); ``BAD_ARGUMENT`` for a
+        `fixed_length` that is not positive, 2 GB or more, or not a whole number of values,
+        and for an `out_type` that is not in the machine's byte order; ``BAD_SHAPE`` for
+        nested lists of different lengths, or an array of 64 dimensions.
     TypeError
-        For what is not bytes, no dtype, no integer or no bool.
+        For an argument of the wrong type.
     ImportError
-        For bfloat16 without ml_dtypes.
+        For bfloat16, if ml_dtypes is not installed.
 
     Notes
     -----
-    One copy of the bytes.
+    The bytes are copied once.
 
     Examples
     --------
@@ -92,18 +93,18 @@ def decode_raw(
         n_bytes = _checked_length(fixed_length, kind)
     shape = (*strings.shape, n_bytes // kind.dtype.itemsize)
     check_shape(shape, kind.dtype.itemsize)
-    raw = strings.joined(0, n_bytes) if fixed_length is None else strings.padded(n_bytes)
+    raw = strings.slices(0, n_bytes) if fixed_length is None else strings.padded(n_bytes)
     return from_bytes(raw, kind, little_endian=bool(little_endian)).reshape(shape)
 
 
 def _checked_type(out_type: object, allowed: set[str]) -> TensorType:
     if isinstance(out_type, np.dtype) and not out_type.isnative:
-        detail = f"out_type {out_type.str!r}; give the byte order as little_endian"
+        detail = f"out_type {out_type.str!r} has a byte order; say little_endian= instead"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     kind = tensor_type(out_type)
     if kind.name not in allowed:
         text = f"{kind.name}" if kind.name not in _PLAIN else f"{kind.name} with fixed_length"
-        detail = f"raw bytes of {text}; possible are {', '.join(sorted(allowed))}"
+        detail = f"cannot decode {text}, expected one of {', '.join(sorted(allowed))}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return kind
 
@@ -117,20 +118,21 @@ def _common_length(strings: Strings, kind: TensorType) -> int:
     other = np.flatnonzero(lengths != n_bytes)
     if other.size:
         i = int(other[0])
-        detail = f"{int(lengths[i])} bytes, and the first string has {n_bytes}"
+        detail = f"the string has {int(lengths[i])} bytes, expected {n_bytes} as in the first"
         raise InvalidArgumentError(Reason.WRONG_COUNT, index=i, detail=detail)
     if n_bytes % kind.dtype.itemsize:
-        detail = f"{n_bytes} bytes, not a multiple of {kind.dtype.itemsize}, as {kind.name} takes"
+        size = kind.dtype.itemsize
+        detail = f"the string has {n_bytes} bytes, expected a multiple of {size} for {kind.name}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, index=0, detail=detail)
     return n_bytes
 
 
 def _checked_length(fixed_length: object, kind: TensorType) -> int:
-    n_bytes = require_int("fixed_length", fixed_length)
+    n_bytes = require_int("fixed_length", fixed_length, 1)
     if n_bytes > _MOST_BYTES:
-        detail = f"fixed_length {n_bytes} is more than {_MOST_BYTES}"
+        detail = f"fixed_length is {n_bytes}, expected {_MOST_BYTES} or less"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    if n_bytes <= 0 or n_bytes % kind.dtype.itemsize:
-        detail = f"fixed_length {n_bytes} is not a positive multiple of {kind.dtype.itemsize}"
+    if n_bytes % kind.dtype.itemsize:
+        detail = f"fixed_length is {n_bytes}, expected a multiple of {kind.dtype.itemsize}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return n_bytes

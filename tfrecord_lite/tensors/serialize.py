@@ -5,9 +5,8 @@
     08 dtype    12 length { 12 length { 08 size } ... }    22 length content
                                                            42 length string ...
 
-Numbers are in ``tensor_content``, little-endian and row-major, never in the typed
-fields; strings each in a field of their own (rule T1). There is nothing to decide, so
-no protobuf runtime is needed.
+Numbers go into ``tensor_content``, little-endian and row-major, never into the typed
+fields; each string into a field of its own (rule T1). The protobuf runtime is not needed.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
 from tfrecord_lite.tensors.strings import as_strings, flatten
+from tfrecord_lite.wire.pack import varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tfrecord_lite.arrays import AnyArray, ObjectArray
 
-
-__all__ = ["as_tensor", "head_of", "serialize_tensor"]
+__all__ = ["serialize_tensor"]
 
 _MOST_BYTES = 2**31 - 1
 _CONTENT, _STRING = b"\x22", b"\x42"
@@ -41,9 +40,9 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
     Parameters
     ----------
     tensor : array-like
-        An array or scalar of NumPy: numbers, bool, strings, objects that are ``bytes`` or
+        A NumPy array or scalar: numbers, bool, strings, objects that are ``bytes`` or
         ``str``, and the dtypes of ml_dtypes that TensorFlow has. Or Python values: ints
-        become int32, or int64 if one is too large; floats float32. Or a BytesColumn.
+        become int32, or int64 if one of them needs it; floats float32. Or a BytesColumn.
     name : str, optional
         Ignored; TensorFlow names its operation so.
 
@@ -55,10 +54,10 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for a dtype that tensors do not have, ragged, sparse and masked
-        arrays; ``BAD_SHAPE`` for nested lists of several lengths, or of more than 64
-        levels; ``BAD_ARGUMENT`` for Python values of several kinds, or out of range;
-        ``TENSOR_TOO_LARGE`` from 2 GB on, which no protobuf message may have.
+        ``UNSUPPORTED`` for a dtype that tensors do not have, and for ragged, sparse and
+        masked arrays; ``BAD_SHAPE`` for nested lists of different lengths, or of more than
+        64 levels; ``BAD_ARGUMENT`` for Python values of different types, or out of range;
+        ``TENSOR_TOO_LARGE`` from 2 GB on, the limit of protobuf messages.
     TypeError
         For anything else.
 
@@ -71,52 +70,36 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
     """
     array, kind = as_tensor(tensor)
     n_bytes = 0
-    parts = [head_of(kind, array.shape)]
+    parts = [leading_bytes(kind, array.shape)]
     if kind is STRING:
         for item in array.ravel().tolist():
-            parts += (_STRING, _varint(len(item)), item)
+            parts += (_STRING, varint(len(item)), item)
         n_bytes = sum(map(len, parts))
     elif array.size:
         n_bytes = array.nbytes
         _check_size(n_bytes)
-        parts += (_CONTENT, _varint(n_bytes), _little_endian(array).tobytes())
+        parts += (_CONTENT, varint(n_bytes), _little_endian(array).tobytes())
     _check_size(n_bytes)
     return b"".join(parts)
 
 
-def head_of(kind: TensorType, shape: Iterable[int], n_bytes: int = 0) -> bytes:
-    """Return what stands before the elements of a tensor.
-
-    Parameters
-    ----------
-    kind : TensorType
-    shape : iterable of int
-    n_bytes : int, optional
-        Of the content that is to follow, if any is.
+def leading_bytes(kind: TensorType, shape: Iterable[int], n_bytes: int = 0) -> bytes:
+    """Return the bytes before the elements of a tensor, or before its content of `n_bytes`.
 
     Examples
     --------
-    >>> head_of(tensor_type("uint8"), (2, 0)).hex(" ")
+    >>> leading_bytes(tensor_type("uint8"), (2, 0)).hex(" ")
     '08 04 12 06 12 02 08 02 12 00'
     """
-    sizes = [b"\x08" + _varint(size) if size else b"" for size in shape]
-    dims = b"".join(b"\x12" + _varint(len(size)) + size for size in sizes)
-    head = b"\x08" + _varint(kind.number) + b"\x12" + _varint(len(dims)) + dims
-    return head + _CONTENT + _varint(n_bytes) if n_bytes else head
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+    sizes = [b"\x08" + varint(size) if size else b"" for size in shape]
+    dims = b"".join(b"\x12" + varint(len(size)) + size for size in sizes)
+    found = b"\x08" + varint(kind.number) + b"\x12" + varint(len(dims)) + dims
+    return found + _CONTENT + varint(n_bytes) if n_bytes else found
 
 
 def _check_size(n_bytes: int) -> None:
     if n_bytes > _MOST_BYTES:
-        detail = f"{n_bytes} bytes; a protobuf message holds {_MOST_BYTES}"
+        detail = f"the tensor has {n_bytes} bytes, more than the {_MOST_BYTES} of a message"
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
 
 
@@ -129,7 +112,7 @@ def _little_endian(array: AnyArray) -> AnyArray:
 def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
     """Return a value as an array, in its own byte order, and the dtype to write."""
     if isinstance(value, RaggedTensor | SparseTensor | np.ma.MaskedArray):
-        detail = f"a {type(value).__name__} is not one array; serialise its parts (rule T2)"
+        detail = f"a {type(value).__name__} is not a single array; serialise its parts (rule T2)"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     if isinstance(value, BytesColumn):
         value = value.to_numpy()
@@ -139,7 +122,7 @@ def as_tensor(value: Any) -> tuple[AnyArray, TensorType]:
     elif hasattr(value, "__array__"):
         value = np.asarray(value)
     if not isinstance(value, np.ndarray | np.generic):
-        raise TypeError(f"a {type(value).__name__} is no tensor; give an array or Python values")
+        raise TypeError(f"expected an array or Python values, not {type(value).__name__}")
     array = np.asarray(value)
     kind = tensor_type(array.dtype)
     if kind is STRING:
@@ -156,19 +139,19 @@ def _objects(shape: tuple[int, ...], items: list[bytes]) -> ObjectArray:
 def _python_values(value: Any) -> AnyArray:
     """Make an array of Python values, with TensorFlow's choice of dtype (rule T2)."""
     shape, leaves = flatten(value)
-    kinds = {_python_kind(leaf) for leaf in leaves}
-    if len(kinds) > 1:
-        detail = f"values of several kinds: {', '.join(sorted(kinds))}"
+    groups = {_group_of(leaf) for leaf in leaves}
+    if len(groups) > 1:
+        detail = f"values of different types: {', '.join(sorted(groups))}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    kind = next(iter(kinds), "numbers")
-    if kind == "strings":
+    group = next(iter(groups), "numbers")
+    if group == "strings":
         return _objects(shape, as_strings(leaves).items)  # type: ignore[union-attr]
-    if kind == "numbers" and not any(isinstance(leaf, np.generic) for leaf in leaves):
+    if group == "numbers" and not any(isinstance(leaf, np.generic) for leaf in leaves):
         return _python_numbers(leaves).reshape(shape)
     return np.asarray(leaves).reshape(shape)  # NumPy's own values keep their dtype
 
 
-def _python_kind(leaf: object) -> str:
+def _group_of(leaf: object) -> str:
     if isinstance(leaf, bytes | str):
         return "strings"
     if isinstance(leaf, bool | np.bool_):
@@ -177,7 +160,7 @@ def _python_kind(leaf: object) -> str:
         return "numbers"
     if isinstance(leaf, complex | np.complexfloating):
         return "complex numbers"
-    raise TypeError(f"a {type(leaf).__name__} is no element of a tensor")
+    raise TypeError(f"a tensor cannot hold a {type(leaf).__name__}")
 
 
 def _python_numbers(leaves: list[Any]) -> AnyArray:
@@ -188,5 +171,5 @@ def _python_numbers(leaves: list[Any]) -> AnyArray:
                 return np.array(leaves, dtype)
     elif not any(_FLOAT32_MAX < abs(leaf) < np.inf for leaf in leaves):
         return np.array(leaves, np.float32)
-    detail = "a number beyond int64, or beyond float32; give an array with a dtype"
+    detail = "a number is out of the range of int64 or float32; give an array with a dtype"
     raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)

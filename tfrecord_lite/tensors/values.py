@@ -1,9 +1,9 @@
 """The elements of one TensorProto: all in its content, or listed in the field of its dtype.
 
-The content, if there is any, decides; it holds exactly the elements of the shape (rule
-T4). A typed field may hold fewer: the last one stands for all that follow, and if there
-is none, all are zero or empty (rule T5). So a few bytes may stand for a tensor of any
-size, and that is where a limit has to be given.
+If there is content, it counts; it holds exactly the elements of the shape (rule T4). A
+typed field may hold fewer: the last one stands for all that follow, and if there is none,
+all are zero or empty (rule T5). So a few bytes may stand for a tensor of any size, which
+is why repeated values have a limit.
 """
 
 from __future__ import annotations
@@ -23,31 +23,16 @@ if TYPE_CHECKING:
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
 
 LARGEST_FACTOR = 8
-"""Bytes in an array for each byte of the message, at the most, if nothing is repeated."""
+"""The most bytes in an array per byte of the message, if no value is repeated."""
 
 _LENGTH_BYTES = 5
 
 
 def array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
-    """Make an array of a parsed message.
+    """Make an array of a parsed message of dtype `kind`; it owns its memory.
 
-    Parameters
-    ----------
-    message : TensorProto
-    kind : TensorType
-        Its dtype.
-    limit : int
-        How many bytes the array may have if the message repeats a value.
-
-    Returns
-    -------
-    array
-        Owns its memory.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_SHAPE``, ``WRONG_COUNT``, ``MALFORMED`` or ``TENSOR_TOO_LARGE``.
+    `limit` is the most bytes that it may have if the message repeats a value. Raises
+    BAD_SHAPE, WRONG_COUNT, MALFORMED or TENSOR_TOO_LARGE.
     """
     dtype = kind.dtype
     shape = tuple(dim.size for dim in message.tensor_shape.dim)  # without one, a scalar (T7)
@@ -60,7 +45,7 @@ def array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
         return _strings_in(content, n_values).reshape(shape)
     if content:
         return _numbers_in(content, n_values, kind).reshape(shape)
-    listed = _LISTED[kind.field](getattr(message, kind.field), dtype)
+    listed = _FIELD_READERS[kind.field](getattr(message, kind.field), dtype)
     if listed.size < n_values:
         check_fill(n_values * dtype.itemsize, limit)
         listed = _filled(listed, n_values, dtype)
@@ -68,16 +53,17 @@ def array_of(message: TensorProto, kind: TensorType, limit: int) -> AnyArray:
 
 
 def check_fill(n_bytes: int, limit: int) -> None:
-    """Refuse an array of repeated values that is larger than the limit."""
+    """Raise if an array of repeated values would be larger than the limit."""
     if n_bytes > limit:
-        detail = f"{n_bytes} bytes, most of them repeated; the limit is {limit}, see max_bytes"
+        detail = f"repeated values would take {n_bytes} bytes, the limit max_bytes is {limit}"
         raise InvalidArgumentError(Reason.TENSOR_TOO_LARGE, detail=detail)
 
 
 def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> AnyArray:
     n_bytes = n_values * kind.dtype.itemsize
     if len(content) != n_bytes:
-        detail = f"{len(content)} bytes of content for {n_values} values of {kind.name}"
+        found = f"the content has {len(content)} bytes"
+        detail = f"{found}, expected {n_bytes} for {n_values} values of {kind.name}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     raw = np.frombuffer(bytearray(content), np.uint8)
     if kind.name == "bool" and raw.max() > 1:
@@ -87,13 +73,13 @@ def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> AnyArray:
 
 
 def _strings_in(content: bytes, n_values: int) -> ObjectArray:
-    """Read the lengths of all strings, varints of 32 bits, and the strings behind them."""
+    """Read the lengths of all strings, varints of 32 bits, and the strings after them."""
     place, lengths = 0, []
     for _ in range(min(n_values, len(content) + 1)):
         length, place = _varint32(content, place)
         lengths.append(length)
     if place + sum(lengths) != len(content):
-        detail = f"{len(content)} bytes of content are not {n_values} strings"
+        detail = f"the {len(content)} bytes of content do not make {n_values} strings"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     out = np.empty(n_values, object)
     for i, length in enumerate(lengths):
@@ -103,7 +89,7 @@ def _strings_in(content: bytes, n_values: int) -> ObjectArray:
 
 
 def _varint32(data: bytes, place: int) -> tuple[int, int]:
-    """Read a number of 32 bits; return it, and the place behind it."""
+    """Read a number of 32 bits; return it, and where the next one starts."""
     number = 0
     for i, byte in enumerate(data[place : place + _LENGTH_BYTES]):
         number |= (byte & 0x7F) << (7 * i)
@@ -124,7 +110,7 @@ def _filled(listed: AnyArray, n_values: int, dtype: np.dtype[Any]) -> AnyArray:
 
 
 def _bits(width: int, n_parts: int = 1) -> Callable[[Sequence[int], np.dtype[Any]], Any]:
-    """Return what makes numbers of bits; an incomplete number is dropped (rule T5)."""
+    """Return a reader of numbers listed as bits; it drops an incomplete number (rule T5)."""
 
     def read(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
         whole = np.fromiter(listed, f"u{width}", len(listed))
@@ -138,12 +124,12 @@ def _plain(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
 
 
 def _narrow(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """Numbers of up to 32 bits; narrow ones wrap around (rule T6)."""
+    """Read numbers of up to 32 bits; narrow ones wrap around (rule T6)."""
     return np.fromiter(listed, np.int32, len(listed)).astype(dtype)
 
 
 def _half(listed: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """Bits of 16-bit floats; what is above them is dropped (rule T6)."""
+    """Read 16-bit floats listed as bits; higher bits are dropped (rule T6)."""
     return np.fromiter(listed, np.int32, len(listed)).astype(np.uint16).view(dtype)
 
 
@@ -155,9 +141,9 @@ def _objects(listed: Sequence[bytes], dtype: np.dtype[Any]) -> AnyArray:
     return np.array([*listed, None], dtype)[:-1]
 
 
-# What makes an array of each typed field (rule T5). In our message class floats are bits,
-# so that those of every NaN survive (rule T8).
-_LISTED: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
+# Readers of the typed fields (rule T5). Our message class declares floats as integers, so that
+# the bits of every NaN survive (rule T8).
+_FIELD_READERS: dict[str, Callable[[Any, np.dtype[Any]], AnyArray]] = {
     "float_val": _bits(4),
     "double_val": _bits(8),
     "scomplex_val": _bits(4, 2),
