@@ -1,4 +1,4 @@
-"""Telling what a record holds."""
+"""Detecting what a record holds."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.samples import JPEG, event, feature, features, flower, odd, ranking, sequence
-from tfrecord_lite.cli.content import ExampleList, Kind, guess, tell, text_of
-from tfrecord_lite.cli.jsonlines import json_line, json_of
+from tfrecord_lite.cli.content import ContentType, ExampleList, detect, detect_all, text_of
+from tfrecord_lite.cli.formatting import json_line
+from tfrecord_lite.cli.jsonlines import json_of
 from tfrecord_lite.messages import (
     BytesList,
     Example,
@@ -38,41 +39,43 @@ examples = st.dictionaries(names, some_features, min_size=1, max_size=4).map(
 )
 
 
-class TestTell:
+class TestDetect:
     @pytest.mark.parametrize(
         ("record", "kind"),
         [
-            (flower(0), Kind.EXAMPLE),
-            (odd(), Kind.EXAMPLE),
-            (sequence(3), Kind.SEQUENCE_EXAMPLE),
-            (ranking(2), Kind.EXAMPLE_LIST),
-            (ranking(0), Kind.EXAMPLE_LIST),
-            (event(3), Kind.EVENT),
-            (event(3) + b"\x1a\x0dbrain.Event:2", Kind.EVENT),
-            (b"\x08\x96\x01\x12\x03\x00\x01\x02", Kind.PROTOBUF),
-            (b"\x0a\x20" + b"x" * 32, Kind.PROTOBUF),
-            (b"plain words\tand\nlines\r\n", Kind.TEXT),
-            ("Grüße, 世界\u3000!".encode(), Kind.TEXT),
-            (b"abcdefghi", Kind.TEXT),
-            (b"", Kind.EMPTY),
-            (JPEG, Kind.UNKNOWN),
-            (b"bell \x07", Kind.UNKNOWN),
-            (b"\xff" * 30, Kind.UNKNOWN),
+            (flower(0), ContentType.EXAMPLE),
+            (odd(), ContentType.EXAMPLE),
+            (sequence(3), ContentType.SEQUENCE_EXAMPLE),
+            (ranking(2), ContentType.EXAMPLE_LIST),
+            (ranking(0), ContentType.EXAMPLE_LIST),
+            (event(3), ContentType.EVENT),
+            (event(3) + b"\x1a\x0dbrain.Event:2", ContentType.EVENT),
+            (b"\x08\x96\x01\x12\x03\x00\x01\x02", ContentType.PROTOBUF),
+            (b"\x0a\x20" + b"x" * 32, ContentType.PROTOBUF),
+            (b"plain words\tand\nlines\r\n", ContentType.TEXT),
+            ("Grüße, 世界\u3000!".encode(), ContentType.TEXT),
+            (b"abcdefghi", ContentType.TEXT),
+            (b"", ContentType.EMPTY),
+            (JPEG, ContentType.UNKNOWN),
+            (b"bell \x07", ContentType.UNKNOWN),
+            (b"\xff" * 30, ContentType.UNKNOWN),
         ],
     )
-    def test_a_record_is_told_by_its_bytes(self, record: bytes, kind: Kind) -> None:
-        assert tell(record).kind is kind
+    def test_a_record_is_detected_from_its_bytes(self, record: bytes, kind: ContentType) -> None:
+        assert detect(record).type is kind
 
     @given(examples)
     def test_every_example_with_values_and_names_of_text_is_told(self, example: Example) -> None:
-        content = tell(example.SerializeToString())
+        content = detect(example.SerializeToString())
 
-        assert content.kind is Kind.EXAMPLE
+        assert content.type is ContentType.EXAMPLE
         assert content.message == example
 
-    @given(st.binary(max_size=200), st.sampled_from([None, *Kind]))
-    def test_any_bytes_are_told_as_something(self, record: bytes, likely: Kind | None) -> None:
-        content = tell(record, likely)
+    @given(st.binary(max_size=200), st.sampled_from([None, *ContentType]))
+    def test_any_bytes_are_detected_as_something(
+        self, record: bytes, likely: ContentType | None
+    ) -> None:
+        content = detect(record, likely)
 
         assert content.record == record
         assert json.loads(json_line(json_of(content), is_ascii=True)) == json_of(content)
@@ -81,16 +84,18 @@ class TestTell:
         no_kinds = Example(features=features(a=Feature())).SerializeToString()
         context_only = SequenceExample(context=features(a=feature(1))).SerializeToString()
 
-        assert tell(b"", Kind.EXAMPLE).message == Example()
-        assert tell(no_kinds).kind is not Kind.EXAMPLE
-        assert tell(no_kinds, Kind.EXAMPLE).kind is Kind.EXAMPLE
-        assert tell(context_only).kind is Kind.EXAMPLE
-        assert tell(context_only, Kind.SEQUENCE_EXAMPLE).kind is Kind.SEQUENCE_EXAMPLE
-        assert tell(sequence(2), Kind.EXAMPLE).kind is Kind.SEQUENCE_EXAMPLE
-        assert tell(JPEG, Kind.EXAMPLE).kind is Kind.UNKNOWN
+        assert detect(b"", ContentType.EXAMPLE).message == Example()
+        assert detect(no_kinds).type is not ContentType.EXAMPLE
+        assert detect(no_kinds, ContentType.EXAMPLE).type is ContentType.EXAMPLE
+        assert detect(context_only).type is ContentType.EXAMPLE
+        assert (
+            detect(context_only, ContentType.SEQUENCE_EXAMPLE).type is ContentType.SEQUENCE_EXAMPLE
+        )
+        assert detect(sequence(2), ContentType.EXAMPLE).type is ContentType.SEQUENCE_EXAMPLE
+        assert detect(JPEG, ContentType.EXAMPLE).type is ContentType.UNKNOWN
 
     def test_a_ranking_list_has_its_context_and_examples_in_order(self) -> None:
-        message = tell(ranking(3)).message
+        message = detect(ranking(3)).message
 
         assert isinstance(message, ExampleList)
         assert message.context.features.feature["query"] == feature(b"tulip")
@@ -104,15 +109,18 @@ class TestTell:
         packed = Example(features=features(a=feature(5, 6))).SerializeToString()
         unpacked = bytes.fromhex("0a0f 0a0d 0a0161 1208 1a06 0805 0806 0807")
 
-        assert json_of(tell(packed)) == {"a": [5, 6]}
-        assert json_of(tell(unpacked)) == {"a": [5, 6, 7]}
+        assert json_of(detect(packed)) == {"a": [5, 6]}
+        assert json_of(detect(unpacked)) == {"a": [5, 6, 7]}
 
     def test_a_guess_names_each_kind_once_the_most_frequent_first(self) -> None:
-        assert guess([]) == []
-        assert guess([b"", b""]) == [Kind.EMPTY]
-        assert guess([flower(0), b"", b"", b""]) == [Kind.EXAMPLE]
-        assert guess([b"text", flower(0), flower(1)]) == [Kind.EXAMPLE, Kind.TEXT]
-        assert guess([sequence(1), flower(0)]) == [Kind.SEQUENCE_EXAMPLE]
+        assert detect_all([]) == []
+        assert detect_all([b"", b""]) == [ContentType.EMPTY]
+        assert detect_all([flower(0), b"", b"", b""]) == [ContentType.EXAMPLE]
+        assert detect_all([b"text", flower(0), flower(1)]) == [
+            ContentType.EXAMPLE,
+            ContentType.TEXT,
+        ]
+        assert detect_all([sequence(1), flower(0)]) == [ContentType.SEQUENCE_EXAMPLE]
 
 
 @given(st.binary(max_size=20))
@@ -135,7 +143,7 @@ class TestJson:
     @given(examples)
     def test_an_example_can_be_made_again_from_its_line(self, example: Example) -> None:
         record = example.SerializeToString()
-        line = json_line(json_of(tell(record, Kind.EXAMPLE)), is_ascii=False)
+        line = json_line(json_of(detect(record, ContentType.EXAMPLE)), is_ascii=False)
 
         again = {name: feature(*map(value_of, values)) for name, values in json.loads(line).items()}
 
@@ -147,7 +155,7 @@ class TestJson:
         value = np.uint32(bits).view(np.float32)
         record = Example(features=features(a=feature(float(value)))).SerializeToString()
 
-        (shown,) = json_of(tell(record))["a"]
+        (shown,) = json_of(detect(record))["a"]
 
         if np.isnan(value):
             assert shown == {"float": "NaN"}
@@ -155,7 +163,7 @@ class TestJson:
             assert np.float32(value_of(shown)).view(np.uint32) == bits
 
     def test_what_json_has_no_words_for(self) -> None:
-        assert json_of(tell(odd())) == {
+        assert json_of(detect(odd())) == {
             "key": [{"base64": "AP8="}, "text"],
             "none": None,
             "ratio": [0.1, {"float": "NaN"}, 3.0],
@@ -163,19 +171,19 @@ class TestJson:
         }
 
     def test_the_other_messages(self) -> None:
-        assert json_of(tell(sequence(2))) == {
+        assert json_of(detect(sequence(2))) == {
             "context": {"id": [7]},
             "feature_lists": {"ragged": [[1.5], [1.5, 1.5]], "word": [["w0"], ["w1"]]},
         }
-        assert json_of(tell(ranking(2))) == {
+        assert json_of(detect(ranking(2))) == {
             "context": {"query": ["tulip"]},
             "examples": [{"relevance": [0]}, {"relevance": [1]}],
         }
 
     def test_other_records(self) -> None:
-        assert json_of(tell(b"plain")) == {"text": "plain"}
-        assert json_of(tell(b"\x00\xff")) == {"base64": "AP8="}
-        assert json_of(tell(b"")) == {"text": ""}
+        assert json_of(detect(b"plain")) == {"text": "plain"}
+        assert json_of(detect(b"\x00\xff")) == {"base64": "AP8="}
+        assert json_of(detect(b"")) == {"text": ""}
 
     def test_a_line_can_be_kept_to_ascii(self) -> None:
         assert json_line({"a": "ü"}, is_ascii=True) == '{"a": "\\u00fc"}'

@@ -149,7 +149,7 @@ def test_a_damaged_file_counts_up_to_the_damage(run: Run, tmp_path: Path) -> Non
         "reason": "DATA_CRC",
         "detail": info(run, bad)["damage"]["detail"],
     }
-    assert "  records       1, before the damage" in run("info", bad).out
+    assert "  records       1 (before the damage)" in run("info", bad).out
 
 
 def test_json_has_a_line_for_each_file(run: Run, tmp_path: Path) -> None:
@@ -176,6 +176,6 @@ def test_of_a_file_without_a_sound_record_only_what_is_known_is_shown(
     if not others:
         assert done.out == [
             str(junk),
-            "  records    0, before the damage",
+            "  records    0 (before the damage)",
             "  file size  33 bytes",
         ]

@@ -31,7 +31,7 @@ class TestRecover:
 
         assert done.status == 1
         assert done.out[0].startswith(f"{path}: record 1, byte 19: data CRC mismatch")
-        assert done.out[1].endswith("; 2 sound records, 8 bytes")
+        assert done.out[1].endswith("; 2 intact records, 8 bytes")
         assert list(TFRecordReader(tmp_path / "new")) == [b"one", b"three"]
 
     def test_a_sound_file(self, run: Run, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ class TestMessages:
 
         assert done.status == 1
         assert done.out[0].startswith(f"{path}: record 1, byte ")
-        assert "1 record that cannot be parsed; 3 sound records" in done.out[1]
+        assert "1 record that cannot be parsed; 3 intact records" in done.out[1]
 
     def test_records_that_do_not_fit_a_schema(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [flower(0), flower(1)])

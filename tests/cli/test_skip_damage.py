@@ -84,7 +84,7 @@ def test_info_counts_what_is_sound_and_marks_the_file(run: Run, path: Path) -> N
     assert found["records"] == 8
     assert found["record_bytes"] == 8 * len(flower(0))
     assert (found["damage"]["index"], found["damage"]["reason"]) == (2, "DATA_CRC")
-    assert page[1] == "  records       8, without those that are damaged"
+    assert page[1] == "  records       8 (intact)"
     assert run("info", "--skip-damage", path, path).out[1].endswith(f"{path} (DAMAGED)")
 
 

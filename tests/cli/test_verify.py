@@ -37,7 +37,7 @@ def test_the_corpus_is_sound(run: Run, sample: CorpusFile) -> None:
 
     assert done.status == 0
     assert len(done.out) == 1
-    assert done.out[0].startswith(f"{sample.path}: ok: {sample.truth['records']} sound record")
+    assert done.out[0].startswith(f"{sample.path}: ok: {sample.truth['records']} intact record")
 
 
 def test_every_damaged_place_is_named_and_the_check_goes_on(run: Run, tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_same_for_people(run: Run, tmp_path: Path) -> None:
     assert done.out[0].startswith(f"{path}: record 1, byte 19: data CRC mismatch: stored 0x")
     assert done.out[0].endswith("; 19 bytes lost")
     assert (
-        done.out[1] == f"{path}: DAMAGED: 1 damaged place, 19 bytes lost; 2 sound records, 8 bytes"
+        done.out[1] == f"{path}: DAMAGED: 1 damaged place, 19 bytes lost; 2 intact records, 8 bytes"
     )
     assert done.err == []
 

@@ -1,18 +1,20 @@
-"""The command ``tfrecord``: look into record files and check them.
+"""The command ``tfrecord``: inspect, check, repair and index record files.
 
-One module a verb (``info``, ``head``, ``cat``, ``verify``, ``index``), each with ``add_to``, which
-declares its arguments, and ``run``, which does its work; and what they share:
+One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its help),
+``add_arguments`` and ``run``, and the modules that verbs share:
 
 ::
 
-    app        the parser of all verbs, and main
-    inputs     from arguments to open streams, one after the other
-    console    standard output and error, and the exit status
-    progress   the bar on standard error
-    content    what a record holds: told from its bytes
-    features   the rows to show of a message
-    display    records for people          jsonlines   records for programs
-    table      columns, numbers and sizes
+    info  head  cat  verify  recover  schema  index     the verbs
+
+    app         parser of all verbs, signals, main
+    inputs      from arguments to open files, one after the other
+    console     standard output and error, exit status
+    progress    progress bar on standard error
+    content     what a record holds, guessed from its bytes
+    printing    records one by one, for head and cat
+    display     a record as text            jsonlines   a record as JSON
+    formatting  numbers, sizes, columns of text, lines of JSON
 """
 
 from __future__ import annotations

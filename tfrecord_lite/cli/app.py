@@ -1,17 +1,19 @@
-"""The parser of all verbs, and :func:`main`."""
+"""The parser of all verbs, signals that end a run, and :func:`main`."""
 
 from __future__ import annotations
 
 import argparse
+import signal
+import threading
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn
 
 from tfrecord_lite.cli import cat, head, index, info, recover, schema, verify
 from tfrecord_lite.cli.console import Console, OutputError, Status
-from tfrecord_lite.cli.signals import Terminated, answered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _VERBS = {
     "info": info,
@@ -24,36 +26,38 @@ _VERBS = {
 }
 
 _DESCRIPTION = """\
-Look into TFRecord files and check them. Uncompressed, GZIP, ZLIB, ZSTD and BZ2 files are
-told apart by their first bytes; every checksum is verified on the way."""
+Inspect TFRecord files and check them. Whether a file is uncompressed, GZIP, ZLIB, ZSTD or
+BZ2 is detected from its first bytes; every checksum is verified."""
 
 _EPILOG = """\
 examples:
   tfrecord info train.tfrecord          what is in it?
   tfrecord head -n 1 train.tfrecord     what does a record look like?
   tfrecord cat --json train.tfrecord    everything, for other programs
-  tfrecord verify 'train-*.tfrecord'    is it all sound?
-  tfrecord recover bad.tfrecord new.tfrecord    save what is sound
+  tfrecord verify 'train-*.tfrecord'    is everything intact?
+  tfrecord recover bad.tfrecord new.tfrecord    save the intact records
   tfrecord schema train.tfrecord        how can it be parsed?
   tfrecord index train.tfrecord         where is each record?
 
-'tfrecord VERB --help' says more about each. With pip install 'tfrecord-numpy[cli]', info,
+'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]', info,
 verify, recover and schema show a progress bar on long work, if standard error is a terminal."""
 
 _STATUSES = """\
-exit status: 0 if all is sound, 1 if a file is damaged, 2 if one could not be read or the
-arguments are wrong; the worst counts, and the other files are read all the same."""
+exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or
+the arguments are wrong; the worst file decides, and the others are still read."""
+
+_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that leaves paragraphs as they are, and complains in one line."""
+    """A parser that keeps paragraphs as they are, and reports an error in one line."""
 
     def __init__(self, **settings: object) -> None:
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**settings, allow_abbrev=False)  # type: ignore[arg-type]
 
     def print_help(self, file: object = None) -> None:
-        """Write the help to standard output, or fail if that cannot be done."""
+        """Write the help to standard output, or raise OutputError."""
         _print(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
@@ -96,6 +100,40 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Terminated(KeyboardInterrupt):
+    """A signal asked the process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.status = 128 + number
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Raise :class:`_Terminated` where SIGTERM or SIGHUP would end the process at once.
+
+    So a file that is being written is removed, as after Ctrl-C. A signal that is ignored
+    (nohup) or that has a handler is left alone; so are all in other threads than the main
+    one, where Python has no handlers.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    defaults = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+
+    def end(number: int, _: object) -> NoReturn:
+        raise _Terminated(number)
+
+    try:
+        for number in defaults:
+            signal.signal(number, end)
+        yield
+    finally:
+        for number in defaults:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -107,9 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status: 0 if all is sound, 1 if a file is damaged, 2 if one could
-        not be read; 130 after an interrupt, 143 or 129 if it was asked to end (SIGTERM,
-        SIGHUP), 141 if standard output was closed.
+        The exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could
+        not be read; 130 after an interrupt, 143 or 129 after SIGTERM or SIGHUP, 141 if
+        the reader of standard output has gone.
 
     Raises
     ------
@@ -118,13 +156,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     console = Console()
     try:
-        with answered():
+        with _termination_as_interrupt():
             args = _parser().parse_args(arguments)
             args.run(args, console)
             console.flush()
     except OutputError as error:
         return console.give_up(error)
-    except Terminated as error:
+    except _Terminated as error:
         return error.status
     except KeyboardInterrupt:
         return Status.INTERRUPTED

@@ -1,18 +1,18 @@
-r"""What a record holds, told from its bytes.
+r"""What a record holds, detected from its bytes.
 
-A record does not say what it is, and protobuf is lenient: almost any message
-parses as almost any other, with what does not fit set aside as unknown fields,
-and several that matter here share their first field::
+A record does not say what it is, and protobuf is lenient: almost any message parses as
+almost any other, with the rest kept as unknown fields, and several messages that matter here
+share their first field::
 
     Example                  1: Features {1: map<string, Feature>}
     SequenceExample          1: Features                  2: FeatureLists {1: map<string, FeatureList>}
     ExampleListWithContext   1: Example, repeated         2: Example
     Event (TensorBoard)      1: double wall_time          2: int64 step      3: string file_version, ...
 
-So a message is taken for one of the first two only if nothing in it is unknown,
-a feature has a kind, and no name begins with the byte ``\n``, the tag of a field. The
-last tells an ExampleListWithContext apart: read as one of the others, its names do. A SequenceExample without feature lists has the
-same bytes as an Example, and is called one.
+So a record counts as one of the first two only if it has no unknown fields, a feature has a
+kind, and no name begins with the byte ``\n``, the tag of a field: names that do belong to an
+ExampleListWithContext, read as something else. A SequenceExample without feature lists has
+the same bytes as an Example, and is reported as one.
 
 Whether a record is text, or any protobuf message at all, is a guess.
 """
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _EVENT_FIELDS = {1: 1, 2: 0, 3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 2}  # wire types
-_LATEST_SECONDS = 2.0**35  # a wall time beyond the year 3000 is none
-_MOST_FIELDS = 1000  # so many that fit are proof enough
-_MOST_FIELD_NUMBER = 1000  # messages of greater ones exist, and are rarer than such a chance
+_MAX_WALL_TIME = 2.0**35  # seconds; a time beyond the year 3000 is not a wall time
+_MAX_FIELDS = 1000  # that many well-formed fields are proof enough
+_MAX_FIELD_NUMBER = 1000  # larger numbers are rarer in messages than by chance
 
 
-class Kind(StrEnum):
+class ContentType(StrEnum):
     """What a record holds."""
 
     EXAMPLE = "tf.train.Example"
@@ -66,57 +66,51 @@ Message: TypeAlias = "Example | SequenceExample | ExampleList"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A record, and what it was told to be."""
+    """A record, what it holds, and the message if it is one of the first three types."""
 
-    kind: Kind
+    type: ContentType
     record: bytes
     message: Message | None = None
-    """For the first three kinds."""
 
 
-def tell(record: bytes, likely: Kind | None = None) -> Content:
-    """Tell what a record holds.
+def detect(record: bytes, likely: ContentType | None = None) -> Content:
+    """Detect what a record holds.
 
-    Parameters
-    ----------
-    record : bytes
-        The whole of it.
-    likely : Kind, optional
-        What the records around it hold: decides where the bytes leave it open,
-        such as for an empty record, which is an Example without features.
+    `likely` is what the records around it hold; it decides where the bytes leave it open, as
+    for an empty record, which is also an Example without features.
     """
     if likely is not None and (message := _parse(record, likely)) is not None:
         return Content(likely, record, message)
     if not record:
-        return Content(Kind.EMPTY, record)
-    for kind in (Kind.SEQUENCE_EXAMPLE, Kind.EXAMPLE, Kind.EXAMPLE_LIST):
-        message = _parse(record, kind)
+        return Content(ContentType.EMPTY, record)
+    for type_ in (ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE, ContentType.EXAMPLE_LIST):
+        message = _parse(record, type_)
         if message is not None and _is_plausible(message):
-            return Content(kind, record, message)
-    fields = list(islice(_fields(record), _MOST_FIELDS))
+            return Content(type_, record, message)
+    fields = list(islice(_fields(record), _MAX_FIELDS))
     is_wire = bool(fields) and None not in fields
     if is_wire and _is_event([field for field in fields if field is not None]):
-        return Content(Kind.EVENT, record)
-    # A text can pass for a message by chance; only one that begins with a string field
-    # is taken for a message first.
+        return Content(ContentType.EVENT, record)
+    # Text can parse as a message by chance; a message is more likely only if the record
+    # begins with a string field.
     if not (is_wire and record[0] == 0x0A) and text_of(record) is not None:
-        return Content(Kind.TEXT, record)
-    return Content(Kind.PROTOBUF if is_wire else Kind.UNKNOWN, record)
+        return Content(ContentType.TEXT, record)
+    return Content(ContentType.PROTOBUF if is_wire else ContentType.UNKNOWN, record)
 
 
-def guess(records: Iterable[bytes]) -> list[Kind]:
-    """Tell what each of some records holds; every kind once, the most frequent first."""
-    kinds = [tell(record).kind for record in records]
-    found = sorted(dict.fromkeys(kinds), key=kinds.count, reverse=True)
-    if Kind.EXAMPLE in found and Kind.SEQUENCE_EXAMPLE in found:
-        found.remove(Kind.EXAMPLE)  # those have a context only
-    if Kind.EMPTY in found and len(found) > 1:
-        found.remove(Kind.EMPTY)
+def detect_all(records: Iterable[bytes]) -> list[ContentType]:
+    """Return what some records hold: each type once, the most frequent first."""
+    types = [detect(record).type for record in records]
+    found = sorted(dict.fromkeys(types), key=types.count, reverse=True)
+    if ContentType.EXAMPLE in found and ContentType.SEQUENCE_EXAMPLE in found:
+        found.remove(ContentType.EXAMPLE)  # SequenceExamples with a context only
+    if ContentType.EMPTY in found and len(found) > 1:
+        found.remove(ContentType.EMPTY)
     return found
 
 
 def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:
-    """Tell the two apart, without importing them."""
+    """Return whether a message is a SequenceExample, without importing the class."""
     return hasattr(message, "feature_lists")
 
 
@@ -129,38 +123,38 @@ def text_of(data: bytes) -> str | None:
     return None if _CONTROL.search(text) else text
 
 
-def _parse(record: bytes, kind: Kind) -> Message | None:
-    """Parse a record as one kind of message; None if it is not, or not without unknown fields."""
+def _parse(record: bytes, type_: ContentType) -> Message | None:
+    """Parse a record as one type of message; None if it is not one, or has unknown fields."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
     from tfrecord_lite.messages import Example, SequenceExample  # noqa: PLC0415 - not light
 
-    if kind is Kind.EXAMPLE_LIST:
+    if type_ is ContentType.EXAMPLE_LIST:
         return _parse_list(record)
-    if kind not in (Kind.EXAMPLE, Kind.SEQUENCE_EXAMPLE):
+    if type_ not in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE):
         return None
-    cls = Example if kind is Kind.EXAMPLE else SequenceExample
+    cls = Example if type_ is ContentType.EXAMPLE else SequenceExample
     try:
         message = cls.FromString(record)
     except (DecodeError, UnicodeDecodeError):
         return None
     message.DiscardUnknownFields()
     n_bytes = message.ByteSize()
-    # A message may take other bytes than it came in, if a list was not packed; so parse it
-    # again. (The runtime in Python would not see a change of its size after the first look.)
+    # A message may take another number of bytes than it came in, if a list was not packed; so
+    # parse it again. (The runtime in Python caches a message's size when it is first asked.)
     is_known = n_bytes == len(record) or n_bytes == cls.FromString(record).ByteSize()
     return message if is_known else None
 
 
 def _parse_list(record: bytes) -> ExampleList | None:
-    """Parse an ExampleListWithContext."""
+    """Parse an ExampleListWithContext; None if the record is not one."""
     from tfrecord_lite.messages import Example  # noqa: PLC0415 - not light
 
     context, examples = Example(), []
     for field in _fields(record):
         if field is None or field[0] not in (1, 2) or field[1] != 2:
             return None
-        message = _parse(field[2], Kind.EXAMPLE)
+        message = _parse(field[2], ContentType.EXAMPLE)
         if not isinstance(message, Example):
             return None
         if field[0] == 1:
@@ -171,14 +165,13 @@ def _parse_list(record: bytes) -> ExampleList | None:
 
 
 def _is_plausible(message: Message) -> bool:
-    """Whether a message that parses makes sense too."""
+    """Return whether a message that parses also makes sense."""
     if isinstance(message, ExampleList):
         parts = [part for part in (message.context, *message.examples) if part.ByteSize()]
         return bool(parts) and all(map(_is_plausible, parts))
     if is_sequence(message):
         lists = message.feature_lists.feature_list
-        names = [*lists, *message.context.feature]
-        return bool(lists) and all(map(_is_name, names))
+        return bool(lists) and all(map(_is_name, [*lists, *message.context.feature]))
     features = message.features.feature
     return any(map(_has_kind, features.values())) and all(map(_is_name, features))
 
@@ -192,11 +185,11 @@ def _is_name(name: str) -> bool:
 
 
 def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:
-    """Whether top-level fields are those of a TensorBoard event."""
+    """Return whether top-level fields are those of a TensorBoard event."""
     number, wire_type, data = fields[0]
-    if number != 1 or wire_type != 1:  # without a wall time there are no events
+    if number != 1 or wire_type != 1:  # every event has a wall time
         return False
-    if not 0 <= struct.unpack("<d", data)[0] < _LATEST_SECONDS:
+    if not 0 <= struct.unpack("<d", data)[0] < _MAX_WALL_TIME:
         return False
     return all(_EVENT_FIELDS.get(number) == wire_type for number, wire_type, _ in fields)
 
@@ -215,14 +208,14 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, bytes] | None]:
             at = start + length
         else:
             at += {1: 8, 5: 4}.get(wire_type, len(data) + 1)
-        if not 1 <= number <= _MOST_FIELD_NUMBER or at > len(data):
+        if not 1 <= number <= _MAX_FIELD_NUMBER or at > len(data):
             yield None
             return
         yield number, wire_type, data[start:at]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a varint; return it and where it ends, which is out of reach if it does not."""
+    """Read a varint; return it and where it ends, which is past the end if it is cut short."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):

@@ -1,82 +1,152 @@
-"""Records for people: features in columns, text as text, anything else as hex.
+"""Records as text: features in columns, text as it is, anything else as hex.
 
-Everything is cut to the width of the terminal and to a few lines, unless asked
-for in full; what was cut is said.
+Everything is cut to the width of the terminal and to a few lines, unless asked for in full;
+whatever is cut is marked.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.cli.content import Kind, text_of
-from tfrecord_lite.cli.features import float_texts, kind_of, sections, values_of
-from tfrecord_lite.cli.table import aligned, plural
+import numpy as np
+
+from tfrecord_lite.cli.content import ContentType, ExampleList, is_sequence, text_of
+from tfrecord_lite.cli.formatting import aligned, plural, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from tfrecord_lite.cli.content import Content
-    from tfrecord_lite.cli.features import Row
+    from tfrecord_lite.cli.content import Content, Message
     from tfrecord_lite.messages import Feature
 
-_ROW_BYTES = 16
-_MOST_ROWS = 8
-_MOST_LINES = 12
-_MOST_EXAMPLES = 4  # of a list of them
-_LEAST_ROOM = 24  # characters for a feature's values, however long the names are
-_ONE_OF_MANY = 32  # characters for one of several byte strings
-_HEX_AT_MOST = 8  # bytes
+_HEX_ROW_BYTES = 16
+_MAX_HEX_ROWS = 8
+_MAX_TEXT_LINES = 12
+_MAX_EXAMPLES = 4  # of an ExampleListWithContext
+_MIN_ROOM = 24  # characters for a feature's values, however long the names are
+_MAX_STRING = 32  # characters for one of several byte strings
+_MAX_HEX_BYTES = 8  # of a byte string among values
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A feature (of one step), or a feature list (of any number of steps)."""
+
+    name: str
+    steps: Sequence[Feature]
+    is_list: bool = False
+
+    @property
+    def kind(self) -> str:
+        """``bytes``, ``float``, ``int64`` or ``unset``; more than one if the steps differ."""
+        return "/".join(sorted({kind_of(step) for step in self.steps})) or "-"
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The smallest and the largest number of values per step."""
+        counts = [len(values_of(step)) for step in self.steps]
+        return min(counts, default=0), max(counts, default=0)
+
+    @property
+    def count(self) -> str:
+        """The number of values; for a list, steps x values."""
+        low, high = self.counts
+        each = f"{low:,}" if low == high else f"{low:,}-{high:,}"
+        return f"{len(self.steps):,} x {each}" if self.is_list else each
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The features of one part of a message; the title is empty for an Example's."""
+
+    title: str
+    rows: list[Row]
+
+
+def sections(message: Message, max_examples: int | None = None) -> list[Section]:
+    """Return the sections of a message, rows by name; of an ExampleList, the first Examples'."""
+    if isinstance(message, ExampleList):
+        n_examples = len(message.examples)
+        return [
+            _section("context", message.context.features.feature),
+            *(
+                _section(f"example {i} of {n_examples:,}", example.features.feature)
+                for i, example in enumerate(message.examples[:max_examples])
+            ),
+        ]
+    if is_sequence(message):
+        lists = message.feature_lists.feature_list
+        rows = [Row(name, lists[name].feature, is_list=True) for name in sorted(lists)]
+        return [_section("context", message.context.feature), Section("feature_lists", rows)]
+    return [_section("", message.features.feature)]
+
+
+def _section(title: str, features: Mapping[str, Feature]) -> Section:
+    return Section(title, [Row(name, [features[name]]) for name in sorted(features)])
+
+
+def kind_of(feature: Feature) -> str:
+    """Return ``bytes``, ``float``, ``int64`` or ``unset``."""
+    return (feature.WhichOneof("kind") or "unset").removesuffix("_list")
+
+
+def values_of(feature: Feature) -> Sequence[bytes] | Sequence[float] | Sequence[int]:
+    """Return a feature's values without copying them; none if no kind is set."""
+    kind = feature.WhichOneof("kind")
+    if kind == "bytes_list":
+        return feature.bytes_list.value
+    if kind == "float_list":
+        return feature.float_list.value
+    return feature.int64_list.value if kind else ()
+
+
+def float_texts(values: Sequence[float], most: int | None = None) -> list[str]:
+    """Write the first float32 values, each with as few digits as identify it."""
+    taken = np.fromiter(islice(values, most), np.float32)
+    texts: list[str] = taken.astype(str).tolist()
+    return texts
 
 
 def record_lines(content: Content, width: int | None) -> Iterator[str]:
-    """Yield the lines that show a record.
-
-    Parameters
-    ----------
-    content : Content
-        What it holds.
-    width : int or None
-        Characters a line; None to show everything in full.
-    """
+    """Yield the lines that show a record in that many characters; in full if None."""
     if content.message is not None:
-        most = None if width is None else _MOST_EXAMPLES
-        yield from feature_lines(content, width, with_values=True, most_examples=most)
-    elif content.kind is Kind.TEXT:
+        most = None if width is None else _MAX_EXAMPLES
+        yield from feature_lines(content.message, width, with_values=True, max_examples=most)
+    elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
     else:
-        yield from hex_lines(content.record, None if width is None else _MOST_ROWS)
+        yield from _hex_lines(content.record, None if width is None else _MAX_HEX_ROWS)
 
 
 def feature_lines(
-    content: Content,
+    message: Message,
     width: int | None,
     *,
     with_values: bool,
-    most_examples: int | None = None,
+    max_examples: int | None = None,
 ) -> Iterator[str]:
     """Yield a line for each feature of a message: name, kind, count, and maybe values."""
-    if content.message is None:
-        return
-    for section in sections(content.message, most_examples):
+    for section in sections(message, max_examples):
         indent = "  "
         if section.title:
             yield f"  {section.title}"
             indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
-        cells = [(_name(row.name), row.kind, row.count) for row in section.rows]
-        for row, line in zip(section.rows, aligned(cells, "<<>"), strict=True):
-            room = None if width is None else max(width - len(indent + line) - 2, _LEAST_ROOM)
+        columns = [(_shown_name(row.name), row.kind, row.count) for row in section.rows]
+        for row, line in zip(section.rows, aligned(columns, "<<>"), strict=True):
+            room = None if width is None else max(width - len(indent + line) - 2, _MIN_ROOM)
             values = _row_values(row, room) if with_values else ""
             yield f"{indent}{line}  {values}".rstrip()
 
 
-def hex_lines(data: bytes, most_rows: int | None) -> Iterator[str]:
-    """Yield bytes in rows: offset, hex, and what of it is printable ASCII."""
-    shown = data if most_rows is None else data[: most_rows * _ROW_BYTES]
-    for at in range(0, len(shown), _ROW_BYTES):
-        row = shown[at : at + _ROW_BYTES]
+def _hex_lines(data: bytes, max_rows: int | None) -> Iterator[str]:
+    """Yield bytes in rows: offset, hex, and printable ASCII."""
+    shown = data if max_rows is None else data[: max_rows * _HEX_ROW_BYTES]
+    for at in range(0, len(shown), _HEX_ROW_BYTES):
+        row = shown[at : at + _HEX_ROW_BYTES]
         text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
         yield f"  {at:08x}  {row[:8].hex(' '):<23}  {row[8:].hex(' '):<23}  {text}"
     if len(shown) < len(data):
@@ -84,11 +154,11 @@ def hex_lines(data: bytes, most_rows: int | None) -> Iterator[str]:
 
 
 def _text_lines(text: str, width: int | None) -> Iterator[str]:
-    """Yield the lines of a text; without their ends, and with no character but printable ones."""
+    """Yield the lines of a text, all characters printable."""
     lines = text.splitlines()
-    most = len(lines) if width is None else _MOST_LINES
+    most = len(lines) if width is None else _MAX_TEXT_LINES
     for line in lines[:most]:
-        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line.expandtabs())
+        shown = printable(line.expandtabs())
         if width is not None and len(shown) > width - 2:
             shown = shown[: width - 5] + "..."
         yield f"  {shown}".rstrip()
@@ -96,30 +166,30 @@ def _text_lines(text: str, width: int | None) -> Iterator[str]:
         yield f"  ... {plural(len(lines) - most, 'line')} more"
 
 
-def _name(name: str) -> str:
-    can_be_seen = name.isprintable() and name == name.strip() != ""
-    return name if can_be_seen else repr(name)
+def _shown_name(name: str) -> str:
+    is_visible = name.isprintable() and name == name.strip() != ""
+    return name if is_visible else repr(name)
 
 
 def _row_values(row: Row, room: int | None) -> str:
-    """Show the values of a row: of a list, each step's in brackets."""
+    """Show the values of a row; of a list, each step's in brackets."""
     if not row.is_list:
         return _values(row.steps[0], room)
-    steps = islice(row.steps, _most(room))
+    steps = islice(row.steps, _enough(room))
     return _joined([f"[{_values(step, room)}]" for step in steps], room)
 
 
-def _most(room: int | None) -> int | None:
-    """Return how many values are surely more than there is room for, separators included."""
+def _enough(room: int | None) -> int | None:
+    """Return a number of values that is more than there is room for, separators included."""
     return None if room is None else room // 3 + 2
 
 
 def _values(feature: Feature, room: int | None) -> str:
     """Show the first values of a feature, as many as there is room for."""
-    kind, most = kind_of(feature), _most(room)
+    kind, most = kind_of(feature), _enough(room)
     if kind == "bytes":
         values = feature.bytes_list.value
-        each = room if room is None or len(values) == 1 else min(room, _ONE_OF_MANY)
+        each = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
         return _joined([_bytes(value, each) for value in islice(values, most)], room)
     if kind == "float":
         return _joined(float_texts(feature.float_list.value, most), room)
@@ -127,7 +197,7 @@ def _values(feature: Feature, room: int | None) -> str:
 
 
 def _joined(texts: list[str], room: int | None) -> str:
-    """Join texts by commas, as many as there is room for, the first in any case."""
+    """Join texts by commas, as many as there is room for; always the first."""
     whole = ", ".join(texts)
     if room is None or len(whole) <= room or len(texts) == 1:
         return whole
@@ -143,7 +213,7 @@ def _bytes(data: bytes, room: int | None) -> str:
     """Show a byte string: text in quotes, anything else by its length and first bytes."""
     text = text_of(data)
     if text is None:
-        shown = data if room is None else data[:_HEX_AT_MOST]
+        shown = data if room is None else data[:_MAX_HEX_BYTES]
         dots = " ..." if len(shown) < len(data) else ""
         return f"<{plural(len(data), 'byte')}: {shown.hex(' ')}{dots}>"
     if room is None or (len(text) <= room and len(repr(text)) <= room):

@@ -1,4 +1,4 @@
-"""``tfrecord info``: how many records of what size and content."""
+"""``tfrecord info``: count records; show their sizes, compression and content."""
 
 from __future__ import annotations
 
@@ -9,32 +9,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.content import Content, Kind, guess, tell
-from tfrecord_lite.cli.display import feature_lines
-from tfrecord_lite.cli.features import summaries
-from tfrecord_lite.cli.jsonlines import json_line
+from tfrecord_lite.cli.content import ContentType, Message, detect, detect_all
+from tfrecord_lite.cli.display import feature_lines, sections
+from tfrecord_lite.cli.formatting import aligned, exact_bytes, human_bytes, plural
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.cli.table import aligned, human_bytes, plural, sized
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.files.names import local_size
 from tfrecord_lite.records.damage import NEVER_SKIPPED, SkippingStream
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.records.damage import FileReport
 
 SUMMARY = "count records, show sizes, compression and content"
 DESCRIPTION = """\
 Read each file to its end, checksums included, and show how many records it has, their
-smallest, median and largest size, the compression that was found, and what the first
-records seem to hold: tf.train.Example, tf.train.SequenceExample, ExampleListWithContext,
-TensorBoard event, other protobuf?, text, empty or unknown. For a single file the features of its
-first record are listed too. Of a damaged file, what comes before the damage is
-counted; with --skip-damage, all that is sound."""
+smallest, median and largest size, the detected compression, and what the first records
+seem to hold: tf.train.Example, tf.train.SequenceExample, ExampleListWithContext, TensorBoard
+event, other protobuf?, text, empty or unknown. For a single file, the features of its first
+record are listed too. Of a damaged file, the records before the damage are counted; with
+--skip-damage, all intact records."""
 EPILOG = """\
 examples:
   tfrecord info train.tfrecord
@@ -42,25 +38,24 @@ examples:
   tfrecord info train@10
   tfrecord info --json *.tfrecord | jq -s 'map(.records) | add'
 
-with --json, one object a file: file, records, file_bytes (null if not known), record_bytes,
+with --json, one object per file: file, records, file_bytes (null if not known), record_bytes,
 min, median, max (null without records), compression ("" for none), content (a list, the
 most frequent first), features of the first record, damage (null if there is none)."""
 
-_N_LOOKED_AT = 8
-"""How many records the guess at the content is made from, as long as they are not huge."""
-_MOST_LOOKED_AT_BYTES = 1024 * 1024
+_N_SAMPLES, _MAX_SAMPLE_BYTES = 8, 1024 * 1024
+"""Content is guessed from that many first records, fewer if they are huge."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="one JSON object a file, one a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per file")
     inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
 
 
 @dataclass(frozen=True, slots=True)
 class _Info:
-    """What is known of one file."""
+    """What is known about one file."""
 
     name: str
     compression: str
@@ -69,38 +64,39 @@ class _Info:
     record_bytes: int
     sizes: tuple[int, int, int] | None
     """Smallest, median and largest; None without records."""
-    kinds: list[Kind]
-    first: Content | None
+    types: list[ContentType]
+    first: Message | None
+    """The first record, if it is a message."""
     damage: DataLossError | None
-    """The first."""
-    goes_on: bool
-    """Whether what is behind it was read too."""
+    """The first damage."""
+    is_skipping: bool
+    """Whether records after the damage were read too."""
 
     @property
     def is_known(self) -> bool:
-        """Whether it was seen what the file holds, if only that it holds nothing."""
+        """Whether the content is known, if only that there is none."""
         return self.n_records > 0 or self.damage is None
 
     @property
     def content(self) -> str:
-        """Name what the records hold."""
-        return ", ".join(self.kinds) or "no records"
+        """What the records hold."""
+        return ", ".join(self.types) or "no records"
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    """Show them."""
+    """Read and show the files."""
     sources = inputs.find(args, console)
     infos: list[_Info] = []
 
-    def work(stream: Records) -> None:
+    def add_info(stream: Records) -> None:
         info = _read(stream)
         if args.json:
-            console.say(json_line(_as_json(info), is_ascii=console.is_ascii))
+            console.say_json(_as_json(info))
         infos.append(info)
         if info.damage is not None and not args.skip_damage:
             raise info.damage
 
-    inputs.for_each_going_on(sources, args, console, work)
+    inputs.for_each_skipping(sources, args, console, add_info)
     if args.json or not infos:
         return
     for line in _page(infos[0]) if len(sources) == 1 else _table(infos):
@@ -108,55 +104,45 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _read(stream: Records) -> _Info:
-    """Read a file to its end, or to its damage."""
-    file_bytes = local_size(stream.name)
-    lengths = array.array("q")  # 8 bytes a record: all that grows with the file
+    """Read a file to its end, or to its first damage."""
+    lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
     damage = None
-    with Progress(stream.name, None if stream.compression else file_bytes) as progress:
+    with Progress.of_stream(stream) as progress:
         while True:
             try:
                 block = stream.next_block()
             except DataLossError as error:
                 if error.reason in NEVER_SKIPPED:
                     raise
-                damage = inputs.worded(error)
+                damage = inputs.reworded(error)
                 break
             if block is None:
                 break
-            if len(samples) < _N_LOOKED_AT and sum(map(len, samples)) < _MOST_LOOKED_AT_BYTES:
-                samples += block[: _N_LOOKED_AT - len(samples)]
+            if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
+                samples += block[: _N_SAMPLES - len(samples)]
             lengths.frombytes(block.lengths.tobytes())
-            progress.advance(block.nbytes + len(block) * OVERHEAD_BYTES)
-    if isinstance(stream, SkippingStream):
-        damage = _first_damage(stream.report())
+            progress.advance_past(block)
+    if isinstance(stream, SkippingStream) and (spans := stream.report().spans):
+        damage = inputs.error_of(spans[0])
     sizes = np.frombuffer(lengths, np.int64)
-    kinds = guess(samples)
+    types = detect_all(samples)
     return _Info(
         name=stream.name,
         compression=stream.compression,
-        file_bytes=file_bytes,
+        file_bytes=local_size(stream.name),
         n_records=sizes.size,
         record_bytes=int(sizes.sum()),
         sizes=_spread(sizes),
-        kinds=kinds,
-        first=tell(samples[0], kinds[0]) if samples else None,
+        types=types,
+        first=detect(samples[0], types[0]).message if samples else None,
         damage=damage,
-        goes_on=isinstance(stream, SkippingStream),
+        is_skipping=isinstance(stream, SkippingStream),
     )
 
 
-def _first_damage(report: FileReport) -> DataLossError | None:
-    """Return the error of the first place that was passed over."""
-    if not report.spans:
-        return None
-    span = report.spans[0]
-    fields = (span.offset, span.source, span.index, None, span.detail)
-    return inputs.worded(DataLossError(span.reason, *fields))
-
-
 def _spread(sizes: np.ndarray) -> tuple[int, int, int] | None:
-    """Return the smallest, the median (of two, the smaller) and the largest; reorders `sizes`."""
+    """Return the smallest, lower median and largest; None if empty. Reorders `sizes`."""
     if not sizes.size:
         return None
     middle = (sizes.size - 1) // 2
@@ -176,8 +162,8 @@ def _as_json(info: _Info) -> dict[str, object]:
         "median": median,
         "max": high,
         "compression": info.compression,
-        "content": list(info.kinds),
-        "features": summaries(info.first.message) if info.first and info.first.message else None,
+        "content": list(info.types),
+        "features": None if info.first is None else _features(info.first),
         "damage": damage
         and {
             "index": damage.index,
@@ -188,16 +174,32 @@ def _as_json(info: _Info) -> dict[str, object]:
     }
 
 
+def _features(message: Message) -> list[dict[str, object]]:
+    """Describe the features of a message, without their values."""
+    described: list[dict[str, object]] = []
+    for section in sections(message, 1):
+        for row in section.rows:
+            low, high = row.counts
+            count = (
+                {"steps": len(row.steps), "min": low, "max": high}
+                if row.is_list
+                else {"count": low}
+            )
+            described.append(
+                {"section": section.title or None, "name": row.name, "kind": row.kind, **count}
+            )
+    return described
+
+
 def _page(info: _Info) -> list[str]:
     """Show one file in full."""
-    place = ", without those that are damaged" if info.goes_on else ", before the damage"
-    before = place if info.damage else ""
+    which = " (intact)" if info.is_skipping else " (before the damage)"
     rows = [
-        ("records", f"{info.n_records:,}{before}"),
-        ("file size", "unknown" if info.file_bytes is None else sized(info.file_bytes)),
+        ("records", f"{info.n_records:,}{which if info.damage else ''}"),
+        ("file size", "unknown" if info.file_bytes is None else exact_bytes(info.file_bytes)),
     ]
     if info.is_known:
-        rows.append(("record bytes", sized(info.record_bytes)))
+        rows.append(("record bytes", exact_bytes(info.record_bytes)))
     if info.sizes:
         low, median, high = info.sizes
         text = f"min {low:,}, median {median:,}, max {plural(high, 'byte')}"
@@ -207,14 +209,14 @@ def _page(info: _Info) -> list[str]:
     if info.is_known:
         rows.append(("content", info.content))
     lines = [info.name, *("  " + line for line in aligned(rows, "<<"))]
-    if info.first is not None and info.first.message is not None:
+    if info.first is not None:
         lines += ["", "features of the first record"]
-        lines += feature_lines(info.first, None, with_values=False, most_examples=1)
+        lines += feature_lines(info.first, None, with_values=False, max_examples=1)
     return lines
 
 
 def _table(infos: list[_Info]) -> list[str]:
-    """Show several files, a line each, and their total."""
+    """Show several files, one line each, and their total."""
     header = [
         "records",
         "on disk",

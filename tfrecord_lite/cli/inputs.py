@@ -1,4 +1,8 @@
-"""From arguments to open streams: what all verbs share on the way in."""
+"""From arguments to open files: the arguments that all verbs share, and the loop over files.
+
+A failure to open or read one file is reported in one line, and the next file is read. Error
+texts name arguments as the command line does (``--max-record-bytes``).
+"""
 
 from __future__ import annotations
 
@@ -24,31 +28,31 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.records.damage import SkippingStream
+    from tfrecord_lite.records.damage import DamagedSpan, SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
-"""The records of an open file."""
+"""The records of an open file, either to the first damage or past all of it."""
 
 _COMPRESSIONS = {"auto": None, "none": "", **{name.lower(): name for name in CODECS}}
 _ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
 _SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
 
-class StandardInput:
-    """Standard input as a source: gives what a pipe has, without waiting for more."""
+class _StandardInput:
+    """Standard input as a source: returns what a pipe has, without waiting for more."""
 
     name = "<stdin>"
 
     def read(self, n_bytes: int) -> bytes | None:
-        """Return the next bytes, at most `n_bytes`; none at the end, None if it would wait."""
-        # Not from the buffer, which takes a pipe that does not wait for one that has ended.
+        """Return up to `n_bytes` bytes, empty at the end; None if it would have to wait."""
+        # Not from the buffer, which treats an empty non-blocking pipe as one that has ended.
         buffer: Any = sys.stdin.buffer
         data: bytes | None = getattr(buffer, "raw", buffer).read(n_bytes)
         return data
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the files and how to read them."""
+    """Declare the files, and how to read them."""
     parser.add_argument(
         "files",
         nargs="+",
@@ -74,44 +78,45 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         type=_size,
         default=MAX_RECORD_BYTES,
         metavar="N",
-        help="take a larger record for damage; 64M and the like can be said (default: 2G)",
+        help="treat a larger record as damage; accepts units, as in 64M (default: 2G)",
     )
     parser.add_argument(
         "--max-inflated-bytes",
-        type=_size_above_nothing,
+        type=_positive_size,
         metavar="N",
-        help="give up a compressed file that becomes larger (default: no limit)",
+        help="stop reading a compressed file that inflates to more (default: no limit)",
     )
     parser.add_argument(
         "--max-inflated-ratio",
         type=_ratio,
         metavar="X",
-        help="give up a compressed file that becomes more than X times as large as what was read "
-        "of it (default: no limit); data rarely reach 50",
+        help="stop reading a compressed file that inflates to more than X times the bytes read "
+        "(default: no limit); data rarely reach 50",
     )
 
 
 def add_skipping_argument(parser: argparse.ArgumentParser) -> None:
-    """Declare what to do about damage."""
+    """Declare whether to skip damage."""
     parser.add_argument(
         "--skip-damage",
         action="store_true",
-        help="go on behind damage with the next sound record, and say at the end what was lost",
+        help="skip damage, continue with the next intact record, and report at the end what "
+        "was lost",
     )
 
 
 def _size(text: str) -> int:
-    """Read a number of bytes: ``1000``, ``64K``, ``2GiB``; the units are powers of 1,024."""
+    """Parse a number of bytes: ``1000``, ``64K``, ``2GiB``; the units are powers of 1,024."""
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, such as 1000 or 64M")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes, such as 1000 or 64M")
     n_bytes = int(match[1]) << 10 * " kmgt".index(match[2].lower() or " ")
     if n_bytes >= 2**64:
-        raise argparse.ArgumentTypeError(f"{text} is more than a length can say")
+        raise argparse.ArgumentTypeError(f"{text} is more than a 64-bit length can hold")
     return n_bytes
 
 
-def _size_above_nothing(text: str) -> int:
+def _positive_size(text: str) -> int:
     n_bytes = _size(text)
     if not n_bytes:
         raise argparse.ArgumentTypeError("expected more than 0")
@@ -122,11 +127,22 @@ def _ratio(text: str) -> float:
     with contextlib.suppress(ValueError):
         if (ratio := float(text)) > 0:
             return ratio
-    raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+
+
+def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], int]:
+    """Return a parser of arguments that count something."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < at_least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {noun}")
+        return int(text)
+
+    return parse
 
 
 def limits_of(args: argparse.Namespace) -> ReadingLimits:
-    """Return how large records, and what is inflated, may be."""
+    """Return the size limits that the arguments set."""
     return ReadingLimits(args.max_record_bytes, args.max_inflated_bytes, args.max_inflated_ratio)
 
 
@@ -136,15 +152,15 @@ def compression_of(args: argparse.Namespace) -> str | None:
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
-    """List what the arguments name; say of a pattern without matches that it has none."""
+    """List the files that the arguments name; report a pattern that matches none."""
     sources: list[Source] = []
     for file in args.files:
         try:
             if file == "-" and sys.stdin is None:
                 console.complain("standard input is closed")
                 continue
-            sources += [cast("IO[bytes]", StandardInput())] if file == "-" else expand(file)
-        # ValueError is what file systems behind URLs say of a URL they do not like.
+            sources += [cast("IO[bytes]", _StandardInput())] if file == "-" else expand(file)
+        # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(text_of(error, file))
     return sources
@@ -156,19 +172,7 @@ def for_each(
     console: Console,
     work: Callable[[RecordStream], None],
 ) -> None:
-    """Open one file after the other and work on it; a failure ends the work on that file only.
-
-    Parameters
-    ----------
-    sources : list of source
-        What :func:`find` found.
-    args : Namespace
-        With what :func:`add_arguments` declares.
-    console : Console
-        Where failures are reported and remembered.
-    work : callable
-        Given the open stream.
-    """
+    """Open one file after the other and call `work` with its stream; report what fails."""
     limits = limits_of(args)
     for source in sources:
         try:
@@ -188,16 +192,13 @@ def for_each(
             complain_of(error, name_of(source), console)
 
 
-def for_each_going_on(
+def for_each_skipping(
     sources: list[Source],
     args: argparse.Namespace,
     console: Console,
     work: Callable[[Records], None],
 ) -> None:
-    """Do as :func:`for_each`; go on behind damage if asked to, and say at the end what was lost.
-
-    The arguments are declared by :func:`add_skipping_argument` too.
-    """
+    """Do the same, but with ``--skip-damage`` skip damage and report at the end what was lost."""
     if not args.skip_damage:
         for_each(sources, args, console, work)
         return
@@ -205,7 +206,7 @@ def for_each_going_on(
     for_each(sources, args, console, lambda stream: work(log.skipping(stream)))
     report = log.report()
     if report.n_damaged:
-        console.complain(worded_detail(report.summary()), Status.DAMAGED)
+        console.complain(_reworded(report.summary()), Status.DAMAGED)
 
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
@@ -215,25 +216,29 @@ def complain_of(error: Exception, name: str, console: Console) -> None:
 
 
 def complaint_of(error: Exception, name: str) -> str:
-    """Say in one line why a file could not be read, or not to its end."""
-    return str(worded(error)) if isinstance(error, DataLossError) else text_of(error, name)
+    """Return one line that says why a file could not be read, or not to its end."""
+    return str(reworded(error)) if isinstance(error, DataLossError) else text_of(error, name)
 
 
-def worded(error: DataLossError) -> DataLossError:
-    """Return an error that says what can be done in words of the command line."""
-    detail = None if error.detail is None else worded_detail(error.detail)
-    return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
+def reworded(error: DataLossError) -> DataLossError:
+    """Return the same error, with arguments named as the command line does."""
+    return error.at(detail=None if error.detail is None else _reworded(error.detail))
 
 
-def worded_detail(detail: str) -> str:
-    """Return the detail of an error in words of the command line."""
-    return _ARGUMENT.sub(lambda found: f"a larger --{found[1].replace('_', '-')} takes it", detail)
+def error_of(span: DamagedSpan) -> DataLossError:
+    """Return a damaged span as the error that a reader would raise."""
+    fields = (span.offset, span.source, span.index, None, span.detail)
+    return reworded(DataLossError(span.reason, *fields))
+
+
+def _reworded(text: str) -> str:
+    return _ARGUMENT.sub(lambda found: f"a larger --{found[1].replace('_', '-')} takes it", text)
 
 
 def text_of(error: Any, name: str) -> str:
-    """Return an error's text in one line, with the file's name in front.
+    """Return an error's text in one line that begins with a file's name.
 
-    That is the file which the error is about, if it says so: it may be another one.
+    That is the file that the error itself names, if any: it may be another one.
     """
     about = getattr(error, "filename", None) or getattr(error, "source", None)
     name = os.fsdecode(about) if isinstance(about, (str, bytes)) else name

@@ -1,4 +1,4 @@
-"""Records for programs: one JSON object a line.
+"""A record as one JSON object.
 
 ======================  ==============================================================
 Example                 ``{"name": [value, ...], ...}``; null if no kind is set
@@ -7,21 +7,20 @@ ExampleListWithContext  ``{"context": {...}, "examples": [{...}, ...]}``
 any other record        ``{"text": "..."}`` or ``{"base64": "..."}``
 ======================  ==============================================================
 
-A value is a number; or a string, for bytes that are text; or ``{"base64": "..."}``
-for those that are not; or ``{"float": "NaN"}`` (``Infinity``, ``-Infinity``) for a
-float that JSON has no number for. A float always has a point or an exponent, an
-int64 never, and reading it as float32 gives the value stored. So nothing is lost
-but the kind of a list without values, and a NaN's payload.
+A value is a number; or a string, for bytes that are text; or ``{"base64": "..."}`` for other
+bytes; or ``{"float": "NaN"}`` (``Infinity``, ``-Infinity``) for a float that JSON cannot
+express. A float always has a point or an exponent, an int64 never, and reading it as float32
+gives the value stored. So nothing is lost except the kind of a list without values, and
+the payload of a NaN.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli.content import ExampleList, is_sequence, text_of
-from tfrecord_lite.cli.features import float_texts, kind_of, values_of
+from tfrecord_lite.cli.display import float_texts, kind_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,16 +28,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.cli.content import Content
     from tfrecord_lite.messages import Feature
 
-_NO_NUMBERS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-
-
-def json_line(value: object, *, is_ascii: bool) -> str:
-    """Write a value as one line, with ``\\u`` escapes if only ASCII is safe."""  # noqa: D301
-    return json.dumps(value, ensure_ascii=is_ascii, allow_nan=False)
+_NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def json_of(content: Content) -> dict[str, Any]:
-    """Return what the line of a record says."""
+    """Return the object that stands for a record."""
     message = content.message
     if message is None:
         value = _bytes(content.record)
@@ -69,9 +63,7 @@ def _feature(feature: Feature) -> list[Any] | None:
         return [_bytes(value) for value in feature.bytes_list.value]
     if kind == "float":
         texts = float_texts(feature.float_list.value)
-        return [
-            {"float": _NO_NUMBERS[text]} if text in _NO_NUMBERS else float(text) for text in texts
-        ]
+        return [{"float": _NOT_JSON[text]} if text in _NOT_JSON else float(text) for text in texts]
     return list(values_of(feature))
 
 

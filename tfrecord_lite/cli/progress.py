@@ -1,6 +1,6 @@
-"""The progress bar: on a terminal, for work that takes more than a moment, with tqdm.
+"""A progress bar on standard error, for work of more than a moment on a terminal.
 
-Without tqdm (the extra ``cli``) there is none, and nothing else changes.
+The bar is tqdm's; without tqdm (the extra ``cli``) there is none, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.files.names import local_size, name_of
+from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from tqdm import tqdm
 
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.files.names import Source
 
 DELAY_SECONDS = 1.0
@@ -26,15 +29,7 @@ DELAY_SECONDS = 1.0
 
 
 class Progress:
-    """How much of one file was read.
-
-    Parameters
-    ----------
-    name : str
-        The file's.
-    n_bytes : int or None
-        How many bytes there are to read; None if that is not known.
-    """
+    """The progress of reading `n_bytes` of one file, or of several; None if not known."""
 
     def __init__(self, name: str, n_bytes: int | None) -> None:
         self._bar: tqdm[Never] | None = None
@@ -57,8 +52,13 @@ class Progress:
         )
 
     @classmethod
-    def of(cls, sources: Sequence[Source], compression: str | None) -> Self:
-        """Return the bar of reading some files, all of them together."""
+    def of_stream(cls, stream: Records) -> Self:
+        """Return the progress of reading one open file."""
+        return cls(stream.name, None if stream.compression else local_size(stream.name))
+
+    @classmethod
+    def of_sources(cls, sources: Sequence[Source], compression: str | None) -> Self:
+        """Return the progress of reading several files together."""
         names = [name_of(source) for source in sources]
         name = names[0] if len(names) == 1 else f"{len(names)} files"
         if not _is_shown():
@@ -68,17 +68,21 @@ class Progress:
         return cls(name, sum(known) if len(known) == len(sizes) else None)
 
     def advance(self, n_bytes: int) -> None:
-        """Say that so many bytes more were read."""
+        """Count bytes that were read."""
         if self._bar is not None:
             self._bar.update(n_bytes)
 
+    def advance_past(self, block: Block) -> None:
+        """Count the records of a block."""
+        self.advance(block.nbytes + len(block) * OVERHEAD_BYTES)
+
     def clear(self) -> None:
-        """Take the bar away for the moment: something is about to be printed."""
+        """Hide the bar until the next update, since something is about to be printed."""
         if self._bar is not None:
             self._bar.clear()
 
     def __enter__(self) -> Self:
-        """Return the bar itself."""
+        """Return the progress itself."""
         return self
 
     def __exit__(
@@ -87,7 +91,7 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
 
@@ -97,14 +101,14 @@ def _is_shown() -> bool:
 
 
 def _plain_size(source: Source, compression: str | None) -> int | None:
-    """Return how many bytes of records a file has at the most; None if that is not known."""
+    """Return the size of an uncompressed local file; None for any other."""
     size = local_size(source)
     if size is None or compression:
         return None
     if compression is None:
         try:
             stream = RecordStream(source)
-        except OSError:  # the work will say so
+        except OSError:  # which the work itself will report
             return None
         stream.close()
         return None if stream.compression else size

@@ -1,4 +1,4 @@
-"""``tfrecord recover``: every intact record of a damaged file, to a new one."""
+"""``tfrecord recover``: write every intact record of a damaged file to a new one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 SUMMARY = "write every intact record of a damaged file to a new one"
 DESCRIPTION = """\
-Write every record of SRC whose checksums are right to DST, and print what was lost as verify
+Write every record of SRC whose checksums are right to DST, and print what was lost, as verify
 does. SRC is never changed. DST has the same compression, and appears when it is complete. Of
-a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: up to the damage, and from
-the next member on, if there is one."""
+a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up to the damage,
+and from the next member on, if there is one."""
 EPILOG = """\
 examples:
   tfrecord recover damaged.tfrecord saved.tfrecord
@@ -32,20 +32,20 @@ anything was lost."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--json", action="store_true", help="JSON objects, one a line")
-    parser.add_argument("--overwrite", action="store_true", help="replace DST if it is there")
+    parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
+    parser.add_argument("--overwrite", action="store_true", help="replace DST if it exists")
     inputs.add_reading_arguments(parser)
     parser.add_argument("source", metavar="SRC", help="a path, or a URL")
     parser.add_argument("target", metavar="DST", help="the new file: a path, or a URL")
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
-    """Recover it."""
+    """Recover the file."""
     from tfrecord_lite.recovery.recover import recover  # noqa: PLC0415 - only this verb needs it
 
     compression = inputs.compression_of(args)
     try:
-        with Progress.of([args.source], compression) as progress:
+        with Progress.of_sources([args.source], compression) as progress:
             report = recover(
                 args.source,
                 args.target,
@@ -65,5 +65,5 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _failure(args: argparse.Namespace, error: Exception) -> FileReport:
-    """Return what there is to say of a file of which nothing was recovered."""
+    """Return the report of a file from which nothing was recovered."""
     return FileReport(args.source, 0, 0, failure=error)

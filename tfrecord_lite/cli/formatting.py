@@ -1,7 +1,8 @@
-"""Columns, numbers and sizes for people."""
+"""Numbers, sizes, columns of text, and lines of JSON."""
 
 from __future__ import annotations
 
+import json
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,12 @@ def human_bytes(n_bytes: int) -> str:
     return f"{size:.1f} {_UNITS[-1]}"
 
 
-def sized(n_bytes: int) -> str:
-    """Return a size exactly, and in the unit that suits it.
+def exact_bytes(n_bytes: int) -> str:
+    """Return a size in bytes, and in the unit that suits it.
 
     Examples
     --------
-    >>> sized(523), sized(53_869)
+    >>> exact_bytes(523), exact_bytes(53_869)
     ('523 bytes', '53,869 bytes (52.6 KiB)')
     """
     exact = plural(n_bytes, "byte")
@@ -52,26 +53,37 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + "s" * (count != 1)
 
 
+def printable(text: str) -> str:
+    r"""Return a text on one line, with escapes for characters that cannot be printed.
+
+    Examples
+    --------
+    >>> printable("a\tb")
+    'a\\tb'
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def json_line(value: object, *, is_ascii: bool) -> str:
+    r"""Return a value as JSON on one line, with ``\u`` escapes if only ASCII is safe."""
+    return json.dumps(value, ensure_ascii=is_ascii, allow_nan=False)
+
+
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     """Lay out rows in columns, two spaces apart.
 
-    Parameters
-    ----------
-    rows : sequence of sequences of str
-        The cells. The last column is as wide as it likes, and rows may end early.
-    alignment : str
-        ``<`` or ``>`` for each column.
+    `alignment` has ``<`` or ``>`` for each column. Rows may be shorter than others.
 
     Examples
     --------
     >>> aligned([("a", "10", "x"), ("long", "9", "")], "<><")
     ['a     10  x', 'long   9']
     """
-    widths = [max(map(len, cells)) for cells in zip_longest(*rows, fillvalue="")]
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
     return [
         "  ".join(
-            f"{cell:{side}{width}}"
-            for cell, side, width in zip(row, alignment, widths, strict=False)
+            f"{text:{side}{width}}"
+            for text, side, width in zip(row, alignment, widths, strict=False)
         ).rstrip()
         for row in rows
     ]
