@@ -27,9 +27,9 @@ from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import Batch, Memory
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import Extents
+from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

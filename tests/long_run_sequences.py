@@ -25,7 +25,7 @@ from tests.support.sequence_messages import (
     seen,
     some_sequence,
 )
-from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.scalar import WireError
 
 BATCH = 50
 

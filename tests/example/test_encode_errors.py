@@ -24,8 +24,8 @@ from tfrecord_lite import (
     schema_of,
 )
 from tfrecord_lite.wire.emit import emit
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.parts import Part, Ranges
+from tfrecord_lite.wire.scalar import WireError
 
 NONE = None
 ma = np.ma.MaskedArray

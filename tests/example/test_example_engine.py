@@ -52,8 +52,8 @@ from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode import learn as learning
 from tfrecord_lite.example.decode.batch import Batch, Memory
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

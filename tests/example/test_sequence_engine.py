@@ -39,7 +39,7 @@ from tests.support.sequence_messages import (
     some_sequence,
 )
 from tfrecord_lite import testing
-from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

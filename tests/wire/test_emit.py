@@ -15,7 +15,8 @@ from tfrecord_lite.arrays import scatter
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire import parts as wire_parts
-from tfrecord_lite.wire.pack import varint, varint_cells, varint_run, varint_size
+from tfrecord_lite.wire.pack import varint_cells, varint_run
+from tfrecord_lite.wire.scalar import varint, varint_size
 
 int64s = st.one_of(
     st.integers(-(2**63), 2**63 - 1),

@@ -30,7 +30,7 @@ from tests.support.reference_example import BYTES, FLOAT, INT64, RefusedError
 from tfrecord_lite import arrays, testing
 from tfrecord_lite.arrays import gather, lanes, ranges, row_splits, rows
 from tfrecord_lite.wire import fields as wire_fields
-from tfrecord_lite.wire.fields import WireError, tokenise
+from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import (
     Extents,
@@ -39,6 +39,7 @@ from tfrecord_lite.wire.repeated import (
     repeated_varint,
     varint_runs,
 )
+from tfrecord_lite.wire.scalar import WireError
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import TOO_LONG, decode_run, read_varints, squeeze
 

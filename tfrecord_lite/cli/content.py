@@ -26,8 +26,11 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from tfrecord_lite.example.proto import FEATURES_TAG, ITEMS, ITEMS_CONTEXT
+from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from typing_extensions import TypeIs
 
@@ -87,15 +90,14 @@ def detect(record: bytes, likely: ContentType | None = None) -> Content:
         message = _parse(record, type_)
         if message is not None and _is_plausible(message):
             return Content(type_, record, message)
-    fields = list(islice(_fields(record), _MAX_FIELDS))
-    is_wire = bool(fields) and None not in fields
-    if is_wire and _is_event([field for field in fields if field is not None]):
+    fields = _fields(record, _MAX_FIELDS)
+    if fields and _is_event(fields):
         return Content(ContentType.EVENT, record)
     # Text can parse as a message by chance; a message is more likely only if the record
     # begins with a string field.
-    if not (is_wire and record[0] == 0x0A) and text_of(record) is not None:
+    if not (fields and record.startswith(FEATURES_TAG)) and text_of(record) is not None:
         return Content(ContentType.TEXT, record)
-    return Content(ContentType.PROTOBUF if is_wire else ContentType.UNKNOWN, record)
+    return Content(ContentType.PROTOBUF if fields else ContentType.UNKNOWN, record)
 
 
 def detect_all(records: Iterable[bytes]) -> list[ContentType]:
@@ -151,13 +153,16 @@ def _parse_list(record: bytes) -> ExampleList | None:
     from tfrecord_lite.messages import Example  # noqa: PLC0415 - not light
 
     context, examples = Example(), []
-    for field in _fields(record):
-        if field is None or field[0] not in (1, 2) or field[1] != 2:
+    fields = _fields(record)
+    if fields is None:
+        return None
+    for number, wire_type, content in fields:
+        if number not in (ITEMS, ITEMS_CONTEXT) or wire_type != LEN:
             return None
-        message = _parse(field[2], ContentType.EXAMPLE)
+        message = _parse(content, ContentType.EXAMPLE)
         if not isinstance(message, Example):
             return None
-        if field[0] == 1:
+        if number == ITEMS:
             examples.append(message)
         else:
             context.MergeFrom(message)
@@ -194,34 +199,12 @@ def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:
     return all(_EVENT_FIELDS.get(number) == wire_type for number, wire_type, _ in fields)
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int, bytes] | None]:
-    """Yield number, wire type and content of a message's fields; None where it is malformed."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        number, wire_type = tag >> 3, tag & 7
-        start = at
-        if wire_type == 0:
-            at = _varint(data, at)[1]
-        elif wire_type == 2:
-            length, start = _varint(data, at)
-            at = start + length
-        else:
-            at += {1: 8, 5: 4}.get(wire_type, len(data) + 1)
-        if not 1 <= number <= _MAX_FIELD_NUMBER or at > len(data):
-            yield None
-            return
-        yield number, wire_type, data[start:at]
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a varint; return it and where it ends, which is past the end if it is cut short."""
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            break
-        value |= (data[at] & 0x7F) << shift
-        at += 1
-        if data[at - 1] < 0x80:
-            return value, at
-    return 0, len(data) + 1
+def _fields(record: bytes, most: int | None = None) -> list[tuple[int, int, bytes]] | None:
+    """Return number, wire type and content of a message's fields; None if it is not a message."""
+    try:
+        found = list(islice(walk(record, 0, len(record)), most))
+    except WireError:
+        return None
+    if any(n > _MAX_FIELD_NUMBER or wire_type == START_GROUP for n, wire_type, _, _ in found):
+        return None
+    return [(number, wire_type, record[a:b]) for number, wire_type, a, b in found]

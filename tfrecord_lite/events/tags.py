@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array, Uint8Array

@@ -28,8 +28,9 @@ import numpy as np
 from tfrecord_lite.arrays import BoolArray, Int64Array, ObjectArray, Uint8Array, lanes
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.wire.fields import I32, I64, LEN, VARINT, Fields, WireError, renumbered, tokenise
+from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents, repeated_len
+from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:

@@ -24,8 +24,10 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import Misfit, first_misfit
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.example.proto import ITEMS, ITEMS_CONTEXT
 from tfrecord_lite.example.to_dicts import ExampleDecoder
-from tfrecord_lite.wire.fields import LEN, Fields, WireError, tokenise
+from tfrecord_lite.wire.fields import Fields, tokenise
+from tfrecord_lite.wire.scalar import LEN, WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,10 +232,10 @@ def _split(block: Block) -> _Lists:
     """Find the contexts and the items of all lists."""
     fields = tokenise(block.data, block.offsets, block.offsets + block.lengths)
     fields = fields.only(fields.wire_type == LEN)
-    items = fields.only(fields.number == 1)
+    items = fields.only(fields.number == ITEMS)
     examples = _numbered(block.data, items.start, items.stop - items.start)
     counts = np.bincount(items.owner, minlength=len(block))
-    contexts = _contexts(block, fields.only(fields.number == 2))
+    contexts = _contexts(block, fields.only(fields.number == ITEMS_CONTEXT))
     return _Lists(contexts, examples, row_splits(counts))
 
 

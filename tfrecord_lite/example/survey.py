@@ -21,18 +21,17 @@ from tfrecord_lite.arrays import Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.batch import Batch, Keys
 from tfrecord_lite.example.decode.first_error import first_wrong
+from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Summary
-from tfrecord_lite.wire.fields import LEN, WireError, tokenise
+from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.repeated import Extents
+from tfrecord_lite.wire.scalar import LEN, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.batch import Memory
     from tfrecord_lite.wire.keys import KeyTable
-
-_FEATURES_TAG = 0x0A  # field 1 of wire type LEN, in an Example and in a SequenceExample
-_FEATURE_LISTS = 2
 
 
 class ExampleSurvey:
@@ -178,7 +177,7 @@ def refuse_sequences(block: Block, *, is_first: bool = True) -> None:
         return
     lengths, sizes = read_varints(lanes(block.data), starts + 1)
     ends = starts + 1 + sizes + lengths.view(np.int64)
-    is_plain = (block.data[starts] == _FEATURES_TAG) & (ends == stops)
+    is_plain = (block.data[starts] == FEATURES_TAG[0]) & (ends == stops)
     odd = np.flatnonzero(~is_plain & (block.lengths > 0))
     if not odd.size:
         return
@@ -186,7 +185,7 @@ def refuse_sequences(block: Block, *, is_first: bool = True) -> None:
         fields = tokenise(block.data, starts[odd], stops[odd])
     except WireError:
         return
-    has_lists = (fields.number == _FEATURE_LISTS) & (fields.wire_type == LEN)
+    has_lists = (fields.number == FEATURE_LISTS) & (fields.wire_type == LEN)
     sequences = np.unique(fields.owner[has_lists])
     if not sequences.size:
         return

@@ -20,7 +20,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, tensor_type
 from tfrecord_lite.tensors.strings import as_strings, flatten
-from tfrecord_lite.wire.pack import varint
+from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

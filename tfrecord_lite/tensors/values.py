@@ -15,6 +15,7 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, check_shape, from_bytes
+from tfrecord_lite.wire.scalar import read_varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,8 +77,11 @@ def _strings_in(content: bytes, n_values: int) -> ObjectArray:
     """Read the lengths of all strings, varints of 32 bits, and the strings after them."""
     place, lengths = 0, []
     for _ in range(min(n_values, len(content) + 1)):
-        length, place = _varint32(content, place)
-        lengths.append(length)
+        length, place = read_varint(content, place, min(place + _LENGTH_BYTES, len(content)))
+        if place < 0:
+            detail = "the length of a string is cut short, or longer than 5 bytes"
+            raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
+        lengths.append(length & 0xFFFFFFFF)
     if place + sum(lengths) != len(content):
         detail = f"the {len(content)} bytes of content do not make {n_values} strings"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
@@ -86,17 +90,6 @@ def _strings_in(content: bytes, n_values: int) -> ObjectArray:
         out[i] = content[place : place + length]
         place += length
     return out
-
-
-def _varint32(data: bytes, place: int) -> tuple[int, int]:
-    """Read a number of 32 bits; return it, and where the next one starts."""
-    number = 0
-    for i, byte in enumerate(data[place : place + _LENGTH_BYTES]):
-        number |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return number & 0xFFFFFFFF, place + i + 1
-    detail = "the length of a string is cut short, or longer than 5 bytes"
-    raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
 
 
 def _filled(listed: AnyArray, n_values: int, dtype: np.dtype[Any]) -> AnyArray:

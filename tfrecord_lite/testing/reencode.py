@@ -27,6 +27,18 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tfrecord_lite.wire.scalar import (
+    END_GROUP,
+    I32,
+    I64,
+    LEN,
+    START_GROUP,
+    VARINT,
+    read_varint,
+    varint,
+    walk,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -37,8 +49,6 @@ __all__ = ["UNKNOWN_NUMBERS", "Below", "Scribe", "len_field", "varint"]
 Below: TypeAlias = Callable[[int], int]
 """Returns a number from 0 to n - 1, given n."""
 
-VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
-
 UNKNOWN_NUMBERS = (4, 15, 16, 2047, 2048, 2**28, 2**29 - 1)
 """Field numbers of unknown fields, where the message does not know them."""
 
@@ -48,16 +58,6 @@ _WIRE_TYPES = (
     VARINT, I64, I32, VARINT, VARINT, VARINT, I64, I32, VARINT, LEN,
     START_GROUP, LEN, LEN, VARINT, VARINT, I32, I64, VARINT, VARINT,
 )  # fmt: skip
-
-
-def varint(number: int, size: int = 1) -> bytes:
-    """Encode a number, in `size` bytes or as many as it needs."""
-    number %= 2**64
-    out = bytearray()
-    while number >= 0x80 or len(out) + 1 < size:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
 
 
 def len_field(number: int, content: bytes) -> bytes:
@@ -74,35 +74,13 @@ class _Field(NamedTuple):
     """Without tag and length; a group with its end."""
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-        if byte < 0x80:
-            return number, at
-
-
-def _fields(data: bytes, at: int = 0, group: int = 0) -> tuple[list[_Field], int]:
-    """Split a sound message, or a group up to its end; return where that is too."""
-    found: list[_Field] = []
-    while at < len(data):
-        tag, at = _read_varint(data, at)
-        number, wire_type, start = tag >> 3, tag & 7, at
-        if wire_type == END_GROUP and number == group:
-            return found, at
-        if wire_type == VARINT:
-            at = _read_varint(data, at)[1]
-        elif wire_type == LEN:
-            length, start = _read_varint(data, at)
-            at = start + length
-        elif wire_type == START_GROUP:
-            at = _fields(data, at, number)[1]
-        else:
-            at += 8 if wire_type == I64 else 4
-        found.append(_Field(number, wire_type, data[start:at]))
-    return found, at
+def _fields(data: bytes) -> list[_Field]:
+    """Split an intact message."""
+    found = []
+    for number, wire_type, start, stop in walk(data, 0, len(data)):
+        begin = read_varint(data, start, stop)[1] if wire_type == START_GROUP else start
+        found.append(_Field(number, wire_type, data[begin:stop]))
+    return found
 
 
 def _is_repeated(field: Any) -> bool:
@@ -244,7 +222,7 @@ class Scribe:
             Another form of the same message. If it has unknown fields, the runtime keeps
             them; ``DiscardUnknownFields`` makes the parsed messages equal.
         """
-        return self._message(_fields(serialized)[0], descriptor)
+        return self._message(_fields(serialized), descriptor)
 
     def _message(self, fields: list[_Field], descriptor: Any) -> bytes:
         if _is_map_entry(descriptor):
@@ -279,7 +257,11 @@ class Scribe:
         return self.tag(known.number, wire_type) + self._number(content, wire_type)
 
     def _number(self, content: bytes, wire_type: int) -> bytes:
-        return self.varint(_read_varint(content, 0)[0]) if wire_type == VARINT else content
+        return (
+            self.varint(read_varint(content, 0, len(content))[0])
+            if wire_type == VARINT
+            else content
+        )
 
     def _repeated(self, known: FieldDescriptor, some: list[_Field]) -> list[bytes]:
         if known.type == _MESSAGE:
@@ -301,7 +283,7 @@ class Scribe:
             while at < len(content):
                 stop = at + 4 if wire_type == I32 else at + 8
                 if wire_type == VARINT:
-                    stop = _read_varint(content, at)[1]
+                    stop = read_varint(content, at, len(content))[1]
                 values.append(content[at:stop])
                 at = stop
         are_packed = some[0].wire_type == LEN
@@ -320,7 +302,7 @@ class Scribe:
         """Put map entries in any order; in front of some, others with their keys."""
         strands = []
         for part, content in zip(parts, contents, strict=True):
-            key = [field for field in _fields(content)[0] if field.number == 1]
+            key = [field for field in _fields(content) if field.number == 1]
             decoys = []
             while self.sometimes():
                 decoy = self._message(key, known.message_type)
@@ -329,7 +311,7 @@ class Scribe:
         return self.interleaved(strands)
 
     def _nested(self, known: FieldDescriptor, contents: list[bytes]) -> bytes:
-        fields = [field for content in contents for field in _fields(content)[0]]
+        fields = [field for content in contents for field in _fields(content)]
         return self.len_field(known.number, self._message(fields, known.message_type))
 
     def _singular(self, known: FieldDescriptor, field: _Field) -> list[bytes]:
@@ -339,7 +321,7 @@ class Scribe:
             parts += self._decoy(known)
         if known.type != _MESSAGE:
             return [*parts, self._plain(known, field.content)]
-        fields = _fields(field.content)[0]
+        fields = _fields(field.content)
         for piece in self.pieces(len(fields)):
             content = self._message(fields[piece], known.message_type)
             parts.append(self.len_field(known.number, content))

@@ -27,7 +27,6 @@ from tfrecord_lite.arrays import (
     scatter,
 )
 from tfrecord_lite.block import SPARE_BYTES
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.pack import varint_cells
 from tfrecord_lite.wire.parts import (
     GAP_BYTES,
@@ -40,6 +39,7 @@ from tfrecord_lite.wire.parts import (
     SizedPart,
     filled,
 )
+from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

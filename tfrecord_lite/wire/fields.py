@@ -9,7 +9,7 @@ the value, whose form the wire type says::
 
 Step k of the loop reads field k of every message that has one, so N messages of
 K fields take K steps. When only a few messages have fields left, one by one is
-faster than in lockstep, and :func:`_walk` goes on with those; it also takes over
+faster than in lockstep, and :func:`~.scalar.walk` goes on with those; it also takes over
 a message in which it meets a group, which only an unknown field can be.
 
 What a message is refused for is what the protobuf runtime refuses it for: a
@@ -27,7 +27,19 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint64Array, lanes, row_splits
-from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, TOO_LONG, read_varints
+from tfrecord_lite.wire.scalar import (
+    END_GROUP,
+    I32,
+    I64,
+    LEN,
+    MAX_TAG_BYTES,
+    START_GROUP,
+    VARINT,
+    WireError,
+    walk,
+    what_is_wrong,
+)
+from tfrecord_lite.wire.varint import TOO_LONG, read_varints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,34 +48,10 @@ if TYPE_CHECKING:
 
 _Tags: TypeAlias = "tuple[npt.NDArray[np.int32], Uint8Array]"
 
-VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
-
 _BYTE, _EIGHT = np.uint64(0xFF), np.uint64(8)
 _TAG_AND_TOP_BIT = np.uint64(0x80FF)
-_MAX_TAG_BYTES = 5
-_MAX_DEPTH = 100
 _FEW = 24
 """With fewer messages left, a step in lockstep costs more than walking them one by one."""
-
-
-class WireError(ValueError):
-    """Bytes that are no message.
-
-    Parameters
-    ----------
-    message : int
-        Number of the message in the batch.
-    offset : int
-        Where in the buffer the trouble is.
-    detail : str
-        What was expected and found.
-    """
-
-    def __init__(self, message: int, offset: int, detail: str) -> None:
-        super().__init__(message, offset, detail)
-        self.message = message
-        self.offset = offset
-        self.detail = detail
 
 
 @contextmanager
@@ -216,7 +204,7 @@ def _step(
         begin = at + tag_sizes
         types = (tags & np.uint64(7)).astype(np.uint8)
         numbers = (tags >> np.uint64(3)).astype(np.int32)
-        bad = (tag_sizes > _MAX_TAG_BYTES) | (tags >= 2**32) | (numbers == 0) | (types > I32)
+        bad = (tag_sizes > MAX_TAG_BYTES) | (tags >= 2**32) | (numbers == 0) | (types > I32)
         bad |= types == END_GROUP
     lengths, sizes = read_varints(words, begin)
     is_len = types == LEN
@@ -248,19 +236,9 @@ def _checked(
     bad |= (room < 0) | (lengths > room.view(np.uint64))
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
-        detail = _what_is_wrong(int(numbers[first]), int(types[first]))
+        detail = what_is_wrong(int(numbers[first]), int(types[first]))
         raise WireError(int(live[first]), int(at[first]), detail)
     return Fields(live, numbers, types, begin, begin + lengths.view(np.int64))
-
-
-def _what_is_wrong(number: int, wire_type: int) -> str:
-    if number == 0:
-        return "a field has the number 0"
-    if wire_type == END_GROUP:
-        return f"group {number} ends, but did not start"
-    if wire_type > I32:
-        return f"field {number} has the wire type {wire_type}, expected 0 to 5"
-    return f"field {number} does not end inside its message"
 
 
 def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fields:
@@ -305,64 +283,9 @@ def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) 
     view = memoryview(data)  # type: ignore[arg-type]
     parts = []
     for message, start, stop in walked:
-        found = _walk(view, start, stop, message, depth)
+        found = list(walk(view, start, stop, message, depth))
         number, wire_type, begin, end = np.array(found, np.int64).reshape(-1, 4).T.copy()
         owner = np.full(number.size, message)
         types = wire_type.astype(np.uint8)
         parts.append(Fields(owner, number.astype(np.int32), types, begin, end))
     return parts
-
-
-def _walk(
-    view: memoryview, at: int, stop: int, message: int, depth: int
-) -> list[tuple[int, int, int, int]]:
-    """Read the fields of one message one by one: (number, wire type, start, stop) of each."""
-    found = []
-    groups: list[int] = []  # numbers of the groups that are open
-    group_start = at
-    while at < stop:
-        start = at
-        tag, at = _read_varint(view, at, stop)
-        number, wire_type = tag >> 3, tag & 7
-        if at < 0 or at - start > _MAX_TAG_BYTES or tag >= 2**32 or number == 0:
-            raise WireError(message, start, _what_is_wrong(number if at > 0 else 1, LEN))
-        begin = at
-        if wire_type == VARINT:
-            _, at = _read_varint(view, at, stop)
-        elif wire_type == LEN:
-            length, begin = _read_varint(view, at, stop)
-            at = begin + length if begin >= 0 else -1
-        elif wire_type == I64:
-            at += 8
-        elif wire_type == I32:
-            at += 4
-        elif wire_type == START_GROUP:
-            group_start = start if not groups else group_start
-            groups.append(number)
-            if len(groups) + depth > _MAX_DEPTH:
-                raise WireError(message, start, f"groups nest deeper than {_MAX_DEPTH}")
-        elif wire_type == END_GROUP and groups and groups[-1] == number:
-            groups.pop()
-            if not groups:
-                found.append((number, START_GROUP, group_start, at))
-            continue
-        else:
-            raise WireError(message, start, _what_is_wrong(number, wire_type))
-        if at < 0 or at > stop:
-            raise WireError(message, start, _what_is_wrong(number, LEN))
-        if not groups:
-            found.append((number, wire_type, begin, at))
-    if groups:
-        raise WireError(message, group_start, f"group {groups[-1]} does not end in its message")
-    return found
-
-
-def _read_varint(view: memoryview, at: int, stop: int) -> tuple[int, int]:
-    """Return a varint and where it ends; -1 if it does not."""
-    value = 0
-    for place in range(min(MAX_VARINT_BYTES, stop - at)):
-        byte = view[at + place]
-        value |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at + place + 1
-    return 0, -1

@@ -27,6 +27,7 @@ from tfrecord_lite.arrays import (
     Uint64Array,
     row_splits,
 )
+from tfrecord_lite.wire.scalar import varint_size
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -50,33 +51,6 @@ _CONTINUED = np.array(
     np.uint64,
 )
 _CONTINUED_32 = _CONTINUED[:5].astype(np.uint32)
-
-
-def varint(value: int) -> bytes:
-    r"""Encode one number, 0 or more.
-
-    Examples
-    --------
-    >>> varint(300)
-    b'\xac\x02'
-    """
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def varint_size(value: int) -> int:
-    """Return how many bytes a number takes, 0 or more.
-
-    Examples
-    --------
-    >>> varint_size(0), varint_size(127), varint_size(128)
-    (1, 1, 2)
-    """
-    return max(-(-value.bit_length() // 7), 1)
 
 
 def varint_sizes(values: npt.NDArray[np.unsignedinteger[Any]]) -> Uint8Array:

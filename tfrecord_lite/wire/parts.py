@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, rows
-from tfrecord_lite.wire.pack import varint_size
+from tfrecord_lite.wire.scalar import varint_size
 from tfrecord_lite.wire.template import Hole
 
 if TYPE_CHECKING:

@@ -27,14 +27,9 @@ from tfrecord_lite.arrays import (
     row_splits,
     short_lanes,
 )
-from tfrecord_lite.wire.fields import I32, LEN, VARINT, Fields, WireError, renumbered, tokenise
-from tfrecord_lite.wire.varint import (
-    MAX_VARINT_BYTES,
-    SHORT_BYTES,
-    decode_run,
-    read_short,
-    read_varints,
-)
+from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
+from tfrecord_lite.wire.scalar import I32, LEN, MAX_VARINT_BYTES, VARINT, WireError
+from tfrecord_lite.wire.varint import SHORT_BYTES, decode_run, read_short, read_varints
 
 _GROUP_BYTES = 64 * 1024
 _GROUP_VALUES = 8 * 1024

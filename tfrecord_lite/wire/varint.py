@@ -25,14 +25,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, Uint32Array, Uint64Array, lanes
+from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 Words = TypeVar("Words", "Uint64Array", "Uint32Array")
-
-MAX_VARINT_BYTES = 10
 
 SHORT_BYTES = 4
 """Bytes of the varints that :func:`read_short` decodes."""

@@ -18,29 +18,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, gather, lanes, ranges
-from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import LEN, Fields, WireError, renumbered, tokenise
+from tfrecord_lite.example.proto import ENTRY, KEY, KEY_TAG, KIND_OF_TAG, VALUE, VALUE_TAG
+from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents
-from tfrecord_lite.wire.varint import MAX_VARINT_BYTES, read_varints
+from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
+from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
     _Looked = tuple[Extents, Uint8Array, Int64Array]
 
-ENTRY = 1
-KEY, VALUE = 1, 2
-
 # A plain entry: what is known of its first two bytes, and of the four behind its key,
 # which is linear in the number of bytes r from there to the end.
-_HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(0x0A)
+_HEAD_KNOWN, _HEAD = np.uint64(0x80FF), np.uint64(KEY_TAG[0])
 _BODY_KNOWN = np.uint64(0xFF00FFFF)
 _BODY_PER_BYTE = np.uint64(1 << 8 | 1 << 24)
-_BODY = np.uint64((0x12 - (2 << 8) - (4 << 24)) % 2**64)
+_BODY = np.uint64((VALUE_TAG[0] - (2 << 8) - (4 << 24)) % 2**64)
 _SHORTEST, _LONGEST = 4, 0x7F + 2
-KIND_OF_TAG = np.zeros(256, np.uint8)
-KIND_OF_TAG[[kind << 3 | LEN for kind in Kind]] = list(Kind)
-"""The :class:`Kind` whose list has a tag in a Feature, 0 for none."""
 
 
 def submessages(fields: Fields, number: int) -> Fields:
@@ -136,7 +131,7 @@ class Entries:
         begin = value + 1 + sizes
         room = entries.stop - begin
         is_plain = head & _HEAD_KNOWN == _HEAD
-        is_plain &= self._data[value] == (VALUE << 3 | LEN)
+        is_plain &= self._data[value] == VALUE_TAG[0]
         is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
         return Extents(start, length), is_plain.astype(np.uint8), begin
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.wire.fields import WireError
+from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

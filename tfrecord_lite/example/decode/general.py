@@ -29,6 +29,7 @@ import numpy as np
 
 from tfrecord_lite.example.decode.entries import Entries, keys_at, submessages
 from tfrecord_lite.example.decode.oneof import Cells
+from tfrecord_lite.example.proto import FEATURES
 from tfrecord_lite.wire.fields import tokenise
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
 
-FEATURES = 1
 _LIST_DEPTH = 4
 
 

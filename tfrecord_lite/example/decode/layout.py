@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array, gather, lanes, rows
-from tfrecord_lite.example.decode.oneof import LIST_READERS, LIST_VALUE, Values
+from tfrecord_lite.example.decode.oneof import LIST_READERS, Values
+from tfrecord_lite.example.proto import FEATURES_TAG, LIST_VALUE
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.repeated import Extents, varint_runs
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     _Payload: TypeAlias = AnyArray | Extents
 
-_LEN_1 = 0x0A  # the tag of field 1 of wire type LEN
 _IN_ROW_BYTES = 64
 
 
@@ -120,7 +120,7 @@ class Layout:
         """
         lengths, sizes = read_varints(lanes(data), starts + 1)
         at = starts + 1 + sizes
-        bad = (data[starts] != _LEN_1) | (at + lengths.view(np.int64) != stops)
+        bad = (data[starts] != FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
         match = Match(self, data)
         for step in self._steps:
             # A message that has gone astray goes on from its start, where all loads are safe.

@@ -18,16 +18,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.example.decode.layout import Form, Layout, Slot
+from tfrecord_lite.example.proto import (
+    ENTRY_TAG,
+    FEATURES_TAG,
+    KEY_TAG,
+    KIND_OF_TAG,
+    LIST_VALUE_TAG,
+    VALUE_TAG,
+)
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.wire.scalar import read_varint
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array, Uint8Array
     from tfrecord_lite.wire.keys import KeyTable
 
-_LEN_1, _LEN_2 = 0x0A, 0x12  # the tags of fields 1 and 2 of wire type LEN
 _MAX_HOLE_BYTES = 5
-_KIND_OF_TAG = {0x0A: Kind.BYTES, 0x12: Kind.FLOAT, 0x1A: Kind.INT64}
 _MAY_BE_FIXED = (Form.CHUNK, Form.SKIPPED)
 
 
@@ -86,7 +93,7 @@ def _is_like(first: list[Slot], other: list[Slot]) -> bool:
 
 def _slots(view: memoryview, table: KeyTable) -> list[Slot] | None:
     """Read a message's entries; None if they are not as programs write them."""
-    body = nested(view, 0, len(view), _LEN_1)
+    body = nested(view, 0, len(view), FEATURES_TAG[0])
     if body is None:
         return None
     at = body
@@ -103,31 +110,31 @@ def _slots(view: memoryview, table: KeyTable) -> list[Slot] | None:
 def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[Slot | None, int]:
     """Read the map entry at a place; return it, and where the next one starts."""
     none = None, 0
-    at = nested(view, entry, None, _LEN_1)
+    at = nested(view, entry, None, ENTRY_TAG[0])
     if at is None:
         return none
     stop = at + length_before(view, entry)
     starts = [entry]  # of the nested fields around the payload
-    key = nested(view, at, None, _LEN_1)
+    key = nested(view, at, None, KEY_TAG[0])
     if key is None or stop > len(view):
         return none
     value = key + length_before(view, at)
     if value > stop or not _is_utf8(view[key:value]):
         return none
-    payload = nested(view, value, stop, _LEN_2)
+    payload = nested(view, value, stop, VALUE_TAG[0])
     if payload is None:
         return none
     starts.append(value)
     feature = table.index.get(bytes(view[key:value]), -1)
     kind, form = 0, Form.SKIPPED
     if feature >= 0 and payload < stop:
-        tag = view[payload]
-        content = nested(view, payload, stop, tag)
-        if tag not in _KIND_OF_TAG or content is None:
+        kind = int(KIND_OF_TAG[view[payload]])
+        content = nested(view, payload, stop, view[payload])
+        if not kind or content is None:
             return none
         starts.append(payload)
-        kind, payload, form = _KIND_OF_TAG[tag], content, Form.LIST
-        chunk = nested(view, content, stop, _LEN_1) if content < stop else None
+        payload, form = content, Form.LIST
+        chunk = nested(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
         if chunk is not None:
             starts.append(content)
             payload = chunk
@@ -151,13 +158,18 @@ def _form(kind: int, chunk: memoryview) -> Form:
 
 
 def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:
-    value, size = _varint(view, start + 1)
-    return Hole(start + 1 - entry, size, value - length)
+    value, stop = _read_length(view, start)
+    return Hole(start + 1 - entry, stop - start - 1, value - length)
 
 
 def length_before(view: memoryview, start: int) -> int:
     """Return the length that the LEN field at a place says it has."""
-    return _varint(view, start + 1)[0]
+    return _read_length(view, start)[0]
+
+
+def _read_length(view: memoryview, start: int) -> tuple[int, int]:
+    """Read the length of the LEN field at a place; -1 as its end if it is cut or too long."""
+    return read_varint(view, start + 1, min(start + 1 + _MAX_HOLE_BYTES, len(view)))
 
 
 def nested(view: memoryview, start: int, stop: int | None, tag: int) -> int | None:
@@ -167,21 +179,10 @@ def nested(view: memoryview, start: int, stop: int | None, tag: int) -> int | No
     """
     if start + 1 >= len(view) or view[start] != tag:
         return None
-    length, size = _varint(view, start + 1)
-    content = start + 1 + size
-    if size == 0 or (content + length != stop if stop is not None else False):
+    length, content = _read_length(view, start)
+    if content < 0 or (content + length != stop if stop is not None else False):
         return None
     return content
-
-
-def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    """Read a varint of a length: its value and size, size 0 if it is cut or too long."""
-    value = 0
-    for place, byte in enumerate(view[at : at + _MAX_HOLE_BYTES]):
-        value |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            return value, place + 1
-    return 0, 0
 
 
 def _is_utf8(key: memoryview) -> bool:

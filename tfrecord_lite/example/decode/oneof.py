@@ -25,20 +25,20 @@ from tfrecord_lite.arrays import (
     ranges,
     row_splits,
 )
+from tfrecord_lite.example.proto import LIST_VALUE
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import LEN, Fields, WireError, renumbered
+from tfrecord_lite.wire.fields import Fields, renumbered
 from tfrecord_lite.wire.repeated import (
     Extents,
     repeated_fixed32,
     repeated_len,
     repeated_varint,
 )
+from tfrecord_lite.wire.scalar import LEN, WireError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-LIST_VALUE = 1
 
 Flat: TypeAlias = "Float32Array | Int64Array | Extents"
 

@@ -26,9 +26,10 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.example.encode.columns import FEATURES, encode_outgoing
+from tfrecord_lite.example.encode.columns import encode_outgoing
 from tfrecord_lite.example.encode.one import encode_features, encoded_key
 from tfrecord_lite.example.encode.plan import LARGE_BYTES, SHORT_LIST, Plan, UnplannedError
+from tfrecord_lite.example.proto import FEATURES_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -114,7 +115,7 @@ class RowBuffer:
 
     def _add_alone(self, row: Mapping[str, Any]) -> list[Buffer] | None:
         """Encode a row by itself."""
-        pieces = encode_features(FEATURES, row)
+        pieces = encode_features(FEATURES_TAG, row)
         if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:  # type: ignore[arg-type]
             return pieces
         self.add_record(b"".join(pieces))

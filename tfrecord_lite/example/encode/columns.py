@@ -26,11 +26,19 @@ from tfrecord_lite.convert.lists import outgoing
 from tfrecord_lite.convert.types import LargeStrings, refuse
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.one import encode_features, encoded_key
+from tfrecord_lite.example.proto import (
+    ENTRY_TAG,
+    FEATURES_TAG,
+    KEY_TAG,
+    KIND_TAGS,
+    LIST_VALUE_TAG,
+    VALUE_TAG,
+)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import emit, emit_run
-from tfrecord_lite.wire.fields import WireError
-from tfrecord_lite.wire.pack import varint, varint_cells, varint_run
+from tfrecord_lite.wire.pack import varint_cells, varint_run
 from tfrecord_lite.wire.parts import Fixed, Objects, Part, Short, compact
+from tfrecord_lite.wire.scalar import WireError, varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,13 +58,6 @@ __all__ = [
 _BATCH_BYTES = 1024 * 1024
 _FEWEST, _MOST = 64, 4096
 """Records of a batch, and about how many bytes of values it is to have."""
-
-FEATURES = b"\x0a"
-_ENTRY = b"\x0a"
-_KEY = b"\x0a"
-_VALUE = b"\x12"
-_LIST_VALUE = b"\x0a"
-_KIND_TAGS = {kind: bytes([kind << 3 | 2]) for kind in Kind}
 
 
 def encode_examples(
@@ -156,7 +157,7 @@ def encode_example(
         raise TypeError(f"a record must be a dict of its features, not {type(row).__name__}")
     if schema is not None:
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
-    return b"".join(encode_features(FEATURES, row))
+    return b"".join(encode_features(FEATURES_TAG, row))
 
 
 def encode_batches(
@@ -208,7 +209,7 @@ def encode_outgoing(found: Mapping[str, Outgoing], n_records: int | None = None)
     keys = sorted((encoded_key(key), key) for key in found)
     parts = [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
     try:
-        data, offsets, lengths = emit(FEATURES, parts, n_records)
+        data, offsets, lengths = emit(FEATURES_TAG, parts, n_records)
     except WireError as error:
         reason, index = Reason.RECORD_TOO_LARGE, error.message
         raise InvalidArgumentError(reason, None, None, index, None, error.detail) from None
@@ -230,7 +231,7 @@ def _n_records(found: Mapping[str, Outgoing]) -> int:
 
 def entry_levels(key: bytes) -> tuple[bytes, bytes]:
     """Return what stands around the value of a map entry with a key."""
-    return _ENTRY, _KEY + varint(len(key)) + key + _VALUE
+    return ENTRY_TAG, KEY_TAG + varint(len(key)) + key + VALUE_TAG
 
 
 def feature_parts(entry: tuple[bytes, ...], out: Outgoing) -> list[Part]:
@@ -238,13 +239,13 @@ def feature_parts(entry: tuple[bytes, ...], out: Outgoing) -> list[Part]:
     nothing = Fixed(np.zeros((out.n_records, 0), np.uint8))
     if out.kind is None:
         return [Part(entry, nothing, out.present)]
-    lists = (*entry, _KIND_TAGS[out.kind])
+    lists = (*entry, KIND_TAGS[out.kind])
     if isinstance(out.counts, int) and out.counts == 0:
         return [Part(lists, nothing, out.present)]
     payload = _PAYLOADS[out.kind](out)
     if out.kind is Kind.BYTES and not out.is_single:
         return [Part(lists, payload, out.present)]
-    packed = Part((*lists, _LIST_VALUE), payload, out.present)
+    packed = Part((*lists, LIST_VALUE_TAG), payload, out.present)
     if isinstance(out.counts, int):
         return [packed]
     empty = out.counts == 0
@@ -292,7 +293,7 @@ def _bytes_payload(out: Outgoing) -> Payload:
     payload = compact(flat.data, flat.starts, flat.lengths)
     if out.is_single:
         return payload
-    data, sizes = emit_run((_LIST_VALUE,), payload, flat.starts.size)
+    data, sizes = emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
     splits = row_splits(sizes)[row_splits(out.counts_array())]
     return compact(data, splits[:-1], np.diff(splits))
 

@@ -16,9 +16,11 @@ import numpy as np
 
 from tfrecord_lite.convert.lists import outgoing
 from tfrecord_lite.convert.types import LargeStrings, refuse
+from tfrecord_lite.example.proto import ENTRY_TAG, KEY_TAG, KIND_TAGS, LIST_VALUE_TAG, VALUE_TAG
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.pack import varint, varint_run
+from tfrecord_lite.wire.pack import varint_run
 from tfrecord_lite.wire.parts import head
+from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,8 +30,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.convert.lists import Outgoing
 
-_BYTES, _FLOAT, _INT64 = (bytes([kind << 3 | 2]) for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
-_LIST_VALUE = b"\x0a"
+_BYTES, _FLOAT, _INT64 = (KIND_TAGS[kind] for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LARGE_BYTES = 1024
 _LARGE_VALUES = 64
 """Strings and arrays from this size on are copied only once, from where they are."""
@@ -37,6 +38,9 @@ _FEW = 32
 """Integers that are encoded one by one; of more, NumPy is faster."""
 
 _SHORT = tuple(map(varint, range(1024)))
+_SMALL_INTEGER = _INT64 + b"\x03" + LIST_VALUE_TAG + b"\x01%c"
+_ANY_INTEGER = _INT64 + b"%c" + LIST_VALUE_TAG + b"%c%b"
+_FLOAT_HEAD = _FLOAT + b"\x06" + LIST_VALUE_TAG + b"\x04"
 _pack_float = struct.Struct("<f").pack
 
 
@@ -99,8 +103,8 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
             continue
         content = feature_content(key, value)
         if content is not None:
-            entry = delimited(b"\x0a", raw) + delimited(b"\x12", content)
-            entries.append((raw, (delimited(b"\x0a", entry),)))
+            entry = delimited(KEY_TAG, raw) + delimited(VALUE_TAG, content)
+            entries.append((raw, (delimited(ENTRY_TAG, entry),)))
     entries.sort(key=itemgetter(0))
     pieces = list(chain.from_iterable([pieces for _, pieces in entries]))
     return [tag, _length(sum(map(len, pieces))), *pieces]
@@ -114,8 +118,8 @@ def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
         kind = out.kind or kind
         flat: Any = out.flat if kind is Kind.FLOAT else varint_run(out.flat)[0]
         payload = memoryview(flat).cast("B")
-    entry = (b"\x0a", b"\x0a" + _length(len(raw)) + raw + b"\x12")
-    return head((*entry, bytes([kind << 3 | 2]), _LIST_VALUE), len(payload)), payload
+    entry = (ENTRY_TAG, KEY_TAG + _length(len(raw)) + raw + VALUE_TAG)
+    return head((*entry, KIND_TAGS[kind], LIST_VALUE_TAG), len(payload)), payload
 
 
 def feature_content(key: str, value: Any) -> bytes | None:
@@ -133,22 +137,22 @@ def feature_content(key: str, value: Any) -> bytes | None:
 
 def _integer(value: int) -> bytes | None:
     if 0 <= value < 128:
-        return b"\x1a\x03\x0a\x01%c" % value
+        return _SMALL_INTEGER % value
     if not -(2**63) <= value < 2**63:
         return None
-    payload = varint(value & 0xFFFFFFFFFFFFFFFF)
-    return b"\x1a%c\x0a%c%b" % (len(payload) + 2, len(payload), payload)
+    payload = varint(value)
+    return _ANY_INTEGER % (len(payload) + 2, len(payload), payload)
 
 
 def _float(value: float) -> bytes | None:
     try:
-        return b"\x12\x06\x0a\x04" + _pack_float(value)
+        return _FLOAT_HEAD + _pack_float(value)
     except OverflowError:
         return None
 
 
 def _string(value: bytes) -> bytes:
-    return delimited(_BYTES, delimited(_LIST_VALUE, value))
+    return delimited(_BYTES, delimited(LIST_VALUE_TAG, value))
 
 
 def _text(value: str) -> bytes | None:
@@ -165,17 +169,17 @@ def _list(values: list[Any] | tuple[Any, ...]) -> bytes | None:
             return None
         if len(values) > _FEW:
             data = varint_run(np.fromiter(values, np.int64, len(values)))[0]
-            return delimited(_INT64, delimited(_LIST_VALUE, data.tobytes()))
-        parts = [_SHORT[v] if 0 <= v < 1024 else varint(v & 0xFFFFFFFFFFFFFFFF) for v in values]
-        return delimited(_INT64, delimited(_LIST_VALUE, b"".join(parts)))
+            return delimited(_INT64, delimited(LIST_VALUE_TAG, data.tobytes()))
+        parts = [_SHORT[v] if 0 <= v < 1024 else varint(v) for v in values]
+        return delimited(_INT64, delimited(LIST_VALUE_TAG, b"".join(parts)))
     if types == {float}:
         try:
             packed = struct.pack(f"<{len(values)}f", *values)
         except OverflowError:
             return None
-        return delimited(_FLOAT, delimited(_LIST_VALUE, packed))
+        return delimited(_FLOAT, delimited(LIST_VALUE_TAG, packed))
     if types == {bytes}:
-        return delimited(_BYTES, b"".join([delimited(_LIST_VALUE, v) for v in values]))
+        return delimited(_BYTES, b"".join([delimited(LIST_VALUE_TAG, v) for v in values]))
     return None
 
 
@@ -184,7 +188,7 @@ def _array(values: AnyArray) -> bytes | None:
         return None
     if values.dtype == np.float32:
         data = values.astype("<f4", copy=False).tobytes()
-        return delimited(_FLOAT, delimited(_LIST_VALUE, data))
+        return delimited(_FLOAT, delimited(LIST_VALUE_TAG, data))
     return _list(values.tolist()) if values.dtype.kind in "iuO" else None
 
 
@@ -212,7 +216,7 @@ def content_of(out: Outgoing) -> bytes:
     """Return the content of the Feature message that a column of one record is."""
     if out.kind is None:
         return b""
-    return delimited(bytes([out.kind << 3 | 2]), _content(out))
+    return delimited(KIND_TAGS[out.kind], _content(out))
 
 
 def _content(out: Outgoing) -> bytes:
@@ -223,6 +227,6 @@ def _content(out: Outgoing) -> bytes:
     if out.kind is Kind.BYTES:
         view = memoryview(flat.data)
         ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
-        return b"".join([delimited(_LIST_VALUE, view[a : a + n]) for a, n in ends])  # type: ignore[arg-type]
+        return b"".join([delimited(LIST_VALUE_TAG, view[a : a + n]) for a, n in ends])  # type: ignore[arg-type]
     data = flat.astype("<f4", copy=False) if out.kind is Kind.FLOAT else varint_run(flat)[0]
-    return delimited(_LIST_VALUE, data.tobytes()) if data.size else b""
+    return delimited(LIST_VALUE_TAG, data.tobytes()) if data.size else b""

@@ -49,7 +49,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import Outgoing, outgoing
 from tfrecord_lite.convert.types import Strings, refuse, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.encode.columns import FEATURES, entry_levels, feature_parts
+from tfrecord_lite.example.encode.columns import entry_levels, feature_parts
 from tfrecord_lite.example.encode.one import (
     content_of,
     delimited,
@@ -58,10 +58,18 @@ from tfrecord_lite.example.encode.one import (
     feature_content,
 )
 from tfrecord_lite.example.encode.plan import ARRAYS, Plan, UnplannedError
+from tfrecord_lite.example.proto import (
+    ENTRY_TAG,
+    FEATURE_LISTS_TAG,
+    FEATURES_TAG,
+    KEY_TAG,
+    STEP_TAG,
+    VALUE_TAG,
+)
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import emit_fields, emit_run
-from tfrecord_lite.wire.fields import WireError
 from tfrecord_lite.wire.parts import Part, compact
+from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,10 +85,6 @@ __all__ = [
     "in_step",
     "values_of",
 ]
-
-_CONTEXT = b"\x0a"
-_FEATURE_LISTS = b"\x12"
-_STEP = b"\x0a"
 
 
 def encode_sequence_examples(
@@ -165,10 +169,10 @@ def _encode_columns(
     fields = []
     if features is not None:
         parts = [feature_parts(entry_levels(raw), features[key]) for raw, key in _sorted(features)]
-        fields.append((FEATURES, list(chain.from_iterable(parts))))
+        fields.append((FEATURES_TAG, list(chain.from_iterable(parts))))
     if lists is not None:
         entries = [_list_part(raw, key, lists[key]) for raw, key in _sorted(lists)]
-        fields.append((_FEATURE_LISTS, entries))
+        fields.append((FEATURE_LISTS_TAG, entries))
     try:
         return Block(*emit_fields(fields, n_records))
     except WireError as error:
@@ -350,7 +354,7 @@ def _run(out: Outgoing) -> tuple[Uint8Array, Int64Array]:
     """Write all steps one behind the other; and bytes of each."""
     if not out.n_records:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)
-    parts = feature_parts((_STEP,), out)
+    parts = feature_parts((STEP_TAG,), out)
     if len(parts) == 1:
         return emit_run(parts[0].levels, parts[0].payload, out.n_records)
     # Steps with values and without: each has one of two parts, which need room between them.
@@ -414,18 +418,18 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
             refuse(str(name), "a SequenceExample has 'context' and 'feature_lists', nothing else")
     pieces: list[Any] = []
     if "context" in row:
-        pieces += encode_features(_CONTEXT, row["context"])
+        pieces += encode_features(FEATURES_TAG, row["context"])
     if "feature_lists" in row:
         lists = check_lists("feature_lists", row["feature_lists"])
         entries = sorted((encoded_key(key), key) for key in lists)
         content = [
             delimited(
-                b"\x0a",
-                delimited(b"\x0a", raw) + delimited(b"\x12", _feature_list(key, lists[key])),
+                ENTRY_TAG,
+                delimited(KEY_TAG, raw) + delimited(VALUE_TAG, _feature_list(key, lists[key])),
             )
             for raw, key in entries
         ]
-        pieces.append(delimited(_FEATURE_LISTS, b"".join(content)))
+        pieces.append(delimited(FEATURE_LISTS_TAG, b"".join(content)))
     return b"".join(pieces)
 
 
@@ -452,7 +456,7 @@ def _feature_list(key: str, steps: Any) -> bytes:
         contents = _of_column(key, steps)
         tags = {content[:1] for content in contents}
     empty = tags.pop() + b"\0" if tags else b""
-    return b"".join([delimited(b"\x0a", content or empty) for content in contents])
+    return b"".join([delimited(STEP_TAG, content or empty) for content in contents])
 
 
 def _of_column(key: str, steps: list[Any]) -> list[bytes]:

@@ -47,21 +47,21 @@ from tfrecord_lite.arrays import (
     row_splits,
     rows,
 )
-from tfrecord_lite.example.decode.entries import KIND_OF_TAG, join
+from tfrecord_lite.example.decode.entries import join
 from tfrecord_lite.example.decode.learn import length_before, nested
 from tfrecord_lite.example.decode.oneof import Values
+from tfrecord_lite.example.proto import KIND_OF_TAG, KIND_TAGS, LIST_VALUE_TAG, STEP, STEP_TAG
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.fields import LEN, Fields, renumbered, tokenise
+from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents, repeated_len, varint_runs
+from tfrecord_lite.wire.scalar import LEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-FEATURE = 1
 _LIST_DEPTH, _FEATURE_DEPTH = 3, 4
 
-_TAG = 0x0A
 _HEAD_BYTES = 6
 """Of the head of a short step."""
 _SHORTEST, _LONGEST = 4, 0x7F
@@ -136,13 +136,13 @@ class _Step:
 
 def _first_step(view: memoryview) -> _Step | None:
     """Look at the step a list starts with; None if it is not plain."""
-    feature = nested(view, 0, None, _TAG)
+    feature = nested(view, 0, None, STEP_TAG[0])
     if feature is None or feature >= len(view):
         return None
     stop = feature + length_before(view, 0)
     tag = view[feature] if feature < stop <= len(view) else 0
     values = nested(view, feature, stop, tag)
-    content = nested(view, values, stop, _TAG) if values is not None else None
+    content = nested(view, values, stop, LIST_VALUE_TAG[0]) if values is not None else None
     if content is None or not KIND_OF_TAG[tag]:
         return None
     kind, length = Kind(int(KIND_OF_TAG[tag])), stop - content
@@ -232,9 +232,9 @@ def _search(
     joined = np.concatenate([gather(data, starts, stops - starts), np.zeros(8, np.uint8)])
     # Comparing bytes that lie side by side costs little, so all of a head is.
     room = joined[1:]
-    looks = joined[:-8] == _TAG
-    looks &= joined[2:-6] == kind << 3 | LEN
-    looks &= joined[4:-4] == _TAG
+    looks = joined[:-8] == STEP_TAG[0]
+    looks &= joined[2:-6] == KIND_TAGS[kind][0]
+    looks &= joined[4:-4] == LIST_VALUE_TAG[0]
     looks &= room[:-7] - joined[3:-5] == np.uint8(2)
     looks &= room[:-7] - joined[5:-3] == np.uint8(4)
     place = np.flatnonzero(looks)
@@ -286,7 +286,7 @@ def find_steps(
         For a list that is malformed, or a Feature in it; its `message` is the number of
         the list.
     """
-    counts, features = repeated_len(data, starts, stops, FEATURE, _LIST_DEPTH)
+    counts, features = repeated_len(data, starts, stops, STEP, _LIST_DEPTH)
     with renumbered(np.repeat(np.arange(starts.size), counts)):
         return counts, _fields_of(data, features.start, features.start + features.length)
 
