@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.corpus import CorpusFile, corpus_files, corpus_path
-from tests.support.outcome import outcome_of
+from tests.support.read_outcome import outcome_of
 from tfrecord_lite import DataLossError, TFRecordReader, tf_record_iterator
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tfrecord_lite
-from tests.support.fresh import run_fresh
+from tests.support.subprocesses import run_fresh
 
 MODULES = sorted(
     info.name

@@ -22,8 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.fresh import run_fresh
-from tests.support.outcome import outcome_of
+from tests.support.read_outcome import outcome_of
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     Block,
     DataLossError,

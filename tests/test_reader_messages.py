@@ -10,8 +10,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.fresh import run_fresh
-from tests.support.naming import named
+from tests.support.parameter_ids import named
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     DataLossError,
     InvalidArgumentError,

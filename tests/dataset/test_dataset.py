@@ -14,7 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.pipelines import FEATURES, example, number_of, numbers, plain, write, write_files
+from tests.support.small_files import (
+    FEATURES,
+    example,
+    number_of,
+    numbers,
+    plain,
+    write,
+    write_files,
+)
 from tfrecord_lite import (
     DataLossError,
     Dataset,

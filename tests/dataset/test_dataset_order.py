@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.pipelines import FEATURES, numbers, write, write_files
+from tests.support.small_files import FEATURES, numbers, write, write_files
 from tfrecord_lite import (
     InvalidArgumentError,
     Reason,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.support.pipelines import FEATURES, number_of, numbers, plain, write_files
+from tests.support.small_files import FEATURES, number_of, numbers, plain, write_files
 from tfrecord_lite import (
     Dataset,
     FailedPreconditionError,
@@ -243,7 +243,7 @@ def test_a_program_that_ends_early_leaves_nothing(tmp_path: Path, end: str) -> N
     names = write_files(tmp_path, [50, 70])
     program = f"""
 import multiprocessing, sys
-from tests.support.pipelines import FEATURES
+from tests.support.small_files import FEATURES
 from tfrecord_lite import TFRecordDataset
 made = TFRecordDataset({names!r}).repeat().batch(2).parse_example(FEATURES)
 sys.run = run = iter(made.in_processes(2).prefetch(2))

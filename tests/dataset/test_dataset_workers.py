@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.pipelines import FEATURES, numbers, plain, write_files
+from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
 from tfrecord_lite.dataset.epochs import Epochs
 

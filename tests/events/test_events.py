@@ -25,7 +25,7 @@ from tests.support.event_messages import (
     tensor,
 )
 from tests.support.example_messages import is_settled
-from tests.support.marks import in_c
+from tests.support.skips import in_c
 from tfrecord_lite import (
     Block,
     DataLossError,

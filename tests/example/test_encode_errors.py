@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.naming import named
+from tests.support.parameter_ids import named
 from tfrecord_lite import (
     FixedLenFeature,
     FixedLenSequenceFeature,

@@ -45,9 +45,9 @@ from tests.support.example_strategies import (
     messages,
     mixed_batches,
 )
-from tests.support.fresh import run_fresh
-from tests.support.marks import in_c
 from tests.support.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
+from tests.support.skips import in_c
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode import learn as learning
 from tfrecord_lite.example.decode.batch import Batch, Memory

@@ -18,7 +18,6 @@ from tests import long_run_sequences
 from tests.support import reference_example as reference
 from tests.support.example_messages import KEYS, RUNTIME, len_field, mutate, varint
 from tests.support.example_strategies import BORDERS, examples, features, keys
-from tests.support.marks import in_c
 from tests.support.reference_example import (
     ABSENT,
     BYTES,
@@ -38,6 +37,7 @@ from tests.support.sequence_messages import (
     seen,
     some_sequence,
 )
+from tests.support.skips import in_c
 from tfrecord_lite import testing
 from tfrecord_lite.wire.scalar import WireError
 

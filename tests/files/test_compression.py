@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.fakes import Bare, Pipe
-from tests.support.outcome import Outcome, outcome_of
+from tests.support.file_objects import Bare, Pipe
+from tests.support.read_outcome import Outcome, outcome_of
 from tfrecord_lite import (
     DataLossError,
     FailedPreconditionError,

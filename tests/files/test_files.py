@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import reference
-from tests.support.fakes import Bare, Pipe
+from tests.support.file_objects import Bare, Pipe
 from tfrecord_lite import (
     FailedPreconditionError,
     InvalidArgumentError,

@@ -5,7 +5,7 @@ them is short, as the system's are, and the next one fails. It may become full a
 while records are written, in a flush, in a close, in the middle of a shard. Then records go
 on being written, or there is room again, or whoever writes gives up.
 
-``TFRECORD_MISHAPS`` says how many runs there are, see :mod:`tests.support.runs`.
+``TFRECORD_MISHAPS`` says how many runs there are, see :mod:`tests.support.mishap_runs`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.support.fresh import run_fresh
-from tests.support.outcome import outcome_of
-from tests.support.runs import N_RUNS, share
+from tests.support.mishap_runs import N_RUNS, share
+from tests.support.read_outcome import outcome_of
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordFile,

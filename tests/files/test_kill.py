@@ -2,7 +2,7 @@
 
 A child process writes without end and reports, after each flush, how many records
 it has flushed. It is killed (SIGKILL, which no process can answer) at a moment that
-differs each time. ``TFRECORD_MISHAPS`` says how many kills there are, see :mod:`tests.support.runs`.
+differs each time. ``TFRECORD_MISHAPS`` says how many kills there are, see :mod:`tests.support.mishap_runs`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pytest
 
-from tests.support.outcome import outcome_of
-from tests.support.runs import share
+from tests.support.mishap_runs import share
+from tests.support.read_outcome import outcome_of
 from tfrecord_lite import Reason, TFRecordReader, TFRecordWriter
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from tests.support.fakes import LostConnection
-from tests.support.fresh import run_fresh
-from tests.support.outcome import outcome_of
+from tests.support.file_objects import LostConnection
+from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_record
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     DataLossError,
     Reason,

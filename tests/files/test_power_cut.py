@@ -5,7 +5,7 @@ power cut leaves some first bytes of it; behind these the file ends, or has the 
 had, with zeros or anything else where blocks were not written. The cuts are at random, and
 at the edges: about each flush, in the first bytes and in the last.
 
-``TFRECORD_MISHAPS`` says how many cuts there are, see :mod:`tests.support.runs`.
+``TFRECORD_MISHAPS`` says how many cuts there are, see :mod:`tests.support.mishap_runs`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pytest
 
-from tests.support.outcome import outcome_of
-from tests.support.runs import share
+from tests.support.mishap_runs import share
+from tests.support.read_outcome import outcome_of
 from tfrecord_lite import (
     DataLossError,
     DataLossWarning,

@@ -8,7 +8,7 @@ import grain
 import pytest
 from absl import flags
 
-from tests.support.pipelines import FEATURES, number_of, numbers, write_files
+from tests.support.small_files import FEATURES, number_of, numbers, write_files
 from tfrecord_lite import ExampleParser, TFRecordFile
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from tests.support.pipelines import FEATURES, write_files
+from tests.support.small_files import FEATURES, write_files
 from tfrecord_lite import read_batches
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import torch
 from torch.utils.data import DataLoader, DistributedSampler
 from torchdata.stateful_dataloader import StatefulDataLoader
 
-from tests.support.pipelines import FEATURES, example, number_of, numbers, write, write_files
+from tests.support.small_files import FEATURES, example, number_of, numbers, write, write_files
 from tfrecord_lite import (
     DataLossError,
     Dataset,

@@ -23,7 +23,7 @@ from google.protobuf.internal import api_implementation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.marks import in_c
+from tests.support.skips import in_c
 from tfrecord_lite import messages
 from tfrecord_lite.messages import (
     BytesList,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.parity.asking import Both
+from tests.parity.answers import Both
 from tests.parity.parsing import Parsing
 from tests.parity.rules import names_of, outcomes, summary
 from tests.parity.tensors import Tensors

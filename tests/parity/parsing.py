@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.parity.asking import Answer, ask
+from tests.parity.answers import Answer, ask
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.parse import parse_example, parse_single_example

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tests.parity.asking import Answer, ask
+from tests.parity.answers import Answer, ask
 from tests.parity.parsing import COPIES, Parsing, agree, error_name, results
 from tfrecord_lite.example.sequence.parse import (
     parse_sequence_example,

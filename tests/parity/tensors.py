@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.parity.asking import Answer, ask
+from tests.parity.answers import Answer, ask
 from tests.parity.parsing import bits
 from tfrecord_lite import decode_raw, parse_tensor, parse_tensors, serialize_tensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.parity.asking import Answer, ask, assert_same_error
+from tests.parity.answers import Answer, ask, assert_same_error
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 
 if TYPE_CHECKING:

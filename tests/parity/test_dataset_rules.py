@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.parity.asking import ask, assert_same_error
+from tests.parity.answers import ask, assert_same_error
 from tests.parity.rules import deviation, rule
-from tests.support.pipelines import FEATURES, numbers, plain, write, write_files
+from tests.support.small_files import FEATURES, numbers, plain, write, write_files
 from tfrecord_lite import (
     DataLossError,
     Reason,

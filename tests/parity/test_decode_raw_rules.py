@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.parity.asking import ask
+from tests.parity.answers import ask
 from tests.parity.rules import deviation, rule
 from tfrecord_lite import BytesColumn, InvalidArgumentError, Reason, decode_raw
 

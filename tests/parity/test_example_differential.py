@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.parity.asking import ask
+from tests.parity.answers import ask
 from tests.parity.cases import FAULTS, Case, make_case
-from tests.parity.known import judge
+from tests.parity.known_differences import judge
 from tests.parity.parsing import Parsing, bits
 from tests.parity.rules import counted
 from tests.support.corpus import CorpusFile, corpus_files

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from tests.messages.test_messages import EXAMPLE, IN_C, SEQUENCE, examples, sequences
-from tests.parity.asking import ask, assert_same
+from tests.parity.answers import ask, assert_same
 from tests.parity.rules import rule
 from tfrecord_lite import messages
 from tfrecord_lite.messages import Event, Example, SequenceExample

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tfrecord_lite
-from tests.parity.asking import Answer, ask, assert_same, assert_same_error, read_ours
+from tests.parity.answers import Answer, ask, assert_same, assert_same_error, read_ours
 from tests.parity.rules import deviation, rule
 from tests.parity.test_records import FILE, RECORDS, compressed, framed
 from tfrecord_lite import (
@@ -27,7 +27,7 @@ from tfrecord_lite import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.parity.asking import Both
+    from tests.parity.answers import Both
 
 COMPRESSIONS = ["", "GZIP", "ZLIB"]
 COMPRESSED = ["GZIP", "ZLIB"]

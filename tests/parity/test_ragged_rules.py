@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.parity.asking import Answer, ask
+from tests.parity.answers import Answer, ask
 from tests.parity.building import NO_KIND, entry, example, floats, ints, strings
 from tests.parity.parsing import Parsing, agree, error_name
 from tests.parity.rules import deviation, rule

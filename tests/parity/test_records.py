@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from crc32c import crc32c
 
-from tests.parity.asking import Answer, ask, assert_same, assert_same_error, read_all, read_ours
+from tests.parity.answers import Answer, ask, assert_same, assert_same_error, read_all, read_ours
 from tests.parity.rules import deviation, rule
 from tfrecord_lite import (
     DataLossError,
@@ -31,7 +31,7 @@ from tfrecord_lite.records.crc32c import masked_crc32c
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.parity.asking import Both
+    from tests.parity.answers import Both
 
 RECORDS = [b"first", b"", b"the third record", bytes(range(256))]
 LONG = [b"%4d" % number + bytes(49_996) for number in range(20)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.parity.asking import Answer, ask, assert_same_error
+from tests.parity.answers import Answer, ask, assert_same_error
 from tfrecord_lite import schema
 from tfrecord_lite.schema import Kind, prepare
 

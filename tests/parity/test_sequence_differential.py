@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.parity.asking import ask
-from tests.parity.known_sequences import judge
+from tests.parity.answers import ask
+from tests.parity.known_sequence_differences import judge
 from tests.parity.parsing import bits
 from tests.parity.rules import counted
 from tests.parity.sequence_cases import Case, make_case

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.parity.asking import ask
+from tests.parity.answers import ask
 from tests.parity.building import NO_KIND, entry, floats, ints, list_of, sequence, strings
 from tests.parity.parsing import Parsing, agree, error_name
 from tests.parity.rules import deviation, rule

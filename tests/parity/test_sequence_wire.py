@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from google.protobuf.message import DecodeError
 
-from tests.parity.asking import Answer, ask
+from tests.parity.answers import Answer, ask
 from tests.parity.building import (
     NO_KIND,
     chunk,

@@ -17,7 +17,7 @@ from tfrecord_lite.schema import SparseFeature, VarLenFeature
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.parity.asking import Answer
+    from tests.parity.answers import Answer
 
 NOTHING = example()
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.parity.asking import Answer, assert_same, read_all, read_ours
+from tests.parity.answers import Answer, assert_same, read_all, read_ours
 from tests.parity.rules import deviation, rule
 from tests.parity.test_options import zlib_itself
 from tests.parity.test_records import compressed, framed
@@ -22,7 +22,7 @@ from tfrecord_lite.files import compression
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.parity.asking import Both
+    from tests.parity.answers import Both
 
 COMPRESSIONS = ["", "GZIP", "ZLIB"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.parity.asking import ask
+from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import counted
 from tests.support.tensor_messages import NUMBERS, mutate, random_proto

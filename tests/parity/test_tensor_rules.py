@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.parity.asking import ask
+from tests.parity.answers import ask
 from tests.parity.parsing import bits
 from tests.parity.rules import deviation, rule
 from tests.support.tensor_messages import (

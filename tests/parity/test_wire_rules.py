@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.parity.asking import Answer, ask
+from tests.parity.answers import Answer, ask
 from tests.parity.building import (
     NO_KIND,
     chunk,

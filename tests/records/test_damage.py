@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.damages import IN_PLACE, PARTS, Extent, extent, is_intact
-from tests.support.outcome import Outcome, outcome_of
+from tests.support.frame_damage import IN_PLACE, PARTS, Extent, extent, is_intact
+from tests.support.read_outcome import Outcome, outcome_of
 from tests.support.reference import Span, decode_on
 from tfrecord_lite import (
     DamageReport,

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.outcome import Outcome, loss_of
+from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, DataLossError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.support.fakes import Pipe
-from tests.support.outcome import outcome_of
+from tests.support.file_objects import Pipe
+from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_head, encode_record
 from tfrecord_lite import (
     DamagedSpan,

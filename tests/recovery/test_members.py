@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support import reference
-from tests.support.damages import IN_PLACE, Extent
-from tests.support.outcome import outcome_of
+from tests.support.frame_damage import IN_PLACE, Extent
+from tests.support.read_outcome import outcome_of
 from tfrecord_lite import DataLossError, Reason, TFRecordReader, recover, verify
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.recovery import members as searching

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.fresh import run_fresh
 from tests.support.reference import encode_record
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     DataLossError,
     Example,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.naming import named
+from tests.support.parameter_ids import named
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import (
     Dense,

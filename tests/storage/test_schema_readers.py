@@ -11,7 +11,7 @@ from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.fresh import run_fresh
+from tests.support.subprocesses import run_fresh
 from tfrecord_lite import (
     ExampleParser,
     FixedLenFeature,

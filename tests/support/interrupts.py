@@ -1,8 +1,8 @@
-"""Interrupts (Ctrl-C) at a chosen step of what the package does.
+"""Interrupts (Ctrl-C) at a chosen step of the package's code.
 
 Python raises KeyboardInterrupt when a function begins, and when a function in C has
-returned, in which case what it returned is lost. A profiler is told of the same moments, and
-may raise too: so an interrupt can be had at each of them, one run after the other.
+returned, in which case its result is lost. A profiler is called at the same moments, and
+may raise too: so tests can interrupt at each of them, one run after the other.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _PACKAGE = str(Path(tfrecord_lite.__file__).parent)
 
 
 class Interrupt:
-    """What became of an interrupt.
+    """Whether an interrupt came.
 
     Attributes
     ----------
     came : bool
-        Whether the work had so many steps.
+        False if the work had fewer steps.
     """
 
     came = False
@@ -43,18 +43,18 @@ def _is_deleting(frame: FrameType | None) -> bool:
 
 @contextmanager
 def interrupt_at(step: int) -> Iterator[Interrupt]:
-    """Raise KeyboardInterrupt at a step of the package's own code, and suppress it in the end."""
+    """Raise KeyboardInterrupt at a step of the package's code, and suppress it at the end."""
     outcome, left = Interrupt(), step
 
     def count(frame: FrameType, event: str, _: object) -> None:
         nonlocal left
         code = frame.f_code
-        # A generator that is forgotten is entered to be ended, and what is raised then is lost.
+        # A dropped generator is entered once more to end it; errors raised then are lost.
         if code.co_name == "<genexpr>" or not code.co_filename.startswith(_PACKAGE):
             return
         if event in {"call", "c_return"}:
             if left == 0:
-                if _is_deleting(frame):  # what is raised there is lost
+                if _is_deleting(frame):  # errors raised there are lost
                     return
                 sys.setprofile(None)
                 outcome.came = True

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tests.support.fresh import run_fresh
-from tests.support.naming import named
+from tests.support.parameter_ids import named
 from tests.support.reference_tensor import TensorProto, agrees, n_values_of, reference
+from tests.support.subprocesses import run_fresh
 from tests.support.tensor_messages import NUMBERS, content, mutate, proto, random_proto, typed
 from tfrecord_lite import (
     Block,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import tfrecord_lite
 from tests.support.corpus import ROOT
-from tests.support.fresh import run_fresh
+from tests.support.subprocesses import run_fresh
 from tests.support.tf_scripts import OURS, SCRIPTS, run_script
 from tfrecord_lite import Block, ExampleParser, TFRecordWriter, encode_example, errors, tf
 from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk

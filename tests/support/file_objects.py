@@ -1,4 +1,4 @@
-"""File objects that behave as badly as they are allowed to."""
+"""File objects that do as little, or fail as badly, as a file object may."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Pipe(io.RawIOBase):
-    """Bytes that come once, in order, at most `most` at a time."""
+    """A pipe: bytes once, in order, at most `most` at a time."""
 
     def __init__(self, data: bytes, most: int = 2**20) -> None:
         self._data = io.BytesIO(data)
@@ -37,7 +37,7 @@ class Pipe(io.RawIOBase):
 
 
 class Bare:
-    """The least that is a binary file to read from: ``read``, and nothing else."""
+    """The minimum of a readable binary file: ``read``, and nothing else."""
 
     def __init__(self, data: bytes) -> None:
         self._data = io.BytesIO(data)
@@ -47,7 +47,7 @@ class Bare:
 
 
 class Device(io.RawIOBase):
-    """A device that has room for so many bytes; None for any number."""
+    """A device with room for that many bytes; None for no limit."""
 
     def __init__(self, room: int | None = None) -> None:
         self.written = bytearray()
@@ -68,7 +68,7 @@ class Device(io.RawIOBase):
 
 
 class LostConnection(io.BytesIO):
-    """A remote file: reading behind its first bytes raises an error, and so does asking its end."""
+    """A remote file that raises an error after its first bytes, and when asked for its end."""
 
     def __init__(self, data: bytes, n_good: int, error: Exception) -> None:
         super().__init__(data)

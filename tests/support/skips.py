@@ -1,4 +1,4 @@
-"""Where tests have a meaning, and where they are skipped."""
+"""Marks that skip tests where they have no meaning."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ __all__ = ["in_c"]
 in_c = pytest.mark.skipif(
     api_implementation.Type() == "python", reason="the runtime in Python decides otherwise"
 )
-"""For what is held against the protobuf runtime."""
+"""For tests that compare with the protobuf runtime; the one in Python differs in some cases."""

@@ -1,4 +1,4 @@
-"""Ask TensorFlow and this library the same, and put the answers side by side."""
+"""Call TensorFlow and this library with the same arguments, and compare the answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAME_ERRORS: dict[str, type[Exception]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call: a value, an error, or for a reader the records and then an error."""
+    """The result of a call: a value or an error; for a reader, records and then maybe an error."""
 
     value: Any
     error: Exception | None = None
@@ -79,7 +79,7 @@ def read_all(start: Callable[[], Iterable[Any]]) -> Answer:
 
 
 def expected_error(theirs: Exception) -> type[Exception]:
-    """Return which of our classes says what an error of TensorFlow says."""
+    """Return the class of ours that corresponds to an error of TensorFlow."""
     if "Is a directory" in str(theirs):
         return IsADirectoryError
     return SAME_ERRORS.get(type(theirs).__name__, type(theirs))
@@ -101,7 +101,7 @@ def assert_same(theirs: Answer, ours: Answer) -> None:
 
 
 def read_ours(path: str, compression: Any = "") -> Answer:
-    """Read with each of our readers; they must agree among themselves."""
+    """Read with each of our readers, which must agree with each other."""
     answer = read_all(lambda: tf_record_iterator(path, compression))
 
     def reader() -> TFRecordReader:
@@ -129,7 +129,7 @@ class Both:
         self.folder = folder
 
     def path(self, data: bytes | None = None, name: str = "file") -> str:
-        """Name a file, of this content if it is given, otherwise not there."""
+        """Return the path of a file with this content; of a missing file without."""
         path = self.folder / name
         if data is None:
             path.unlink(missing_ok=True)
@@ -157,7 +157,7 @@ class Both:
         return self.read_theirs(path, compression), read_ours(path, compression)
 
     def read_same(self, data: bytes, compression: str = "") -> Answer:
-        """Read with both, check that they agree, and return what they say."""
+        """Read with both, check that they agree, and return the answer."""
         theirs, ours = self.read(data, compression)
         assert_same(theirs, ours)
         assert_same(self.read_dataset(self.path(data), compression), ours)

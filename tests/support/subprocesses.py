@@ -1,4 +1,4 @@
-"""Run code in an interpreter of its own."""
+"""Run code in a new interpreter."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 
 
 def run_fresh(code: str, *arguments: object, **environ: str) -> str:
-    """Return what `code` prints; `arguments` are its ``sys.argv[1:]``.
+    """Return what `code` prints, run with `arguments` as ``sys.argv[1:]``.
 
-    Fails the test if the interpreter does, with what it wrote on standard error.
+    If the interpreter fails, the test does too, with its standard error.
     """
     done = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],

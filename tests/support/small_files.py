@@ -1,4 +1,4 @@
-"""Small files of records, and plain forms of what pipelines give, for the tests of data sets."""
+"""Small files of numbered Examples, and plain forms of the elements data sets yield."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEATURES = {"n": FixedLenFeature([], "int64"), "s": FixedLenFeature([], "string"
 
 
 def example(number: int) -> bytes:
-    """Return an Example that says its number twice."""
+    """Return an Example that holds its number, and a string made of it."""
     message = Example()
     message.features.feature["n"].int64_list.value.append(number)
     message.features.feature["s"].bytes_list.value.append(b"%d" % number * (number % 4))
@@ -31,7 +31,7 @@ def write(path: Path, records: Iterable[bytes]) -> str:
 
 
 def write_files(folder: Path, counts: Iterable[int]) -> list[str]:
-    """Write files of so many Examples each, numbered through."""
+    """Write files with those counts of Examples, numbered consecutively over all files."""
     names, first = [], 0
     for i, count in enumerate(counts):
         names.append(write(folder / f"{i:02}", [example(first + k) for k in range(count)]))
@@ -40,7 +40,7 @@ def write_files(folder: Path, counts: Iterable[int]) -> list[str]:
 
 
 def plain(element: Any) -> Any:
-    """Return an element as lists, dictionaries and tuples, which can be compared."""
+    """Return an element as numbers, lists, dictionaries and tuples, which compare with ``==``."""
     if isinstance(element, dict):
         return {key: plain(value) for key, value in element.items()}
     if isinstance(element, (tuple, list)):

@@ -1,4 +1,4 @@
-"""Ways to damage the frames of records, and what each leaves intact."""
+"""Ways to damage frames, and whether damage leaves a frame intact."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Extent(NamedTuple):
 
 
 def extent(frame: bytes, part: str) -> Extent:
-    """Return where a part of a frame is; of the whole frame for "record"."""
+    """Return the extent of a part of a frame; "record" is the whole frame."""
     end = len(frame) - 4
     return {
         "length": Extent(0, 8),
@@ -65,9 +65,9 @@ IN_PLACE: dict[str, Callable[[bytes, Extent, random.Random], bytes]] = {
     "zero": zero,
     "duplicate": duplicate,
 }
-"""Damages of one record that leave the others as they are."""
+"""Kinds of damage to one record that leave the others as they are."""
 
 
 def is_intact(frame: bytes, damaged: bytes) -> bool:
-    """Whether what became of a frame still holds all of it, beside other bytes."""
+    """Return whether the damaged bytes still hold the whole frame."""
     return frame in damaged

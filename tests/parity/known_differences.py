@@ -22,7 +22,7 @@ from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import RaggedFeature, SparseFeature
 
 if TYPE_CHECKING:
-    from tests.parity.asking import Answer
+    from tests.parity.answers import Answer
     from tests.parity.cases import Case
 
 __all__ = ["judge"]

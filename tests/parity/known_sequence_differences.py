@@ -1,4 +1,4 @@
-"""Where the answers to a generated case of SequenceExamples may differ; as :mod:`.known`."""
+"""Where the answers to a generated case of SequenceExamples may differ; as :mod:`.known_differences`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
-from tests.parity import known
+from tests.parity import known_differences as known
 from tests.parity.cases import Case as ExampleCase
 from tests.parity.parsing import agree, bits
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -17,7 +17,7 @@ from tfrecord_lite.messages import SequenceExample
 from tfrecord_lite.schema import RaggedFeature
 
 if TYPE_CHECKING:
-    from tests.parity.asking import Answer
+    from tests.parity.answers import Answer
     from tests.parity.sequence_cases import Case
     from tests.parity.sequence_parsing import SequenceParsing
 

@@ -1,4 +1,4 @@
-"""What a reader gives before it ends, and what it ends with."""
+"""The outcome of reading: the records, and the loss that ended them, if any."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """Records, then the loss that ended them, if any; compares equal to a plain tuple."""
+    """The records read, then the loss; compares equal to a plain tuple."""
 
     records: list[bytes]
     loss: Loss | None
 
 
 def loss_of(error: DataLossError) -> Loss:
-    """Return what the reference gives for the same loss."""
+    """Return the same loss as the reference states it."""
     assert error.offset is not None
     assert error.index is not None
     return Loss(error.reason, error.offset, error.index)
 
 
 def outcome_of(items: Iterable[bytes]) -> Outcome:
-    """Take records until they end, or are damaged."""
+    """Collect records until they end, or are damaged."""
     records: list[bytes] = []
     try:
         for item in items:

@@ -1,4 +1,4 @@
-"""Names of parameters that are the same at each run, as runs in several processes need them."""
+"""Ids of test parameters that are the same in every process, as pytest-xdist needs them."""
 
 from __future__ import annotations
 

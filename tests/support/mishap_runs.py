@@ -1,0 +1,17 @@
+"""The number of runs of each test of mishaps: kills, power cuts, full disks.
+
+40 by default, or the environment variable ``TFRECORD_MISHAPS``.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["N_RUNS", "share"]
+
+N_RUNS = int(os.environ.get("TFRECORD_MISHAPS", "40"))
+
+
+def share(n_kinds: int) -> int:
+    """Return the number of runs of each of that many kinds, at least one."""
+    return -(-N_RUNS // n_kinds)
