@@ -1,16 +1,21 @@
-"""What to read from Examples, and as what: feature specifications, checks, schemas.
+"""Schemas: the features to read from Examples, their kinds, and their original types.
 
 ::
 
     user:    {"label": FixedLenFeature([], "int64"), ...}       features, a plain dict
                 │                                     │
-                │ prepare: every check there is       │ Schema: keeps, prints, JSON
+                │ prepare: all checks                 │ Schema: stored, printed, JSON
                 ▼                                     ▼
     parser:  {"label": Dense(key, kind, shape, default), ...}
 
-The specifications carry TensorFlow's names, arguments and defaults. They take what
-they are given; what is wrong with it is said when they are used (rule E8), by
-:func:`prepare`, which also puts everything into the one form that a parser works with.
+======================  ======================================================================
+``kinds``               the three kinds of lists, and the dtypes that mean them
+``features``            the specifications, with TensorFlow's names, arguments and defaults
+``prepare``             all checks of specifications, and the form that a parser works with
+``schema``              :class:`Schema` and :class:`Original`
+``text``                a schema's table and JSON
+``summary``             counts and ranges of data, from which a schema is inferred
+======================  ======================================================================
 
 No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 """

@@ -1,33 +1,32 @@
-"""The feature specifications: which feature to read, and what to make of it.
+"""Feature specifications: which feature to read, and the column to make of it.
 
 ================================  =======================================================
 :class:`FixedLenFeature`          the same number of values in every example: an ndarray
 :class:`FixedLenSequenceFeature`  any number of blocks of one shape: an ndarray, padded
 :class:`VarLenFeature`            any number of values: a SparseTensor
 :class:`SparseFeature`            values and their coordinates: a SparseTensor
-:class:`RaggedFeature`            values and how to divide them: a RaggedTensor
+:class:`RaggedFeature`            values divided into rows: a RaggedTensor
 ================================  =======================================================
 
-Names, arguments, their order and defaults are TensorFlow's. dtypes are given as NumPy
-has them, or by name. Specifications are immutable; they compare and hash by meaning,
-so that ``[2]`` is ``(2,)`` and ``np.float32`` is ``"float32"``, and they pickle.
-All but :class:`RaggedFeature` take what they are given and leave the checks to the
-moment they are used (rule E8).
+Names, arguments, their order and defaults are TensorFlow's. dtypes are NumPy's, or their
+names. Specifications are immutable and can be pickled; they compare and hash by meaning, so
+that ``[2]`` equals ``(2,)`` and ``np.float32`` equals ``"float32"``. All but
+:class:`RaggedFeature` accept any arguments; these are checked when they are used (rule E8).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.kinds import kind_of, numpy_dtype
 
 
 class FeatureSpec:
-    """What all feature specifications have in common: comparison, hash, text."""
+    """Base of all feature specifications: comparison, hash and text."""
 
     __slots__ = ()
 
@@ -36,27 +35,27 @@ class FeatureSpec:
         return [(f.name, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
 
     def _identity(self) -> tuple[Any, ...]:
-        """Return the fields as something that compares by meaning and has a hash."""
+        """Return the fields in a form that can be hashed and compares by meaning."""
         return tuple(_meaning(name, value) for name, value in self._items())
 
     def __eq__(self, other: object) -> bool:
-        """Compare class and meaning of all fields."""
+        """Compare the class and the meaning of all fields."""
         if not isinstance(other, FeatureSpec):
             return NotImplemented
         return type(self) is type(other) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        """Agree with ``==``."""
+        """Return a hash that agrees with ``==``."""
         return hash((type(self), self._identity()))
 
     def __repr__(self) -> str:
-        """Write the call that makes an equal one."""
+        """Return the call that creates an equal specification."""
         items = (f"{name}={_dtype_text(name, value)}" for name, value in self._items())
         return f"{type(self).__name__}({', '.join(items)})"
 
 
 def _meaning(name: str, value: Any) -> Any:
-    """Return a hashable stand-in for `value`, equal for values that mean the same."""
+    """Return a hashable form of `value`, equal for values with the same meaning."""
     if name == "dtype":
         try:
             return kind_of(value)
@@ -68,13 +67,13 @@ def _meaning(name: str, value: Any) -> Any:
         return (value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, np.ndarray):
         return (value.shape, _meaning("", value.ravel().tolist()))
-    if isinstance(value, float) and value != value:  # noqa: PLR0124 - NaN alone differs from itself
+    if isinstance(value, float) and value != value:  # noqa: PLR0124 - only NaN differs from itself
         return "nan"
     return value
 
 
 def _dtype_text(name: str, value: Any) -> str:
-    """Write a field's value; a dtype by its name, where it has one."""
+    """Return the repr of a field's value; of a dtype, its name if it has one."""
     if name == "dtype":
         try:
             return repr(kind_of(value).label)
@@ -90,12 +89,12 @@ class FixedLenFeature(FeatureSpec):
     Parameters
     ----------
     shape : int or sequence of int
-        Shape of one example's values, ``[]`` for a single one.
+        Shape of one example's values; ``[]`` for a single value.
     dtype : dtype
         float32, int64 or string.
     default_value : array-like, optional
-        What an example without the feature gets: as many values as `shape` holds.
-        Without it, such an example is an error.
+        Value for examples without the feature, with as many values as `shape` holds. Without
+        a default, such an example is an error.
 
     Examples
     --------
@@ -110,7 +109,7 @@ class FixedLenFeature(FeatureSpec):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class VarLenFeature(FeatureSpec):
-    """A feature with any number of values in each example, none included (rules V1, V2).
+    """A feature with any number of values in each example, possibly none (rules V1, V2).
 
     Parameters
     ----------
@@ -133,13 +132,13 @@ class FixedLenSequenceFeature(FeatureSpec):
     Parameters
     ----------
     shape : sequence of int
-        Shape of one block, ``[]`` for a single value.
+        Shape of one block; ``[]`` for a single value.
     dtype : dtype
         float32, int64 or string.
     allow_missing : bool, default False
-        Whether a missing feature means no blocks. For an Example it has to be True.
+        Whether a missing feature means no blocks. Must be True for an Example.
     default_value : scalar, optional
-        What pads the shorter examples of a batch; 0 or ``b""`` by default.
+        Pads the shorter examples of a batch; 0 or ``b""`` by default.
 
     Examples
     --------
@@ -160,15 +159,15 @@ class SparseFeature(FeatureSpec):
     Parameters
     ----------
     index_key : str or list of str
-        The int64 feature with the coordinates; one for each dimension if a list.
+        The int64 feature with the coordinates; a list has one per dimension.
     value_key : str
         The feature with the values.
     dtype : dtype
         float32, int64 or string.
     size : int or list of int
-        The dense shape: a list if and only if `index_key` is one.
+        The dense shape; a list if and only if `index_key` is one.
     already_sorted : bool, default False
-        Whether the coordinates may be trusted to be in order.
+        Whether the coordinates are known to be in order.
 
     Examples
     --------
@@ -185,31 +184,31 @@ class SparseFeature(FeatureSpec):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RaggedFeature(FeatureSpec):
-    """A feature of any number of values, divided into rows by others (rules G1 to G8).
+    """A feature of any number of values, divided into rows (rules G1 to G8).
 
     Parameters
     ----------
     dtype : dtype
         float32, int64 or string.
     value_key : str, optional
-        The feature with the values; by default the one this specification is named by.
+        The feature with the values; by default the one with the name of this specification.
     partitions : list or tuple of partitions
-        How to divide the values, outermost first: :class:`RowSplits`, :class:`RowLengths`,
+        The partitions of the values, outermost first. :class:`RowSplits`, :class:`RowLengths`,
         :class:`RowStarts`, :class:`RowLimits` and :class:`ValueRowIds` name an int64
-        feature, :class:`UniformRowLength` gives a number.
+        feature; :class:`UniformRowLength` has a number.
     row_splits_dtype : dtype
-        int32 or int64, of the ``row_splits`` in the result.
+        dtype of the ``row_splits`` in the result: int32 or int64.
     validate : bool, default False
         Whether to check that values and partitions agree.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for another `dtype` or `row_splits_dtype`, ``BAD_ARGUMENT`` for a
-        `value_key` that is no string or empty.
+        ``UNSUPPORTED`` for another `dtype` or `row_splits_dtype`, ``BAD_ARGUMENT`` if
+        `value_key` is not a string or is empty.
     TypeError
-        If `partitions` is no list or tuple of partitions, `validate` no bool, or a
-        dtype no dtype.
+        If `partitions` is not a list or tuple of partitions, `validate` not a bool, or a
+        dtype not a dtype.
 
     Examples
     --------
@@ -224,67 +223,67 @@ class RaggedFeature(FeatureSpec):
         Parameters
         ----------
         key : str
-            The int64 feature with the splits: 0, ..., number of values.
+            The int64 feature with the splits: 0, then the end of each row.
         """
 
         key: str
 
     @dataclass(frozen=True, slots=True)
     class RowLengths:
-        """Rows follow each other and have these lengths.
+        """Rows follow each other, with these lengths.
 
         Parameters
         ----------
         key : str
-            The int64 feature with one length a row.
+            The int64 feature with the length of each row.
         """
 
         key: str
 
     @dataclass(frozen=True, slots=True)
     class RowStarts:
-        """Each row begins at a given value and ends where the next begins.
+        """Each row starts at a given value and ends where the next one starts.
 
         Parameters
         ----------
         key : str
-            The int64 feature with the first value's number, one a row.
+            The int64 feature with the number of each row's first value.
         """
 
         key: str
 
     @dataclass(frozen=True, slots=True)
     class RowLimits:
-        """Each row ends before a given value and begins where the last one ended.
+        """Each row ends before a given value and starts where the previous one ended.
 
         Parameters
         ----------
         key : str
-            The int64 feature with the number behind the last value, one a row.
+            The int64 feature with the number of each row's last value plus 1.
         """
 
         key: str
 
     @dataclass(frozen=True, slots=True)
     class ValueRowIds:
-        """Each value says in which row it is.
+        """Each value has the number of its row.
 
         Parameters
         ----------
         key : str
-            The int64 feature with a row number for each value, ascending.
+            The int64 feature with the row number of each value, ascending.
         """
 
         key: str
 
     @dataclass(frozen=True, slots=True)
     class UniformRowLength:
-        """All rows have one length.
+        """All rows have the same length.
 
         Parameters
         ----------
         length : int
-            How many values a row has.
+            Values per row.
         """
 
         length: int
@@ -296,20 +295,19 @@ class RaggedFeature(FeatureSpec):
     validate: bool = False
 
     def __post_init__(self) -> None:
-        """Check the arguments, and put dtypes and partitions into their final form."""
+        """Check the arguments, and normalize dtypes and partitions."""
         if self.value_key is not None and (
             not isinstance(self.value_key, str) or not self.value_key
         ):
-            detail = f"value_key must be a string that is not empty, not {self.value_key!r}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(f"value_key must be a non-empty string, not {self.value_key!r}")
         if self.dtype is None or self.row_splits_dtype is None:
-            raise TypeError("None is not a dtype; leave row_splits_dtype out for int32")
+            raise TypeError("dtype and row_splits_dtype must be dtypes, not None")
         if not isinstance(self.partitions, list | tuple):
             raise TypeError(f"partitions must be a list or tuple, not {self.partitions!r}")
         for partition in self.partitions:
-            if not isinstance(partition, _PARTITIONS):
-                names = ", ".join(t.__name__ for t in _PARTITIONS)
-                raise TypeError(f"{partition!r} is no partition; RaggedFeature has {names}")
+            if not isinstance(partition, PARTITIONS):
+                names = ", ".join(t.__name__ for t in PARTITIONS)
+                raise TypeError(f"{partition!r} is not a partition; RaggedFeature has {names}")
         if not isinstance(self.validate, bool):
             raise TypeError(f"validate must be a bool, not {self.validate!r}")
         object.__setattr__(self, "dtype", kind_of(self.dtype).dtype)
@@ -327,18 +325,18 @@ Partition: TypeAlias = (
 )
 """One level of a :class:`RaggedFeature`."""
 
-_PARTITIONS = (
-    RaggedFeature.RowSplits,
-    RaggedFeature.RowLengths,
-    RaggedFeature.RowStarts,
-    RaggedFeature.RowLimits,
-    RaggedFeature.ValueRowIds,
-    RaggedFeature.UniformRowLength,
+SPECIFICATIONS: tuple[type[FeatureSpec], ...] = (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    VarLenFeature,
+    SparseFeature,
+    RaggedFeature,
 )
+PARTITIONS: tuple[type[Partition], ...] = get_args(Partition)
 
 
 def _splits_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return int32 or int64 as a NumPy dtype, or say why not."""
+    """Convert to a NumPy dtype that is int32 or int64."""
     found = numpy_dtype(dtype)
     if found not in (np.dtype(np.int32), np.dtype(np.int64)):
         detail = f"row_splits_dtype must be int32 or int64, not {found.name}"

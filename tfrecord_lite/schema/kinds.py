@@ -1,7 +1,7 @@
-"""The three kinds of value an Example holds, and the many names users have for them.
+"""The three kinds of an Example's features, and the dtypes that users call them by.
 
-A ``tf.train.Feature`` is a list of byte strings, of float32 or of int64, nothing
-else. Its field number on the wire is the number of the :class:`Kind`.
+A ``tf.train.Feature`` is a list of byte strings, of float32 or of int64. The number of a
+:class:`Kind` is the field number of its list on the wire.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 
 
 class Kind(IntEnum):
-    """Which list a feature is; the values are field numbers of ``tf.train.Feature``.
+    """Which of its three lists a feature holds, numbered by ``tf.train.Feature``'s fields.
 
     Examples
     --------
@@ -30,12 +30,12 @@ class Kind(IntEnum):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's type of the parsed values; byte strings are objects."""
+        """The NumPy dtype of parsed values; object for byte strings."""
         return _DTYPES[self]
 
     @property
     def label(self) -> str:
-        """The dtype's name as specifications print it: string, float32 or int64."""
+        """The name that specifications print: string, float32 or int64."""
         return _LABELS[self]
 
 
@@ -46,7 +46,7 @@ _DTYPES: dict[Kind, np.dtype[Any]] = {
 }
 _LABELS = {Kind.BYTES: "string", Kind.FLOAT: "float32", Kind.INT64: "int64"}
 
-# Names and Python types that mean something else to NumPy, or nothing at all.
+# Names and Python types that NumPy does not know, or gives another meaning.
 _WORDS: dict[Any, Kind] = {
     "string": Kind.BYTES,
     "bytes": Kind.BYTES,
@@ -62,21 +62,11 @@ _WORDS: dict[Any, Kind] = {
 
 
 def kind_of(dtype: object, key: str | None = None) -> Kind:
-    """Say which kind a user's dtype means.
+    """Return the kind that a user's dtype means.
 
-    Parameters
-    ----------
-    dtype : object
-        ``np.float32``, ``"float32"`` or ``float``; ``np.int64``, ``"int64"`` or ``int``;
-        ``bytes``, ``str``, ``object`` or ``"string"``; a NumPy dtype of these in any
-        byte order; a TensorFlow dtype.
-    key : str, optional
-        The feature, for the error text.
-
-    Returns
-    -------
-    Kind
-        One of three.
+    `dtype` is ``np.float32``, ``"float32"`` or ``float``; ``np.int64``, ``"int64"`` or ``int``;
+    ``bytes``, ``str``, ``object`` or ``"string"``; a NumPy dtype of these in any byte order; or a
+    TensorFlow dtype. `key` is the feature, for errors.
 
     Raises
     ------
@@ -84,7 +74,7 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
         ``UNSUPPORTED`` for a dtype that an Example cannot hold, such as float64;
         ``BAD_ARGUMENT`` for None.
     TypeError
-        If `dtype` is no dtype at all.
+        If `dtype` is not a dtype.
 
     Examples
     --------
@@ -92,9 +82,7 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
     (<Kind.FLOAT: 2>, <Kind.INT64: 3>, <Kind.BYTES: 1>)
     """
     if dtype is None:
-        raise InvalidArgumentError(
-            Reason.BAD_ARGUMENT, key=key, detail="missing dtype; give float32, int64 or string"
-        )
+        raise argument_error("missing dtype; give float32, int64 or string", key=key)
     word = _without_tensorflow(dtype)
     if isinstance(word, str | type) and word in _WORDS:
         return _WORDS[word]
@@ -110,27 +98,22 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
             return kind
     detail = (
         f"an Example holds float32, int64 and string, not {found.name}; "
-        "ask for the one it was stored as and convert the result"
+        "give the one it was stored as and convert the result"
     )
     raise InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 
 
 def _without_tensorflow(dtype: Any) -> Any:
-    """Return the name of a TensorFlow dtype, anything else as it is."""
-    # The class is asked: some of TensorFlow's dtypes have the property and fail to answer.
+    """Return the name of a TensorFlow dtype, and anything else unchanged."""
+    # Asked of the class: the property of some TensorFlow dtypes raises an error.
     return dtype.name if hasattr(type(dtype), "as_numpy_dtype") else dtype
 
 
 def numpy_dtype(given: object) -> np.dtype[Any]:
-    """Return NumPy's dtype for one of its names, a scalar type or a dtype.
+    """Convert a name, scalar type or dtype to NumPy's dtype; raise TypeError for others.
 
-    Not simply ``np.dtype(given)``, which takes None for float64 and any class for object,
-    and reads a string as a small language, errors of syntax included.
-
-    Raises
-    ------
-    TypeError
-        If `given` is none of these.
+    Unlike ``np.dtype(given)``, which accepts None as float64 and any class as object, and
+    parses strings as a small language with syntax errors of its own.
     """
     word: Any = _without_tensorflow(given)
     known = isinstance(word, np.dtype)

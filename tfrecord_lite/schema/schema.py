@@ -1,9 +1,9 @@
-"""Schema: feature specifications with their original types, to print, compare and keep.
+"""Schema: feature specifications with their original types, to print, compare and store.
 
-An Example holds float32, int64 and byte strings. What was put into it often was
-something else: an image of uint8 as one byte string, a bool as an int64, a float64
-vector as its raw bytes. A schema keeps, for each feature, how to read it (the
-specification) and, where it is known, what it was before (:class:`Original`).
+An Example holds float32, int64 and byte strings. Its values were often something else before:
+an image of uint8 stored as one byte string, a bool as an int64, a float64 vector as its raw
+bytes. For each feature a schema holds its specification and, if known, its original type
+(:class:`Original`).
 """
 
 from __future__ import annotations
@@ -12,50 +12,47 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Self
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import FeatureSpec
 from tfrecord_lite.schema.kinds import numpy_dtype
 from tfrecord_lite.schema.prepare import canonical
 
 SHOWN_ROWS = 40
-"""Features that ``repr`` shows before it leaves out the middle ones."""
+"""Most features that ``repr`` shows; of more it leaves out the middle."""
 
-# Known by name, since NumPy itself has neither of them.
+# Known by name, since NumPy has neither of them.
 _OTHER_DTYPES = frozenset({"bfloat16", "string"})
-
-
 _TEXT = re.compile(r"[SU][0-9]{1,9}|T|str", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Original:
-    """What a feature was before it was stored as bytes, float32 or int64.
+    """The type of a feature before it was stored as bytes, float32 or int64.
 
     Parameters
     ----------
     dtype : dtype
         Any number, bool or complex dtype of NumPy, datetime64 or timedelta64 with its unit,
-        ``"bfloat16"`` or ``"string"``. Kept as its name; byte order is not part of it.
+        ``"bfloat16"`` or ``"string"``. Stored as its name, without byte order.
     shape : sequence of int or None, optional
-        Shape of one example's value, None for a dimension that varies; None for a
-        shape that is not known.
+        Shape of one example's value, with None for a dimension that varies; None if the
+        shape is not known.
     text : str, optional
-        Which strings they were: ``"S5"`` or ``"U5"`` for NumPy's of fixed width, ``"T"`` for
+        The type of strings: ``"S5"`` or ``"U5"`` for NumPy's of fixed width, ``"T"`` for
         its StringDType, ``"str"`` for Python's; None for ``bytes``.
     missing : bool, default False
-        Whether an example may lack the feature, so that a batch of them is a masked array.
+        Whether an example may lack the feature, so that a batch is a masked array.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension and
-        for a `text` that is none of these.
+        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension or another
+        `text`.
     TypeError
-        For no dtype, and a shape that is not made of ints.
+        If `dtype` is not a dtype, or `shape` not made of ints.
 
     Examples
     --------
@@ -69,7 +66,7 @@ class Original:
     missing: bool = False
 
     def __post_init__(self) -> None:
-        """Check both, and put them into their final form."""
+        """Check the fields, and normalize dtype and shape."""
         object.__setattr__(self, "dtype", _dtype_name(self.dtype))
         if self.shape is not None:
             object.__setattr__(self, "shape", tuple(map(_dimension, self.shape)))
@@ -78,11 +75,13 @@ class Original:
         if self.text is not None and not isinstance(self.text, str):
             raise TypeError(f"text must be a str, not {self.text!r}")
         if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
-            detail = f"text is {self.text!r} of dtype {self.dtype}; S5, U5, T and str are of string"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(
+                f"text must be S and U with a width, T or str, of dtype string; not {self.text!r} "
+                f"of dtype {self.dtype}"
+            )
 
     def __repr__(self) -> str:
-        """Write the call that makes an equal one."""
+        """Return the call that creates an equal one."""
         shown = [f"dtype={self.dtype!r}", f"shape={self.shape!r}"]
         shown += [f"text={self.text!r}"] if self.text is not None else []
         shown += ["missing=True"] if self.missing else []
@@ -90,7 +89,7 @@ class Original:
 
 
 def _dtype_name(dtype: Any) -> str:
-    """Return the name under which an original dtype is kept."""
+    """Return the name that stands for an original dtype."""
     # Dtypes of NumPy, ml_dtypes and TensorFlow have names; scalar types do not.
     name = getattr(dtype, "name", dtype)
     if isinstance(name, str) and name in _OTHER_DTYPES:
@@ -99,48 +98,48 @@ def _dtype_name(dtype: Any) -> str:
     if found.kind in "OSUT":
         return "string"
     if found.kind not in "biufcMm" and found.name not in _OTHER_DTYPES:
-        detail = f"{found.name} is no number, bool, time or string"
+        detail = f"dtype must be of numbers, bools, times or strings, not {found.name}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return str(found.name)
 
 
 def _dimension(dim: Any) -> int | None:
-    """Return one dimension of an original shape."""
+    """Check one dimension of an original shape."""
     if dim is None:
         return None
     number = operator.index(dim)
     if not 0 <= number < 2**63:
-        detail = f"a dimension must be between 0 and 2**63 - 1, not {number}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise argument_error(f"a dimension must be between 0 and 2**63 - 1, not {number}")
     return number
 
 
 class Schema(Mapping[str, FeatureSpec]):
-    """An immutable mapping of names to feature specifications, and what they were stored from.
+    """An immutable mapping of names to feature specifications, with their original types.
 
-    It is a mapping, so it goes wherever a dict of features goes. Specifications are
-    checked one by one when it is made and put into one form (dtypes are NumPy's, shapes
-    tuples); whether they can be parsed together is for the parser to say.
+    As a mapping it is accepted wherever a dict of features is. Each specification is checked
+    and normalized (dtypes are NumPy's, shapes tuples) when the schema is created; only a parser
+    checks whether all of them can be parsed together.
 
     Parameters
     ----------
     features : mapping of str to feature specification
-        In the order they are to be printed.
+        In the order in which they are printed.
     originals : mapping of str to Original, optional
         For some of the features, or all.
 
     Raises
     ------
     InvalidArgumentError
-        As :func:`prepare` has it for single features; ``BAD_ARGUMENT`` for an original of
-        a feature that is not there.
+        ``BAD_ARGUMENT`` or ``UNSUPPORTED`` for a specification that is not valid, with the
+        feature's name in `key`; ``BAD_ARGUMENT`` for an original without a feature.
     TypeError
-        As :func:`prepare`.
+        If `features` is not a mapping, a name not a str, an original not an
+        :class:`Original`, or an argument of a specification of the wrong type.
 
     Notes
     -----
-    Holds no arrays and no references to what it was made from; safe to share between
-    threads; pickles.
+    Holds no arrays and no references to the arguments; can be shared between threads and
+    pickled.
 
     Examples
     --------
@@ -174,28 +173,28 @@ class Schema(Mapping[str, FeatureSpec]):
             originals = features.originals if isinstance(features, Schema) else {}
         for name, original in originals.items():
             if name not in self._features:
-                detail = f"an original for a feature that is not there{_nearest(name, self)}"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=str(name), detail=detail)
+                detail = f"an original without a feature{text.nearest(name, self)}"
+                raise argument_error(detail, key=str(name))
             if not isinstance(original, Original):
-                raise TypeError(f"original of feature {name!r} must be Original(dtype, shape)")
+                raise TypeError(f"original of feature {name!r} must be an Original")
         self._originals = {name: originals[name] for name in self._features if name in originals}
 
     @property
     def features(self) -> dict[str, FeatureSpec]:
-        """The specifications as a dict of the caller's own, as a parser takes them."""
+        """The specifications, as a new dict."""
         return dict(self._features)
 
     @property
     def originals(self) -> dict[str, Original]:
-        """What is known of how features were before they were stored; a new dict."""
+        """The original types of the features that have one, as a new dict."""
         return dict(self._originals)
 
     def __getitem__(self, name: str) -> FeatureSpec:
-        """Return one specification; a name that is not there lists the nearest ones."""
+        """Return one specification; the error about an unknown name lists the nearest ones."""
         try:
             return self._features[name]
         except KeyError:
-            raise KeyError(f"no feature {name!r}{_nearest(name, self)}") from None
+            raise KeyError(f"no feature {name!r}{text.nearest(name, self)}") from None
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names, in order."""
@@ -206,76 +205,76 @@ class Schema(Mapping[str, FeatureSpec]):
         return len(self._features)
 
     def __contains__(self, name: object) -> bool:
-        """Say whether there is a feature of this name."""
+        """Return whether there is a feature with this name."""
         return name in self._features
 
     def __eq__(self, other: object) -> bool:
-        """Compare specifications and originals; the order does not matter."""
+        """Compare specifications and originals; their order does not matter."""
         if not isinstance(other, Schema):
             return NotImplemented
         return self._features == other._features and self._originals == other._originals
 
     def __hash__(self) -> int:
-        """Agree with ``==``."""
+        """Return a hash that agrees with ``==``."""
         return hash((frozenset(self._features.items()), frozenset(self._originals.items())))
 
     def __or__(self, other: Schema) -> Self:
-        """Return both schemas in one; where both have a name, `other` decides, as in a dict."""
+        """Merge two schemas; for names in both, `other` decides, as for dicts."""
         if not isinstance(other, Schema):
             return NotImplemented
-        # What other says of a feature, it says in full: no original of ours remains with it.
+        # A feature of other comes with its original, or with none; ours does not remain.
         ours = {name: item for name, item in self._originals.items() if name not in other}
         return type(self)(self._features | other._features, ours | other._originals)
 
     def select(self, names: Iterable[str]) -> Self:
-        """Return a schema of some of the features, in the order of `names`.
+        """Return a schema of some features, in the order of `names`.
 
         Parameters
         ----------
         names : iterable of str
-            Each has to be there.
+            Names of features.
 
         Raises
         ------
         KeyError
-            For a name that is not there, with the nearest ones.
+            If there is no such feature; the text lists the nearest names.
         """
         chosen = {name: self[name] for name in names}
         originals = {name: self._originals[name] for name in chosen if name in self._originals}
         return type(self)(chosen, originals)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that makes an equal one."""
+        """Pickle as the call that creates an equal one."""
         return (type(self), (self._features, self._originals))
 
     def __str__(self) -> str:
-        """Return a table with a line a feature."""
+        """Return a table with one line per feature."""
         return text.table(self._features, self._originals)
 
     def __repr__(self) -> str:
-        """Return the table, the middle of a long one left out."""
+        """Return the table, without the middle of a long one."""
         return text.table(self._features, self._originals, SHOWN_ROWS)
 
     def to_json(self, indent: int | None = 2) -> str:
-        """Write the schema as JSON, to be read by people and by :meth:`from_json`.
+        """Return the schema as JSON, for people and for :meth:`from_json`.
 
         Parameters
         ----------
         indent : int, optional
-            Spaces a level; None for one line.
+            Spaces per level; None for a single line.
 
         Returns
         -------
         str
-            ASCII. Byte strings that are UTF-8 stand as strings, others as
-            ``{"base64": ...}``; infinities and NaN as strings.
+            ASCII. Byte strings that are UTF-8 are strings, others ``{"base64": ...}``;
+            infinities and NaN are strings.
         """
-        originals = {name: _members(original) for name, original in self._originals.items()}
+        originals = {name: _json_members(original) for name, original in self._originals.items()}
         return text.to_json(self._features, originals, indent)
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Self:
-        """Read what :meth:`to_json` wrote.
+        """Create a schema from the JSON that :meth:`to_json` returned.
 
         Parameters
         ----------
@@ -285,29 +284,23 @@ class Schema(Mapping[str, FeatureSpec]):
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if it is not JSON, not a schema, or says something that no
-            schema can say; ``UNSUPPORTED`` for a version from the future.
+            ``BAD_ARGUMENT`` if the text is not JSON, not a schema, or not valid as one;
+            ``UNSUPPORTED`` for a later version of the format.
 
         Notes
         -----
-        Runs nothing from the text and imports nothing; sizes are numbers that are checked,
-        never allocated.
+        Nothing in the text is executed or imported. Sizes in it are checked, and no memory is
+        allocated for them.
         """
         features, originals = text.from_json(document)
         try:
             return cls(features, {name: Original(**item) for name, item in originals.items()})
         except TypeError as error:
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=str(error)) from error
+            raise argument_error(str(error)) from error
 
 
-def _members(original: Original) -> dict[str, Any]:
-    """Return an original as what JSON can hold; what is as it is by default is left out."""
+def _json_members(original: Original) -> dict[str, Any]:
+    """Convert an original to JSON values, without those that are the default."""
     members = {"dtype": original.dtype, "shape": original.shape}
     members |= {} if original.text is None else {"text": original.text}
     return members | ({"missing": True} if original.missing else {})
-
-
-def _nearest(name: object, names: Iterable[str]) -> str:
-    """Return the end of a sentence about a name that is not there."""
-    close = get_close_matches(str(name), list(names))
-    return f"; the nearest: {', '.join(map(repr, close))}" if close else ""

@@ -1,14 +1,13 @@
-"""What data turn out to hold: counted, compared, printed, and made a schema of.
+"""Summaries of data: counts, lengths and ranges of values per feature.
 
 ::
 
     records ──counted──> Summary ──schema()──> Schema
                             + Summary of another shard
 
-A summary says of every feature how many records have it, as which kind, how many values
-they have at the least and at the most, and between which values those lie. It is what
-a schema is inferred from; the two are kept apart because summaries of shards can be
-added, and schemas cannot.
+For every feature a summary has the number of records with it, its kinds, and the least and
+greatest number of values and value. Schemas are inferred from summaries; the two are separate
+because summaries of shards can be added, and schemas cannot.
 
 No I/O, no knowledge of bytes on the wire.
 """
@@ -18,13 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -34,12 +32,13 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema
+from tfrecord_lite.schema.text import aligned, nearest, plural, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
 
 Variable: TypeAlias = Literal["ragged", "varlen", "padded"]
-"""What a feature of varying length is to become."""
+"""The specification to infer for a feature of varying length."""
 
 _VARIABLE: dict[str, Callable[[Kind], FeatureSpec]] = {
     "ragged": lambda kind: RaggedFeature(kind.dtype, row_splits_dtype=np.int64),
@@ -50,19 +49,19 @@ _VARIABLE: dict[str, Callable[[Kind], FeatureSpec]] = {
 
 @dataclass(frozen=True, slots=True)
 class ListSummary:
-    """The lists of one kind that a feature has in some records.
+    """The lists of one kind that a feature holds in some records.
 
     Parameters
     ----------
     n_records : int
-        How many records have the feature in this kind; at least 1.
+        Number of records with the feature in this kind; at least 1.
     lengths : tuple of two int
-        Values in a record, at the least and at the most.
+        Least and greatest number of values per record.
     values : tuple of two int or float, optional
-        The least and the greatest value, NaN left out; of byte strings, their lengths in
-        bytes. None if there are none.
+        Least and greatest value, without NaN; of byte strings, their lengths in bytes. None
+        if there are no values.
     first : Place
-        The first record that has the feature in this kind.
+        The first record with the feature in this kind.
     """
 
     n_records: int
@@ -71,7 +70,7 @@ class ListSummary:
     first: Place
 
     def __add__(self, other: ListSummary) -> ListSummary:
-        """Return the summary of the records of both; those of `other` come later."""
+        """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, ListSummary):
             return NotImplemented
         lengths = (
@@ -85,27 +84,27 @@ class ListSummary:
 
 @dataclass(frozen=True, slots=True)
 class FeatureSummary:
-    """One feature of some records.
+    """What some records hold in one feature.
 
     Parameters
     ----------
     lists : mapping of Kind to ListSummary
-        One entry a kind that it has somewhere: one, in sound data; none for a feature that
-        is named but never has a kind, which counts as missing (rule X3).
+        One item for each kind that occurs: usually one; none for a feature that is named
+        but never has a kind, which counts as missing (rule X3).
     """
 
     lists: Mapping[Kind, ListSummary]
 
     def __post_init__(self) -> None:
-        """Keep a copy that nobody changes."""
+        """Replace the lists by a read-only copy, sorted by kind."""
         object.__setattr__(self, "lists", MappingProxyType(dict(sorted(self.lists.items()))))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that makes an equal one."""
+        """Pickle as the call that creates an equal one."""
         return (type(self), (dict(self.lists),))
 
     def __add__(self, other: FeatureSummary) -> FeatureSummary:
-        """Return the summary of the records of both; those of `other` come later."""
+        """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, FeatureSummary):
             return NotImplemented
         added = dict(self.lists)
@@ -115,42 +114,42 @@ class FeatureSummary:
 
     @property
     def n_records(self) -> int:
-        """How many records have the feature."""
+        """Number of records with the feature."""
         return sum(found.n_records for found in self.lists.values())
 
     @property
     def kind(self) -> Kind | None:
-        """Its kind; None if it has none, or several."""
+        """The kind; None if there is none, or several."""
         return next(iter(self.lists)) if len(self.lists) == 1 else None
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """Values in a record that has it, at the least and at the most."""
+        """Least and greatest number of values in the records with the feature."""
         every = [found.lengths for found in self.lists.values()] or [(0, 0)]
         return min(low for low, _ in every), max(high for _, high in every)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether all records that have it have one number of values, at least 1."""
+        """Whether all records with the feature have the same number of values, at least 1."""
         low, high = self.lengths
         return 0 < low == high
 
 
 class Summary(Mapping[str, FeatureSummary]):
-    """What some records hold: a mapping of names to what is known of each feature.
+    """A mapping of names to what some records hold in each feature.
 
-    Summaries of shards can be added, in the order of the shards, by ``sum`` too. Printing one gives a
-    table.
+    Summaries of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str``
+    returns a table.
 
     Parameters
     ----------
     n_records : int
-        How many records were looked at.
+        Number of records that were examined.
     features : mapping of str to FeatureSummary
 
     Notes
     -----
-    Immutable; pickles, so that shards may be summarised by other processes.
+    Immutable; can be pickled, so that other processes may summarise shards.
     """
 
     __slots__ = ("_features", "n_records")
@@ -160,11 +159,11 @@ class Summary(Mapping[str, FeatureSummary]):
         self._features = dict(features)
 
     def __getitem__(self, name: str) -> FeatureSummary:
-        """Return what is known of one feature; a name that is not there lists the nearest."""
+        """Return the summary of one feature; the error about an unknown name lists the nearest."""
         try:
             return self._features[name]
         except KeyError:
-            raise KeyError(f"no feature {name!r}{_nearest(name, self)}") from None
+            raise KeyError(f"no feature {name!r}{nearest(name, self)}") from None
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names."""
@@ -175,7 +174,7 @@ class Summary(Mapping[str, FeatureSummary]):
         return len(self._features)
 
     def __eq__(self, other: object) -> bool:
-        """Compare everything; the order of features does not matter."""
+        """Compare all counts and ranges; the order of features does not matter."""
         if not isinstance(other, Summary):
             return NotImplemented
         return self.n_records == other.n_records and self._features == other._features
@@ -183,7 +182,7 @@ class Summary(Mapping[str, FeatureSummary]):
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Summary) -> Self:
-        """Return the summary of the records of both; those of `other` come later."""
+        """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, Summary):
             return NotImplemented
         added = dict(self._features)
@@ -192,52 +191,51 @@ class Summary(Mapping[str, FeatureSummary]):
         return type(self)(self.n_records + other.n_records, added)
 
     def __radd__(self, other: object) -> Self:
-        """Return itself for 0, with which :func:`sum` begins."""
+        """Return the same summary for 0, with which :func:`sum` begins."""
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the call that makes an equal one."""
+        """Pickle as the call that creates an equal one."""
         return (type(self), (self.n_records, self._features))
 
     def schema(
         self, *, variable: Variable = "ragged", defaults: Mapping[str, Any] | None = None
     ) -> Schema:
-        """Return the features to parse such records with.
+        """Return a schema to parse such records with.
 
         Parameters
         ----------
         variable : {"ragged", "varlen", "padded"}, optional
-            What a feature becomes whose length varies, or which some record lacks:
-            RaggedFeature, VarLenFeature or FixedLenSequenceFeature. A record without it
-            has no values then.
+            For features whose length varies, or that some record lacks: RaggedFeature,
+            VarLenFeature or FixedLenSequenceFeature. A record without the feature has no
+            values then.
         defaults : mapping of str to value, optional
-            For features of one length that some records lack: what those get. They become
-            FixedLenFeature with this default value.
+            For features of one length that some records lack: they become FixedLenFeature
+            with this default value.
 
         Returns
         -------
         Schema
             FixedLenFeature for a feature that every record has with the same number of
-            values, at least one: of shape [] for 1, else [n]. One that some record lacks
-            keeps that shape as its original, with "ragged": :func:`restore` makes a masked
-            array of it. A feature that never has a kind is left out.
+            values, at least one: of shape [] for 1, otherwise [n]. With "ragged", a feature of
+            one length that some record lacks has that shape as its original, so that
+            :func:`restore` makes a masked array of it. A feature that never has a kind is
+            omitted.
 
         Raises
         ------
         InvalidArgumentError
             ``WRONG_KIND`` for a feature of several kinds, with the place of the first
-            record of the rarer kind. ``BAD_ARGUMENT`` for an unknown
-            `variable`, a default for a feature that is not there or whose length varies,
-            and a summary without features.
+            record of the rarer kind. ``BAD_ARGUMENT`` for an unknown `variable`, a default
+            for a feature that does not exist or whose length varies, and a summary without
+            features.
         """
         if variable not in _VARIABLE:
-            detail = f"variable is {variable!r}, expected one of {', '.join(_VARIABLE)}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(f"variable is {variable!r}, expected {', '.join(_VARIABLE)}")
         defaults = {} if defaults is None else defaults
         for name in defaults:
             if name not in self._features:
-                detail = f"a default for a feature that is not there{_nearest(name, self)}"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+                raise argument_error(f"a default without a feature{nearest(name, self)}", key=name)
         specs = {
             name: self._spec(name, found, variable, defaults)
             for name, found in self._features.items()
@@ -250,8 +248,7 @@ class Summary(Mapping[str, FeatureSummary]):
         }
         if not specs:
             held = "no record has a feature" if self.n_records else "there are no records"
-            detail = f"{held}, so there is nothing to infer a schema from"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise argument_error(f"cannot infer a schema: {held}")
         return Schema(specs, originals)
 
     def _spec(
@@ -259,11 +256,11 @@ class Summary(Mapping[str, FeatureSummary]):
     ) -> FeatureSpec:
         """Return the specification of one feature."""
         if found.kind is None:
-            raise _several_kinds(name, found)
+            raise _several_kinds_error(name, found)
         low, high = found.lengths
         if name in defaults and not found.is_fixed:
             detail = f"a default for a feature whose length varies, from {low} to {high}"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+            raise argument_error(detail, key=name)
         if not found.is_fixed or (found.n_records < self.n_records and name not in defaults):
             return _VARIABLE[variable](found.kind)
         default = defaults.get(name)
@@ -272,7 +269,7 @@ class Summary(Mapping[str, FeatureSummary]):
         return FixedLenFeature(_shape(found), found.kind.dtype, default)
 
     def describe(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold."""
+        """Return all counts and ranges as JSON values."""
         return {
             "records": self.n_records,
             "features": {
@@ -282,17 +279,13 @@ class Summary(Mapping[str, FeatureSummary]):
         }
 
     def __str__(self) -> str:
-        """Return a table with a line a feature."""
+        """Return a table with one line per feature."""
+        title = f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
+        if not self._features:
+            return title
         header = ("name", "kind", "records", "length", "values")
         rows = [self._row(name, found) for name, found in self._features.items()]
-        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = [header, tuple("-" * width for width in widths), *rows]
-        title = f"{_plural(self.n_records, 'record')}, {_plural(len(self), 'feature')}"
-        laid = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        return "\n".join([title, *laid] if rows else [title])
+        return "\n".join([title, *aligned([header, *rows])])
 
     __repr__ = __str__
 
@@ -301,7 +294,7 @@ class Summary(Mapping[str, FeatureSummary]):
         count = found.n_records
         share = f"{count:,} ({100 * count / max(self.n_records, 1):.1f} %)"
         return (
-            name if name and name.isprintable() else repr(name),
+            shown_name(name),
             "/".join(kind.label for kind in found.lists) or "none",
             "all" if count == self.n_records else share,
             _range(found.lengths) if found.lists else "",
@@ -309,22 +302,19 @@ class Summary(Mapping[str, FeatureSummary]):
         )
 
 
-def _several_kinds(name: str, found: FeatureSummary) -> InvalidArgumentError:
-    """Return the error about a feature of several kinds; its place is where the second begins."""
+def _several_kinds_error(name: str, found: FeatureSummary) -> InvalidArgumentError:
+    """Return the error about a feature of several kinds, at the first record of the rarer one."""
     places = sorted(found.lists.items(), key=lambda item: item[1].n_records, reverse=True)
     (most, lists), (other, odd) = places[0], places[1]
     detail = (
-        f"{_plural(odd.n_records, 'record')} with {other.label}, the first of them here; "
-        f"{_plural(lists.n_records, 'record')} with {most.label}"
+        f"{plural(odd.n_records, 'record')} with {other.label}, of which this is the first, but "
+        f"{plural(lists.n_records, 'record')} with {most.label}"
     )
-    where = odd.first
-    return InvalidArgumentError(
-        Reason.WRONG_KIND, where.offset, where.source, where.index, name, detail
-    )
+    return odd.first.locate(InvalidArgumentError(Reason.WRONG_KIND, key=name, detail=detail))
 
 
 def _shape(found: FeatureSummary) -> list[int]:
-    """Return the shape of a feature of one length: [] for single values."""
+    """Return the shape of a feature of one length; [] for single values."""
     length = found.lengths[1]
     return [] if length == 1 else [length]
 
@@ -341,30 +331,20 @@ def _describe(lists: ListSummary) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | str | None:
-    """Return a number that JSON has, or the word for it."""
+    """Return a number as a JSON value."""
     if value is None or math.isfinite(value):
         return value
     return "Infinity" if value > 0 else "-Infinity"
 
 
 def _values(kind: Kind, lists: ListSummary) -> str:
+    """Return the cell with the range of values; of byte strings, of their lengths."""
     pair = lists.values or (0, 0)
-    if kind is Kind.BYTES:
-        return f"{_range(pair)} byte{'' if pair == (1, 1) else 's'}"
-    return _range(pair)
+    unit = "" if kind is not Kind.BYTES else " byte" if pair == (1, 1) else " bytes"
+    return _range(pair) + unit
 
 
 def _range(pair: tuple[float, float]) -> str:
-    """Write two numbers, or one if they are equal; floats with the digits float32 has."""
+    """Return two numbers, or one if they are equal; floats with the digits of a float32."""
     low, high = (f"{n:,}" if isinstance(n, int) else str(np.float32(n)) for n in pair)
     return low if low == high else f"{low} .. {high}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _nearest(name: object, names: Mapping[str, Any]) -> str:
-    """Return the end of a sentence about a name that is not there."""
-    close = get_close_matches(str(name), list(names))
-    return f"; the nearest: {', '.join(map(repr, close))}" if close else ""

@@ -1,4 +1,4 @@
-"""A schema as text: the table it prints, and the JSON it is kept in.
+"""The text forms of a schema: the table it prints, and its JSON.
 
 ::
 
@@ -16,9 +16,9 @@
       }
     }
 
-A feature's fields are its specification's arguments, under their names; an argument at
-its default may be left out. Reading checks every name, and makes only what stands in
-the table of classes below: nothing in the text can name code.
+The members of a feature are the arguments of its specification; those with their default
+value may be omitted. Reading checks every name and creates only the classes of this package's
+specifications: nothing in the text can name code.
 """
 
 from __future__ import annotations
@@ -28,54 +28,35 @@ import binascii
 import json
 import math
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema.features import (
+    PARTITIONS,
+    SPECIFICATIONS,
     FeatureSpec,
-    FixedLenFeature,
-    FixedLenSequenceFeature,
     Partition,
     RaggedFeature,
     SparseFeature,
-    VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 FORMAT = "tfrecord_lite.Schema"
 VERSION = 1
 
-_SPECIFICATIONS: dict[str, type[FeatureSpec]] = {
-    cls.__name__: cls
-    for cls in (
-        FixedLenFeature,
-        FixedLenSequenceFeature,
-        VarLenFeature,
-        SparseFeature,
-        RaggedFeature,
-    )
-}
-_PARTITIONS: dict[str, type[Partition]] = {
-    cls.__name__: cls
-    for cls in (
-        RaggedFeature.RowSplits,
-        RaggedFeature.RowLengths,
-        RaggedFeature.RowStarts,
-        RaggedFeature.RowLimits,
-        RaggedFeature.ValueRowIds,
-        RaggedFeature.UniformRowLength,
-    )
-}
+_SPECIFICATIONS = {cls.__name__: cls for cls in SPECIFICATIONS}
+_PARTITIONS = {cls.__name__: cls for cls in PARTITIONS}
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def _refuse(detail: str, key: str | None = None) -> InvalidArgumentError:
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=f"schema JSON: {detail}")
+def _json_error(detail: str, key: str | None = None) -> InvalidArgumentError:
+    return argument_error(f"schema JSON: {detail}", key=key)
 
 
 # ------------------------------------------------------------------------------ writing
@@ -95,7 +76,7 @@ def to_json(
 
 
 def _describe(spec: FeatureSpec) -> dict[str, Any]:
-    """Return a specification as what JSON can hold."""
+    """Convert a specification to JSON values."""
     described: dict[str, Any] = {"specification": type(spec).__name__}
     for field in fields(spec):  # type: ignore[arg-type]
         value = getattr(spec, field.name)
@@ -122,7 +103,7 @@ def _describe_partition(partition: Partition) -> dict[str, Any]:
 
 
 def _encode_default(value: Any) -> Any:
-    """Return a default with byte strings and floats that JSON has no words for in words."""
+    """Convert a default to JSON values: bytes that are not UTF-8 as base64, inf and NaN as text."""
     if isinstance(value, tuple):
         return [_encode_default(item) for item in value]
     if isinstance(value, bytes):
@@ -139,23 +120,25 @@ def _encode_default(value: Any) -> Any:
 
 
 def from_json(document: str | bytes) -> tuple[dict[str, FeatureSpec], dict[str, dict[str, Any]]]:
-    """Read specifications and original types; their values are still to be checked."""
+    """Read specifications and original types, whose values are not checked yet."""
     try:
         found = json.loads(document, object_pairs_hook=_unique)
     except RecursionError as error:
-        raise _refuse("nested too deeply") from error
+        raise _json_error("nested too deeply") from error
     except InvalidArgumentError:
         raise
     except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
-        raise _refuse(f"{type(error).__name__}; is this a file that to_json wrote?") from error
+        raise _json_error(f"not JSON that to_json wrote ({type(error).__name__})") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise _refuse(f'no "format": "{FORMAT}" in it; is this a file that to_json wrote?')
+        raise _json_error(f'"format" must be "{FORMAT}", as to_json writes it')
     if found.get("version") != VERSION:
-        detail = f"schema JSON of version {found.get('version')!r}, this release reads {VERSION}"
+        detail = (
+            f"schema JSON: version {found.get('version')!r}, this release reads version {VERSION}"
+        )
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     listed = found.get("features")
     if not isinstance(listed, dict) or not all(isinstance(item, dict) for item in listed.values()):
-        raise _refuse('"features" must be an object of objects')
+        raise _json_error('"features" must be an object of objects')
     originals = {}
     for name, item in listed.items():
         if "original" in item:
@@ -164,38 +147,38 @@ def from_json(document: str | bytes) -> tuple[dict[str, FeatureSpec], dict[str, 
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object's members; refuse one that has a name twice."""
+    """Return an object's members; raise if a name occurs twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _refuse("an object has two members of one name")
+        raise _json_error("an object has two members of the same name")
     return found
 
 
 def _original(name: str, item: Any) -> dict[str, Any]:
-    """Check the form of an original; its dtype must be a name, never another object."""
+    """Check the form of an original; its dtype must be a name."""
     known = {"dtype", "shape", "text", "missing"}
     if not isinstance(item, dict) or not {"dtype"} <= item.keys() <= known:
-        raise _refuse("an original has a dtype, a shape, a text, and may be missing", name)
+        raise _json_error("original must have dtype, and at most shape, text and missing", name)
     if not isinstance(item["dtype"], str) or not isinstance(item.get("shape"), list | None):
-        raise _refuse("an original's dtype is a name, its shape a list or null", name)
+        raise _json_error("original: dtype must be a name, shape a list or null", name)
     if not isinstance(item.get("text"), str | None) or not isinstance(
         item.get("missing", False), bool
     ):
-        raise _refuse("an original's text is a name or null, missing true or false", name)
+        raise _json_error("original: text must be a name or null, missing true or false", name)
     return item
 
 
 def _rebuild(name: str, item: dict[str, Any]) -> FeatureSpec:
-    """Make one specification from its description."""
+    """Create a specification from its JSON values."""
     values = dict(item)
     word = values.pop("specification", None)
     cls = _SPECIFICATIONS.get(word) if isinstance(word, str) else None
     if cls is None:
-        raise _refuse(f"{word!r} is no specification; there are {', '.join(_SPECIFICATIONS)}", name)
+        raise _json_error(f"{word!r} is not one of {', '.join(_SPECIFICATIONS)}", name)
     _check_members(name, values, cls)
     for field in ("dtype", "row_splits_dtype"):
         if not isinstance(values.get(field, ""), str):
-            raise _refuse(f"{field} must be a name, such as int64", name)
+            raise _json_error(f"{field} must be a name, such as int64", name)
     if "partitions" in values:
         values["partitions"] = _rebuild_partitions(name, values["partitions"])
     try:
@@ -203,37 +186,37 @@ def _rebuild(name: str, item: dict[str, Any]) -> FeatureSpec:
             values["default_value"] = _decode_default(name, values)
         return cls(**values)
     except TypeError as error:
-        raise _refuse(str(error), name) from error
+        raise _json_error(str(error), name) from error
 
 
 def _check_members(name: str, values: Mapping[str, Any], cls: type) -> None:
-    """Refuse members that are not arguments of `cls`, and the want of those without default."""
+    """Check that all members are arguments of `cls`, and that none without default is missing."""
     known = {field.name: field for field in fields(cls)}
     if unknown := sorted(values.keys() - known.keys()):
-        raise _refuse(f"{cls.__name__} has no {', '.join(unknown)}", name)
+        raise _json_error(f"{cls.__name__} has no {', '.join(unknown)}", name)
     needed = {n for n, f in known.items() if f.default is MISSING}
     if missing := sorted(needed - values.keys()):
-        raise _refuse(f"{cls.__name__} needs {', '.join(missing)}", name)
+        raise _json_error(f"{cls.__name__} needs {', '.join(missing)}", name)
 
 
 def _rebuild_partitions(name: str, items: Any) -> list[Partition]:
-    """Make the partitions of a RaggedFeature."""
+    """Create the partitions of a RaggedFeature."""
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise _refuse("partitions must be a list of objects", name)
+        raise _json_error("partitions must be a list of objects", name)
     made = []
     for item in items:
         values = dict(item)
         word = values.pop("partition", None)
         cls = _PARTITIONS.get(word) if isinstance(word, str) else None
         if cls is None:
-            raise _refuse(f"{word!r} is no partition; there are {', '.join(_PARTITIONS)}", name)
+            raise _json_error(f"{word!r} is not one of {', '.join(_PARTITIONS)}", name)
         _check_members(name, values, cls)
         made.append(cls(**values))
     return made
 
 
 def _decode_default(name: str, values: Mapping[str, Any]) -> Any:
-    """Return a default as it was before :func:`_encode_default`."""
+    """Convert JSON values back to what :func:`_encode_default` was given."""
     is_float = kind_of(values["dtype"], name) is Kind.FLOAT
 
     def decode(value: Any) -> Any:
@@ -243,7 +226,7 @@ def _decode_default(name: str, values: Mapping[str, Any]) -> Any:
             try:
                 return base64.b64decode(value["base64"], validate=True)
             except (binascii.Error, TypeError, ValueError) as error:
-                raise _refuse("a default that is not base64", name) from error
+                raise _json_error("default_value is not base64", name) from error
         if is_float and isinstance(value, str) and value in _NON_FINITE:
             return _NON_FINITE[value]
         return value
@@ -251,15 +234,15 @@ def _decode_default(name: str, values: Mapping[str, Any]) -> Any:
     return decode(values["default_value"])
 
 
-# -------------------------------------------------------------------------------- table
+# -------------------------------------------------------------------------------- tables
 
 
 def table(
     features: Mapping[str, FeatureSpec], originals: Mapping[str, Any], shown: int | None = None
 ) -> str:
-    """Lay out a schema as a table, a line a feature; columns without entries are left out."""
+    """Return a schema as a table with a line per feature; at most about `shown` of them."""
     count = len(features)
-    title = f"Schema of {count} feature{'' if count == 1 else 's'}"
+    title = f"Schema of {plural(count, 'feature')}"
     if not count:
         return title
     rows = [_row(name, spec, originals.get(name)) for name, spec in features.items()]
@@ -270,16 +253,36 @@ def table(
         rows = rows[:head] + rows[count - tail :]
     header = ("name", "specification", "dtype", "shape", "default", "details", "original")
     used = [i for i in range(len(header)) if any(row[i] for row in rows)]
-    cells = [[row[i] for i in used] for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    cells.insert(1, ["-" * width for width in widths])
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    lines = aligned([[row[i] for i in used] for row in (header, *rows)])
     if left_out:
         lines.insert(2 + head, f"... {left_out} more ...")
     return "\n".join([title, *lines])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, with a rule after the first row."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in ruled
+    ]
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def shown_name(name: str) -> str:
+    """Return a feature's name as a table shows it."""
+    return name if name.isprintable() and name else repr(name)
+
+
+def nearest(name: object, names: Iterable[str]) -> str:
+    """Return the end of an error text about an unknown name: those most like it, if any."""
+    close = get_close_matches(str(name), list(names))
+    return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 
 def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
@@ -287,7 +290,7 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     shape = getattr(spec, "shape", None)
     default = getattr(spec, "default_value", None)
     return (
-        name if name.isprintable() and name else repr(name),
+        shown_name(name),
         type(spec).__name__,
         kind_of(getattr(spec, "dtype", None)).label,
         "" if shape is None else _brackets(shape),
@@ -298,13 +301,13 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
 
 
 def _original_text(original: Any) -> str:
-    """Return an original in one cell."""
+    """Return the cell of an original."""
     words = [original.dtype, _brackets(original.shape), original.text or ""]
     return " ".join(filter(None, [*words, "or missing" if original.missing else ""]))
 
 
 def _details(spec: FeatureSpec) -> str:
-    """Say which keys a composite feature reads, in few words."""
+    """Return the cell with the keys that a composite feature reads."""
     match spec:
         case SparseFeature():
             return f"{_short(spec.index_key)} -> {spec.value_key!r}, size {spec.size}"
@@ -319,13 +322,13 @@ def _details(spec: FeatureSpec) -> str:
 
 
 def _brackets(shape: tuple[int | None, ...] | None) -> str:
-    return (
-        "" if shape is None else "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"
-    )
+    if shape is None:
+        return ""
+    return f"[{', '.join('?' if dim is None else str(dim) for dim in shape)}]"
 
 
 def _short(value: Any, limit: int = 24) -> str:
-    """Write a value in at most `limit` characters."""
+    """Return the repr of a value in at most `limit` characters."""
     if isinstance(value, bytes):
         value = value[:limit]
     written = repr(np.asarray(value).tolist() if isinstance(value, np.ndarray) else value)
