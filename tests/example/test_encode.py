@@ -335,6 +335,16 @@ def test_a_masked_array_with_nothing_masked_is_an_array() -> None:
     assert decode_example(encode_example({"k": value}))["k"].tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("hidden", [2**63, "a", None, [1]])
+@pytest.mark.parametrize("kept", [7, 0.5, b"a", [1, 2]])
+def test_masked_records_of_an_object_array_are_missing(kept: Any, hidden: Any) -> None:
+    data = np.empty(2, object)
+    data[0], data[1] = kept, hidden
+    rows = decode_examples(encode_examples({"k": np.ma.MaskedArray(data, [False, True])}))
+    wanted = decode_example(encode_example({"k": kept}))
+    assert [[v.tolist() for v in row.values()] for row in rows] == [[wanted["k"].tolist()], []]
+
+
 @pytest.mark.parametrize(
     "value", [np.ma.MaskedArray([1, 2], [False, True]), [np.ma.masked, 1], [[np.ma.masked], [1]]]
 )

@@ -1,1 +1,14 @@
-"""Python values and arrays to the lists of features and back; no wire format."""
+"""Values to lists: columns, rows and data frames, in the form that an Example holds.
+
+::
+
+    dataframes   pandas, polars, pyarrow ──> columns
+    normalize    columns ──┬─ lenient ──> value lists
+    types                  └─ strict ───> arrays
+    lossless     arrays ──> their schema, what they are stored as, and the way back
+    conform      columns and a schema ──> value lists, one per key
+    lists        value lists: kind, values end to end, counts, presence
+
+``types`` is the one table of which Python and NumPy types go into which list, and ``normalize``
+applies it. No module here knows the wire format.
+"""

@@ -1,9 +1,8 @@
-"""Columns to the keys of a schema: what goes where, and whether it fits.
+"""conform: columns to the keys that a schema's features read, if they fit those.
 
-A schema's features read keys; here each is asked what it would have to read to give the
-column back. A dense or variable-length feature reads one key; a sparse one reads its
-values and its coordinates, a ragged one with several levels its values and how they are
-divided. What does not fit is refused, with key and record.
+A dense or variable-length feature reads one key; a sparse one reads its values and its
+coordinates, a ragged one with several levels its values and how they are divided. What does
+not fit is an error with key and record. No wire format.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import Outgoing, empty, exact_floats, outgoing
+from tfrecord_lite.convert.lists import ValueLists, empty_lists
 from tfrecord_lite.convert.lossless import is_raw, outside, to_raw, to_storable, too_long
-from tfrecord_lite.convert.normalize import regular
-from tfrecord_lite.convert.types import refuse
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.types import column_error, record_of
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.schema import (
     Dense,
@@ -40,81 +39,69 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.schema import FeatureSpec
 
+Conformed: TypeAlias = "list[tuple[str, ValueLists]]"
+"""The keys that a feature reads, and what they are to hold."""
 
-def fit(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> dict[str, Outgoing]:
-    """Turn columns into lists, one a key that the schema's features read.
 
-    Parameters
-    ----------
-    columns : mapping of str to column
-    schema : Schema, or mapping of str to feature specification
-
-    Returns
-    -------
-    dict of str to Outgoing
+def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> dict[str, ValueLists]:
+    """Turn columns into value lists, one per key that the schema's features read.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a column that the schema does not have; ``MISSING`` for a
-        required feature without column or value; ``WRONG_KIND``, ``WRONG_COUNT``,
-        ``BAD_PARTITION`` and ``BAD_INDEX`` for a record that does not fit its feature;
-        ``UNREPRESENTABLE`` for a value that the feature's original dtype does not have.
+        ``BAD_ARGUMENT`` for a column that is not in the schema; ``MISSING`` for a required
+        feature without column or value; ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_PARTITION``
+        and ``BAD_INDEX`` for a record that does not fit its feature; ``UNREPRESENTABLE`` for
+        a value that the feature's original dtype does not have.
     """
     for name in columns:
         if name not in schema:
             close = get_close_matches(str(name), list(schema))
             nearest = f"; the nearest: {', '.join(map(repr, close))}" if close else ""
-            refuse(str(name), f"a column that is not in the schema{nearest}")
+            raise column_error(str(name), f"this column is not in the schema{nearest}")
     originals = schema.originals if isinstance(schema, Schema) else {}
-    found: dict[str, Outgoing] = {}
+    found: dict[str, ValueLists] = {}
     for name, feature in prepare(schema).items():
         column = columns.get(name)
         if column is None:
             if isinstance(feature, Dense) and feature.default is None and feature.size:
-                refuse(name, "no column for a required feature", None, Reason.MISSING)
+                raise column_error(name, "required, but without a column", None, Reason.MISSING)
             continue
-        for key, out in _FITTERS[type(feature)](name, column, feature, originals.get(name)):
+        for key, lists in _CONFORM[type(feature)](name, column, feature, originals.get(name)):
             if key in found:
-                refuse(key, f"two features write this key, {name!r} is one of them")
-            found[key] = out
+                raise column_error(key, f"two features write this key, {name!r} is one of them")
+            found[key] = lists
     return found
 
 
-Fitted = list[tuple[str, Outgoing]]
-
-
-def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Outgoing:
+def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> ValueLists:
     """Return a column as lists of a kind."""
     is_signed = False
     if original is not None and is_raw(original, kind):
-        column = to_raw(name, regular(name, column), original)
+        column = to_raw(name, normalize(name, column, "strict"), original)
     elif original is not None:
         if original.dtype == "uint64":
-            column = regular(name, column)
+            column = normalize(name, column, "strict")
             flat = getattr(column, "flat_values", getattr(column, "values", column))
             is_signed = flat.dtype.kind == "i"
         column = to_storable(name, column, original, kind)
-    out = outgoing(name, column)
+    out = normalize(name, column)
     if out.kind is Kind.INT64 and kind is Kind.FLOAT:
-        out = exact_floats(name, out)
+        out = out.as_floats(name)
     if out.kind is kind:
         if original is not None and not is_raw(original, kind):
             _check_original(name, out, original, is_signed=is_signed)
         return out
     if out.kind is not None and out.counts_array().any():
-        detail = f"the column holds {out.kind.label}, the schema says {kind.label}"
-        refuse(name, detail, None, Reason.WRONG_KIND)
-    nothing = empty(out.n_records, kind)
-    return replace(nothing, present=out.present)
+        detail = f"the column holds {out.kind.label}, but the schema says {kind.label}"
+        raise column_error(name, detail, None, Reason.WRONG_KIND)
+    return replace(empty_lists(out.n_records, kind), present=out.present)
 
 
-def _check_original(name: str, out: Outgoing, original: Original, *, is_signed: bool) -> None:
-    """Refuse values that would not be the same in the dtype they are to come back in."""
+def _check_original(name: str, out: ValueLists, original: Original, *, is_signed: bool) -> None:
+    """Reject values that would not be the same in the dtype they are to come back in."""
     wrong: BoolArray | None
-    if (
-        is_signed
-    ):  # and stored in two's complement: a negative number would come back as a large one
+    if is_signed:  # in two's complement a negative number would come back as a large one
         wrong = out.flat < 0 if out.flat.min(initial=0) < 0 else None
         what = original.dtype
     elif out.kind is not Kind.BYTES:
@@ -126,66 +113,68 @@ def _check_original(name: str, out: Outgoing, original: Original, *, is_signed: 
     if wrong is None:
         return
     number = int(wrong.argmax())
-    index = int(np.searchsorted(row_splits(out.counts_array()), number, "right")) - 1
-    detail = f"a value that is no {what}, as which the schema is to bring it back"
-    detail += "; give the schema of schema_of for columns that hold all values"
-    refuse(name, detail, index, Reason.UNREPRESENTABLE)
+    index = record_of(out.splits(), number)
+    detail = f"a value that is not a {what}, which the schema is to restore"
+    detail += "; give the schema that schema_of has for columns with all values"
+    raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
 
 
 def _require(name: str, wrong: AnyArray, reason: Reason, detail: str) -> None:
-    """Refuse the first record that is wrong."""
+    """Raise the error about the first record that is wrong."""
     if wrong.any():
-        refuse(name, detail, int(wrong.argmax()), reason)
+        raise column_error(name, detail, int(wrong.argmax()), reason)
 
 
-def _dense(name: str, column: Any, feature: Dense, original: Original | None) -> Fitted:
+def _dense(name: str, column: Any, feature: Dense, original: Original | None) -> Conformed:
     is_array = isinstance(column, np.ndarray) and column.dtype.kind != "O"
     if is_array and not is_raw(original, feature.kind):
         known = [feature.shape, (feature.size,)] + ([original.shape] if original else [])
         if column.shape[1:] not in known and math.prod(column.shape[1:]) == feature.size:
-            detail = f"records of shape {column.shape[1:]}, the schema says {feature.shape}"
-            refuse(name, detail, None, Reason.WRONG_COUNT)
+            detail = f"records of shape {column.shape[1:]}, but the schema says {feature.shape}"
+            raise column_error(name, detail, None, Reason.WRONG_COUNT)
     out = _lists(name, column, feature.kind, original)
     counts = out.counts_array()
     wrong = counts != feature.size
     if out.present is not None:
         wrong &= out.present
         if feature.default is None and feature.size:
-            _require(name, ~out.present, Reason.MISSING, "no value for a required feature")
+            detail = "required, but missing and without a default"
+            _require(name, ~out.present, Reason.MISSING, detail)
     if wrong.any():
         found = counts[wrong.argmax()]
-        detail = f"{found} values, the shape {feature.shape} holds {feature.size}"
+        detail = f"{found} values, but the shape {feature.shape} holds {feature.size}"
         _require(name, wrong, Reason.WRONG_COUNT, detail)
     if out.n_records and not isinstance(out.counts, int) and out.present is None:
         out = replace(out, counts=feature.size)  # all alike: which is stored faster
     return [(name, out)]
 
 
-def _padded(name: str, column: Any, feature: Padded, original: Original | None) -> Fitted:
+def _padded(name: str, column: Any, feature: Padded, original: Original | None) -> Conformed:
     out = _lists(name, column, feature.kind, original)
-    detail = f"the number of values is no multiple of {feature.size}, those of a block"
+    detail = f"the number of values is not a multiple of {feature.size}, as the shape requires"
     _require(name, out.counts_array() % feature.size != 0, Reason.WRONG_COUNT, detail)
     return [(name, out)]
 
 
-def _var_len(name: str, column: Any, feature: VarLen, original: Original | None) -> Fitted:
+def _var_len(name: str, column: Any, feature: VarLen, original: Original | None) -> Conformed:
     return [(name, _lists(name, column, feature.kind, original))]
 
 
-def _sparse(name: str, column: Any, feature: Sparse, original: Original | None) -> Fitted:
+def _sparse(name: str, column: Any, feature: Sparse, original: Original | None) -> Conformed:
     """Write values and coordinates, in the order of records."""
     if not isinstance(column, SparseTensor):
         detail = f"a SparseFeature is written from a SparseTensor, not {type(column).__name__}"
-        refuse(name, detail, None, Reason.WRONG_KIND)
+        raise column_error(name, detail, None, Reason.WRONG_KIND)
     if column.shape[1:] != feature.sizes:
-        detail = f"rows of the dense shape {column.shape[1:]}, the schema says {feature.sizes}"
-        refuse(name, detail, None, Reason.WRONG_COUNT)
+        detail = f"rows of the dense shape {column.shape[1:]}, but the schema says {feature.sizes}"
+        raise column_error(name, detail, None, Reason.WRONG_COUNT)
     n_records = column.shape[0]
     outside = ((column.indices < 0) | (column.indices >= column.dense_shape)).any(axis=1)
     if outside.any():
         number = int(outside.argmax())
         index = int(column.indices[number, 0])
-        refuse(name, f"index of value {number} is outside of dense_shape", index, Reason.BAD_INDEX)
+        detail = f"the index of value {number} is outside of dense_shape"
+        raise column_error(name, detail, index, Reason.BAD_INDEX)
     order = np.argsort(column.indices[:, 0], kind="stable")
     indices = column.indices[order]
     splits = row_splits(np.bincount(indices[:, 0], minlength=n_records).astype(np.int64))
@@ -197,22 +186,22 @@ def _sparse(name: str, column: Any, feature: Sparse, original: Original | None) 
     found = [(feature.value_key, _lists(name, rows, feature.kind, original))]
     for i, key in enumerate(feature.index_keys):
         places = RaggedTensor(indices[:, i + 1], splits)
-        found.append((key, outgoing(key, places)))
+        found.append((key, normalize(key, places)))
     return found
 
 
-def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) -> Fitted:
+def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) -> Conformed:
     """Write values, and for each level how they are divided."""
     out = _lists(name, column, feature.kind, original)
     if not feature.partitions:
         return [(feature.key, out)]
-    column = regular(name, column)
+    column = normalize(name, column, "strict")
     raw = is_raw(original, feature.kind)
     levels = [np.asarray(s, np.int64) for s in getattr(column, "nested_row_splits", ())]
     levels = levels[:-1] if raw else levels
     if len(levels) != 1 + len(feature.partitions):
-        detail = f"{len(levels)} ragged levels, the schema has {1 + len(feature.partitions)}"
-        refuse(name, detail, None, Reason.BAD_PARTITION)
+        detail = f"{len(levels)} ragged levels, but the schema has {1 + len(feature.partitions)}"
+        raise column_error(name, detail, None, Reason.BAD_PARTITION)
     if not raw and not isinstance(column.flat_values, BytesColumn):
         levels[-1] = levels[-1] * math.prod(column.flat_values.shape[1:])
     found = [(feature.key, out)]
@@ -221,17 +210,17 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
         if isinstance(partition, RaggedFeature.UniformRowLength):
             wrong = np.flatnonzero(np.diff(splits) != partition.length)
             if wrong.size:
-                index = int(np.searchsorted(bounds, wrong[0], "right")) - 1
-                detail = f"a row is not of the length {partition.length}"
-                refuse(name, detail, index, Reason.WRONG_COUNT)
+                index = record_of(bounds, int(wrong[0]))
+                detail = f"a row that does not have {partition.length} values"
+                raise column_error(name, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, counts = _PARTITIONS[type(partition)](splits, bounds)
-            found.append((partition.key, outgoing(partition.key, RaggedTensor(numbers, counts))))
+            found.append((partition.key, normalize(partition.key, RaggedTensor(numbers, counts))))
         bounds = splits[bounds]
     return found
 
 
-_FITTERS: dict[type, Callable[[str, Any, Any, Original | None], Fitted]] = {
+_CONFORM: dict[type, Callable[[str, Any, Any, Original | None], Conformed]] = {
     Dense: _dense,
     Padded: _padded,
     VarLen: _var_len,
@@ -240,15 +229,15 @@ _FITTERS: dict[type, Callable[[str, Any, Any, Original | None], Fitted]] = {
 }
 
 
-# --------------------------------------------------- one way to say how rows are divided each
-# Given are the splits of all rows of a batch, and which rows are each record's; returned
-# are the numbers to store, and the splits of those by records. They count from the record.
+# ----------------------------------------------- partitions: the ways to say how rows divide
+# Each takes the splits of all rows of a batch, and the bounds of each record among the rows. It
+# returns the numbers to store, which count from the record's start, and their splits by record.
 
 Numbers: TypeAlias = "Int64Array"
 
 
 def _before(splits: Numbers, bounds: Numbers) -> Numbers:
-    """Return, for each row, the number of values in the records before."""
+    """Return for each row the number of values in the records before its own."""
     return np.repeat(splits[bounds[:-1]], np.diff(bounds))
 
 

@@ -1,9 +1,9 @@
 """Data frames to columns: pandas and polars DataFrames, pyarrow Tables and RecordBatches.
 
-They are told by what they can do; none of the libraries is imported. What is missing in a
-column (null, NA, None) is masked; NaN in a column of plain floats is a value. Lists of numbers
-keep their dtype: those of any length are rows of a RaggedTensor, those of a fixed one an array
-with one more dimension. Times with a zone become UTC, which datetime64 has no word for.
+They are recognised by their methods; none of the libraries is imported. A missing value (null,
+NA, None) is masked; NaN in a column of plain floats is a value. Lists of numbers keep their
+dtype: lists of any length are rows of a RaggedTensor, those of a fixed length an array with one
+more dimension. Times with a zone become UTC, as datetime64 has no zones.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfrecord_lite.errors import InvalidArgumentError
+
 _PLAIN = "biufcMm"
-_WAYS_OUT = {
+_INSTEAD = {
     "decimal": "cast it to floats, integers or texts",
     "struct": "give its fields as columns of their own (unnest, flatten)",
     "map": "give its keys and values as two columns of lists",
@@ -29,18 +32,11 @@ _WAYS_OUT = {
 }
 
 
-def columns_of_frame(frame: Any) -> dict[str, Any] | None:
-    """Return a data frame's columns; None if it is no data frame.
+def columns_of_dataframe(data: Any) -> dict[str, Any] | None:
+    """Return a data frame's columns, or None if it is something else.
 
-    Parameters
-    ----------
-    frame : DataFrame, Table, or anything else
-
-    Returns
-    -------
-    dict of str to column, or None
-        Arrays, views where the library allows; masked arrays where something is missing;
-        lists where a column holds texts or lists.
+    Columns are arrays, views where the library allows; masked arrays where something is
+    missing; lists where they hold texts or lists.
 
     Raises
     ------
@@ -49,19 +45,18 @@ def columns_of_frame(frame: Any) -> dict[str, Any] | None:
         such as decimals and structs, and ``UNREPRESENTABLE`` for lists with nulls in them;
         `key` is the column.
     TypeError
-        For a column whose name is no str.
+        For a column whose name is not a str.
     """
     for is_one, names_of, column_of in _LIBRARIES:
-        if is_one(frame):
+        if is_one(data):
             columns: dict[str, Any] = {}
-            for name in names_of(frame):
+            for name in names_of(data):
                 if not isinstance(name, str):
                     raise TypeError(f"a column's name must be a str, not {name!r}")
                 if name in columns:
-                    detail = "two columns of one name"
-                    raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=name, detail=detail)
+                    raise column_error(name, "two columns have this name")
                 columns[name] = None
-            return {name: column_of(frame, name) for name in columns}
+            return {name: column_of(data, name) for name in columns}
     return None
 
 
@@ -70,39 +65,34 @@ def _masked(values: Any, mask: Any) -> Any:
     return np.ma.MaskedArray(values, mask) if mask.any() else values
 
 
-def _refused(name: str, dtype: Any) -> InvalidArgumentError:
-    """Return the error for a column that no array or list of values can be made of."""
+def _type_error(name: str, dtype: Any) -> InvalidArgumentError:
+    """Return the error about a column whose type has no array or list of values."""
     word = str(dtype)
-    way = next(way for start, way in _WAYS_OUT.items() if word.lower().startswith(start))
-    detail = f"a column of {word}: {way}"
-    return InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    way = next(way for start, way in _INSTEAD.items() if word.lower().startswith(start))
+    return column_error(name, f"a column of {word}; {way}", None, Reason.UNSUPPORTED)
 
 
-def _nulls_within(name: str, index: int | None = None) -> InvalidArgumentError:
-    detail = "a null within a list, which a list of values cannot say; fill or drop it"
-    return InvalidArgumentError(Reason.UNREPRESENTABLE, None, None, index, name, detail)
+def _null_error(name: str) -> InvalidArgumentError:
+    detail = "a null within a list, which has no way to say so; fill or drop it"
+    return column_error(name, detail, None, Reason.UNREPRESENTABLE)
 
 
-def _is_refused(dtype: Any) -> bool:
+def _is_unsupported(dtype: Any) -> bool:
     word = str(dtype).lower()
-    return not word.startswith("timestamp") and word.startswith(tuple(_WAYS_OUT))
+    return not word.startswith("timestamp") and word.startswith(tuple(_INSTEAD))
 
 
 def _rows(name: str, values: Any, lengths: Any, mask: Any) -> Any:
-    """Return the values of lists as rows."""
+    """Return the values of lists as rows; none of the lists may be missing."""
     if np.any(mask):
         index = int(np.argmax(mask))
         detail = "a missing record among rows of any length would come back as an empty row"
-        raise InvalidArgumentError(Reason.UNREPRESENTABLE, None, None, index, name, detail)
+        raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
     return RaggedTensor(values, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
 
 
-def _spread(mask: Any, ndim: int) -> Any:
-    return np.asarray(mask, np.bool_).reshape(-1, *[1] * (ndim - 1))
-
-
-def _of_pandas(frame: Any, name: str) -> Any:
-    series = frame[name]
+def _of_pandas(dataframe: Any, name: str) -> Any:
+    series = dataframe[name]
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in _PLAIN:
         return series.to_numpy()
     if getattr(series.dtype, "tz", None) is not None:
@@ -119,14 +109,14 @@ def _of_pandas(frame: Any, name: str) -> Any:
     return [None if gone else item for item, gone in zip(series.tolist(), missing, strict=True)]
 
 
-def _of_polars(frame: Any, name: str) -> Any:
-    return _polars_column(name, frame[name])
+def _of_polars(dataframe: Any, name: str) -> Any:
+    return _polars_column(name, dataframe[name])
 
 
 def _polars_column(name: str, series: Any) -> Any:
     word = str(series.dtype)
-    if word != "Object" and _is_refused(series.dtype):
-        raise _refused(name, series.dtype)
+    if word != "Object" and _is_unsupported(series.dtype):
+        raise _type_error(name, series.dtype)
     if series.dtype.is_numeric() or word == "Boolean":
         mask = series.is_null().to_numpy()
         if word == "Boolean" and mask.any():
@@ -145,7 +135,7 @@ def _polars_column(name: str, series: Any) -> Any:
         flat = kept.filter(lengths > 0).explode()
         inner = _polars_column(name, flat)
         if isinstance(inner, np.ma.MaskedArray) or flat.null_count():
-            raise _nulls_within(name)
+            raise _null_error(name)
         if not isinstance(inner, np.ndarray | RaggedTensor):
             return series.to_list()
         if word.startswith("List("):
@@ -162,27 +152,28 @@ def _inner(array: Any) -> tuple[int, ...]:
 
 
 def _filled_in(array: Any, mask: Any) -> Any:
-    """Return an array with a masked record for each that is missing."""
+    """Return an array with masked records where the mask says so."""
     if not np.any(mask):
         return array
     whole = np.zeros((len(mask), *array.shape[1:]), array.dtype)
     whole[~mask] = array
-    return np.ma.MaskedArray(whole, np.broadcast_to(_spread(mask, whole.ndim), whole.shape).copy())
+    masks = np.asarray(mask, np.bool_).reshape(-1, *[1] * (whole.ndim - 1))
+    return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
 
 
 def _is_nested_or_time(arrow_type: Any) -> bool:
     starts = ("list", "large_list", "fixed_size_list", "timestamp", "date", "duration")
-    return str(arrow_type).startswith(starts) or _is_refused(arrow_type)
+    return str(arrow_type).startswith(starts) or _is_unsupported(arrow_type)
 
 
-def _of_arrow(frame: Any, name: str) -> Any:
-    return _arrow_column(name, frame.column(name))
+def _of_arrow(table: Any, name: str) -> Any:
+    return _arrow_column(name, table.column(name))
 
 
 def _arrow_column(name: str, column: Any) -> Any:
     word = str(column.type)
-    if _is_refused(column.type):
-        raise _refused(name, column.type)
+    if _is_unsupported(column.type):
+        raise _type_error(name, column.type)
     if word.startswith(("timestamp", "duration", "date")):
         values = np.asarray(column.to_numpy(zero_copy_only=False))
         values = values.astype("datetime64[D]") if word.startswith("date32") else values
@@ -203,11 +194,11 @@ def _arrow_lists(name: str, column: Any, *, is_fixed: bool) -> Any:
     kept = column.drop_null()
     chunks = getattr(kept, "chunks", None)
     if chunks is not None:
-        # One array: that of chunks has no flatten which goes down one level only.
+        # As one array: chunks have no flatten that goes down one level only.
         kept = kept.combine_chunks() if len(chunks) != 1 else chunks[0]
     flat = kept.flatten()
     if flat.null_count:
-        raise _nulls_within(name)
+        raise _null_error(name)
     inner = _arrow_column(name, flat)
     if not isinstance(inner, np.ndarray | RaggedTensor):
         return column.to_pylist()
@@ -220,12 +211,12 @@ def _arrow_lists(name: str, column: Any, *, is_fixed: bool) -> Any:
 
 
 def _has(*names: str) -> Callable[[Any], bool]:
-    # The class is asked: a module or a mock may answer to any name.
-    return lambda frame: all(hasattr(type(frame), name) for name in names)
+    # Ask the class: a module or a mock may have an attribute of any name.
+    return lambda data: all(hasattr(type(data), name) for name in names)
 
 
 _LIBRARIES: tuple[tuple[Callable[[Any], bool], Callable[[Any], Any], Callable[..., Any]], ...] = (
-    (_has("column_names", "column", "to_pylist"), lambda frame: frame.column_names, _of_arrow),
-    (_has("get_columns", "columns", "lazy"), lambda frame: frame.columns, _of_polars),
-    (_has("iloc", "columns", "to_numpy"), lambda frame: list(frame.columns), _of_pandas),
+    (_has("column_names", "column", "to_pylist"), lambda data: data.column_names, _of_arrow),
+    (_has("get_columns", "columns", "lazy"), lambda data: data.columns, _of_polars),
+    (_has("iloc", "columns", "to_numpy"), lambda data: list(data.columns), _of_pandas),
 )

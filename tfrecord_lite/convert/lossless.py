@@ -1,7 +1,7 @@
 r"""schema_of and restore: columns stored so that nothing is lost, and brought back.
 
 An Example has three kinds of lists; a column has a dtype and a shape. :func:`schema_of`
-says how each column is stored, and what it was:
+says how each column is stored, and what it was, its *original*:
 
 =======================  ======================================  =========================
 column                   feature                                 comes back as
@@ -16,24 +16,21 @@ BytesColumn, strings     FixedLenFeature                         object array of
                                                                  or the strings they were
 =======================  ======================================  =========================
 
-float64 and complex numbers are stored raw: the bytes of an innermost row as one string.
-That depends on dtypes alone, never on values, so the schema of one batch fits the next.
-
-What columns were before they were stored, and the way there and back.
-
 ===============================  ====================================================
-original                         stored as
+original dtype                   stored as
 ===============================  ====================================================
 bool, integers up to 63 bits     int64 list
 uint64                           int64 list, in two's complement
 float16, bfloat16, float32       float list
 datetime64, timedelta64          int64 list: counts of the unit, NaT too
-float64, complex                 raw: little-endian bytes, one string a row of values
-float64, in a float32 feature    float list, rounded: who writes such a schema asks for it
+float64, complex                 raw: the little-endian bytes of each innermost row as one
+                                 string
+float64, ``lossless=False``      float list, rounded
 ``S``, ``U``, StringDType, str   bytes list, UTF-8
 ===============================  ====================================================
 
-A column is changed here in place of its flat values, whatever divides those into rows.
+That depends on dtypes alone, never on values, so the schema of one batch fits the next. A
+column changes in its flat values only, whatever divides those into rows. No wire format.
 """
 
 from __future__ import annotations
@@ -43,8 +40,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.normalize import regular
-from tfrecord_lite.convert.types import LargeStrings, Strings, refuse, rows_of, ticks
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.types import (
+    ByteItems,
+    at_records,
+    column_error,
+    kind_of_dtype,
+    ticks,
+)
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import (
     FixedLenFeature,
@@ -59,33 +62,19 @@ from tfrecord_lite.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tfrecord_lite.arrays import AnyArray
+    from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = [
-    "RAW",
-    "from_raw",
-    "from_stored",
-    "is_raw",
-    "original_dtype",
-    "outside",
-    "restore",
-    "schema_of",
-    "to_raw",
-    "to_storable",
-    "too_long",
-    "with_values",
-]
+__all__ = ["restore", "schema_of"]
 
 Described: TypeAlias = "tuple[FeatureSpec, Original]"
 
-
-_LISTED = {"b": Kind.INT64, "i": Kind.INT64, "u": Kind.INT64, "M": Kind.INT64, "m": Kind.INT64}
-_LISTED |= {"f": Kind.FLOAT, "S": Kind.BYTES, "U": Kind.BYTES, "T": Kind.BYTES, "O": Kind.BYTES}
+RAW = frozenset({"float64", "complex64", "complex128"})
+"""The dtypes that are stored as their bytes, unless rounding is asked for."""
 
 
 def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
-    """Return the schema with which columns are stored so that nothing is lost.
+    """Return the schema that stores columns so that nothing is lost.
 
     Parameters
     ----------
@@ -93,7 +82,7 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
         As :func:`~tfrecord_lite.encode_examples` takes them.
     lossless : bool, default True
         False: float64 becomes a list of float32, rounded, which other programs read as
-        such. Complex numbers are stored raw even then, for want of a list.
+        such. Complex numbers are stored raw even then, as no list holds them.
 
     Returns
     -------
@@ -108,11 +97,11 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
         whose rows vary in length; ``UNSUPPORTED`` for a dtype or shape that cannot be
         stored; with the column's name in `key`.
     TypeError
-        For `columns` that are no dict.
+        If `columns` is not a dict.
 
     Notes
     -----
-    Not kept are the byte order, the dtype and uniform length of a RaggedTensor's rows where
+    Not kept: the byte order, the dtype and uniform length of a RaggedTensor's rows where
     they are stored raw, and that numbers were objects.
 
     Examples
@@ -126,26 +115,27 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
     """
     if not hasattr(columns, "items"):
         found = type(columns).__name__
-        raise TypeError(f"columns must be a dict, one column a feature, not {found}")
+        raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     specs: dict[str, FeatureSpec] = {}
     originals: dict[str, Original] = {}
     for name, column in columns.items():
-        made = regular(name, column)
-        describe = next((d for cls, d in _DESCRIBERS.items() if isinstance(made, cls)), None)
+        arrays = normalize(name, column, "strict")
+        describe = next((d for cls, d in _DESCRIBERS.items() if isinstance(arrays, cls)), None)
         if describe is None:
-            refuse(name, f"a {type(made).__name__} is no column", None, Reason.UNSUPPORTED)
-        specs[name], originals[name] = describe(name, made, lossless)
+            detail = f"a {type(arrays).__name__} is not a column"
+            raise column_error(name, detail, None, Reason.UNSUPPORTED)
+        specs[name], originals[name] = describe(name, arrays, lossless)
     return Schema(specs, originals)
 
 
 def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> tuple[Kind, bool]:
-    """Return the kind of list for a dtype, and whether it holds raw bytes."""
+    """Return the list for a dtype, and whether it holds raw bytes."""
     if dtype.name in RAW and (lossless or dtype.kind == "c"):
         return Kind.BYTES, True
-    kind = Kind.FLOAT if dtype.name == "bfloat16" else _LISTED.get(dtype.kind)
+    kind = kind_of_dtype(dtype)
     if kind is None or (dtype.kind == "f" and dtype.itemsize > 8):
         detail = f"{dtype.name} cannot be stored so that every machine reads it; convert it"
-        refuse(name, detail, None, Reason.UNSUPPORTED)
+        raise column_error(name, detail, None, Reason.UNSUPPORTED)
     return kind, False
 
 
@@ -183,8 +173,8 @@ def _of_ragged(name: str, column: Any, lossless: bool) -> Described:  # noqa: FB
     kind, raw = _stored_as(name, values.dtype, lossless=lossless)
     inner = values.shape[1:]
     if 0 in inner:
-        detail = f"rows of values of the shape {inner}, which hold nothing, cannot be counted"
-        refuse(name, detail, None, Reason.UNSUPPORTED)
+        detail = f"rows of values of shape {inner} hold nothing, so they cannot be counted"
+        raise column_error(name, detail, None, Reason.UNSUPPORTED)
     rank = column.ragged_rank
     original = _original(values, (None,) * rank + inner)
     if raw and rank == 1:
@@ -203,7 +193,7 @@ def _of_sparse(name: str, column: Any, lossless: bool) -> Described:  # noqa: FB
     sizes = column.shape[1:]
     if not sizes:
         detail = "a SparseTensor of rank 1 has no dimension besides that of records"
-        refuse(name, detail, None, Reason.UNSUPPORTED)
+        raise column_error(name, detail, None, Reason.UNSUPPORTED)
     keys = [f"{name}/indices_{i}" for i in range(len(sizes))]
     spec = SparseFeature(keys, f"{name}/values", kind.dtype, list(sizes))
     return spec, _original(column.values, sizes)
@@ -218,173 +208,8 @@ _DESCRIBERS: dict[type, Callable[[str, Any, bool], Described]] = {
 }
 
 
-# ---------------------------------------------------------------------------------- restoring
-
-
-def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Bring parsed columns back to the dtypes and shapes they had before they were stored.
-
-    Parameters
-    ----------
-    columns : mapping of str to column
-        What :func:`~tfrecord_lite.parse_example` gave for a batch with `schema`; some of
-        its features will do.
-    schema : Schema
-        Its originals say what to make of them; a feature without one stays as it is.
-
-    Returns
-    -------
-    dict of str to column
-        In the order given. Arrays own their memory, or are the ones given.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``WRONG_COUNT`` for a record whose values do not make up the original's shape, with
-        `key` and `index`; ``UNREPRESENTABLE`` for a value that the original's dtype does not
-        have, or a string that is longer; ``BAD_ARGUMENT`` for a string that is no text, where
-        it was one.
-    ImportError
-        For bfloat16, if ml_dtypes is not installed.
-
-    Examples
-    --------
-    >>> from tfrecord_lite import encode_examples, parse_example
-    >>> columns = {"x": np.array([0.1, 0.2]), "flag": np.array([True, False])}
-    >>> schema = schema_of(columns)
-    >>> restore(parse_example(encode_examples(columns, schema), schema), schema)
-    {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
-    """
-    originals = schema.originals
-    restored = {}
-    for name, column in columns.items():
-        original = originals.get(name)
-        if original is None:
-            restored[name] = column
-            continue
-        raw = is_raw(original, kind_of(schema[name].dtype))  # type: ignore[attr-defined]
-        if isinstance(column, SparseTensor):
-            restored[name] = _sparse_back(name, column, original, raw=raw)
-        elif isinstance(column, RaggedTensor):
-            back = _masked_back if original.missing else _ragged_back
-            restored[name] = back(name, column, original, raw=raw)
-        else:
-            restored[name] = _dense_back(name, column, original, raw=raw)
-    return restored
-
-
-def _dense_back(name: str, column: Any, original: Original, *, raw: bool) -> Any:
-    if not raw:
-        values = from_stored(name, column, original)
-        is_whole = original.shape is not None and None not in original.shape
-        if isinstance(values, np.ndarray) and is_whole:
-            return values.reshape(len(values), *original.shape)
-        return values
-    values, counts = from_raw(name, column, original)
-    if original.shape is None or None in original.shape:
-        inner = () if original.shape is None else original.shape[1:]
-        return _rows(name, values, counts, inner)
-    size = int(np.prod(original.shape, dtype=np.int64))
-    _check_counts(name, counts, size, original)
-    return values.reshape(len(counts), *original.shape)
-
-
-def _check_counts(name: str, counts: Any, size: int, original: Original) -> None:
-    wrong = np.flatnonzero(counts != size)
-    if wrong.size:
-        detail = f"{counts[wrong[0]]} values, the shape {original.shape} holds {size}"
-        refuse(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
-
-
-def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> RaggedTensor:
-    """Return values in rows of so many each, of one shape."""
-    size = int(np.prod(inner, dtype=np.int64))
-    wrong = np.flatnonzero(counts % size)
-    if wrong.size:
-        detail = f"{counts[wrong[0]]} values are no rows of the shape {inner}"
-        refuse(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
-    if inner:
-        values, counts = values.reshape(-1, *inner), counts // size
-    return RaggedTensor.from_row_lengths(values, counts)
-
-
-def _ragged_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
-    """Return a ragged column; of raw strings one level more, their values."""
-    if isinstance(column.values, RaggedTensor):
-        with rows_of(column.row_splits):
-            inner = _ragged_back(name, column.values, original, raw=raw)
-        return RaggedTensor(inner, column.row_splits)
-    rank = next((i for i, d in enumerate(original.shape or ()) if d is not None), None)
-    inner_shape = () if rank is None else original.shape[rank:]
-    if raw:
-        with rows_of(column.row_splits):
-            values, counts = from_raw(name, column.values, original)
-            rows = _rows(name, values, counts, inner_shape)
-        splits = rows.row_splits.astype(column.row_splits.dtype)
-        return RaggedTensor(RaggedTensor(rows.values, splits), column.row_splits)
-    with rows_of(column.row_splits):
-        values = from_stored(name, column.values, original)
-    rows = _rows(name, values, np.diff(column.row_splits), inner_shape)
-    return RaggedTensor(rows.values, rows.row_splits.astype(column.row_splits.dtype))
-
-
-def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
-    """Return a masked array of the records that are there."""
-    shape = original.shape or ()
-    counts = np.diff(column.row_splits)
-    present = counts > 0
-    with rows_of(column.row_splits):
-        if raw:
-            values, sizes = from_raw(name, column.values, original)
-        else:
-            values, sizes = from_stored(name, column.values, original), counts[present]
-    if raw:
-        _check_counts(name, np.where(present, counts, 1), 1, original)
-    if isinstance(values, BytesColumn):
-        values = values.to_numpy()
-    size = int(np.prod(shape, dtype=np.int64))
-    if not raw and size == 0:  # nothing says which records were masked; nothing was there to be
-        present = np.ones(counts.size, np.bool_)
-        sizes = counts
-    found = np.full(counts.size, size, np.int64)
-    found[present] = sizes
-    _check_counts(name, found, size, original)
-    fill: Any = ("" if original.text == "str" else b"") if values.dtype == object else 0
-    if values.dtype.kind in "SUTMm":
-        fill = np.zeros((), values.dtype)
-    whole = np.full((counts.size, *shape), fill, values.dtype)
-    whole[present] = values.reshape(np.count_nonzero(present), *shape)
-    mask = np.broadcast_to(~present.reshape(-1, *[1] * len(shape)), whole.shape)
-    return np.ma.MaskedArray(whole, mask.copy())
-
-
-def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bool) -> Any:
-    try:
-        if not raw:
-            values = from_stored(name, column.values, original)
-        else:
-            values, counts = from_raw(name, column.values, original)
-            _check_counts(name, counts, 1, original)
-    except InvalidArgumentError as error:
-        if error.index is None:
-            raise
-        index = int(column.indices[error.index, 0])
-        refuse(name, error.detail or "", index, error.reason)
-    return SparseTensor(column.indices, values, column.dense_shape)
-
-
-RAW = frozenset({"float64", "complex64", "complex128"})
-"""The dtypes that are stored as their bytes, unless they are asked to be rounded."""
-
-
 def original_dtype(name: str) -> np.dtype[Any]:
-    """Return a dtype by the name an Original has for it.
-
-    Raises
-    ------
-    ImportError
-        For bfloat16, if ml_dtypes is not installed.
-    """
+    """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
     found: np.dtype[Any]
     if name != "bfloat16":
         found = np.dtype(object if name == "string" else name)
@@ -422,19 +247,9 @@ def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def to_storable(key: str, column: Any, original: Original, kind: Kind) -> Any:
-    """Return a column as numbers that a list holds, where its own are none.
-
-    Parameters
-    ----------
-    key : str
-        For errors.
-    column : any column
-    original : Original
-    kind : Kind
-        Of the list.
-    """
+    """Return a column as numbers that a list of a kind holds, if its own are not."""
     change = _STORABLE.get((kind, original.dtype.partition("[")[0]))
-    return column if change is None else with_values(regular(key, column), change)
+    return column if change is None else with_values(normalize(key, column, "strict"), change)
 
 
 def _rounded(values: Any) -> Any:
@@ -459,20 +274,7 @@ _STORABLE: dict[tuple[Kind, str], Callable[[Any], Any]] = {
 
 
 def to_raw(key: str, column: Any, original: Original) -> Any:
-    """Return a column of byte strings: of each innermost row its values, little-endian.
-
-    Parameters
-    ----------
-    key : str
-        For errors.
-    column : ndarray, masked array, RaggedTensor or SparseTensor
-    original : Original
-        Of the dtype to store.
-
-    Returns
-    -------
-    BytesColumn, masked array, RaggedTensor or SparseTensor
-    """
+    """Return a column of byte strings: the little-endian values of each innermost row."""
     dtype = original_dtype(original.dtype).newbyteorder("<")
     values: Any
     match column:
@@ -484,27 +286,27 @@ def to_raw(key: str, column: Any, original: Original) -> Any:
             n_bytes = dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
             return BytesColumn(column.row_splits.astype(np.int64) * n_bytes, _bytes_of(values))
         case SparseTensor():
-            values = _strings(_as_dtype(key, column.values, dtype))
+            values = _raw_rows(_as_dtype(key, column.values, dtype))
             return SparseTensor(column.indices, values, column.dense_shape)
         case np.ma.MaskedArray():
             n_values = int(np.prod(column.shape[1:], dtype=np.int64))
             mask = np.ma.getmaskarray(column).reshape(len(column), n_values)
-            strings = _strings(_as_dtype(key, np.asarray(column.data), dtype))
+            strings = _raw_rows(_as_dtype(key, np.asarray(column.data), dtype))
             missing = mask.all(axis=1) if mask.shape[1] else np.zeros(len(mask), np.bool_)
             if (mask.any(axis=1) != missing).any():
                 detail = "some values of the record are masked, not all"
                 index = int((mask.any(axis=1) != missing).argmax())
-                refuse(key, detail, index, Reason.UNREPRESENTABLE)
+                raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
             return np.ma.MaskedArray(strings.to_numpy(), missing)
         case _:
-            return _strings(_as_dtype(key, np.asarray(column), dtype))
+            return _raw_rows(_as_dtype(key, np.asarray(column), dtype))
 
 
 def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
     """Return values as a dtype that holds all of them exactly."""
     if values.dtype != dtype and not np.can_cast(values.dtype, dtype, "safe"):
-        detail = f"the schema stores {dtype.name}, the column is {values.dtype.name}"
-        refuse(key, detail, None, Reason.WRONG_KIND)
+        detail = f"the column is {values.dtype.name}, but the schema stores {dtype.name}"
+        raise column_error(key, detail, None, Reason.WRONG_KIND)
     return np.ascontiguousarray(values.astype(dtype, copy=False))
 
 
@@ -512,32 +314,168 @@ def _bytes_of(values: AnyArray) -> Any:
     return values.reshape(-1).view(np.uint8)
 
 
-def _strings(values: AnyArray) -> BytesColumn:
+def _raw_rows(values: AnyArray) -> BytesColumn:
     """Return the bytes of each row."""
     n_bytes = values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
     return BytesColumn(np.arange(len(values) + 1, dtype=np.int64) * n_bytes, _bytes_of(values))
 
 
-# ---------------------------------------------------------------------------------- restoring
+# -------------------------------------------------------------------------------- restoring
 
 
-def from_stored(key: str, values: Any, original: Original) -> Any:
-    """Return flat values as they were before :func:`to_storable`.
+def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """Bring parsed columns back to the dtypes and shapes they had before they were stored.
 
     Parameters
     ----------
-    key : str
-        For errors.
-    values : ndarray or BytesColumn, any shape
-        Of int64, float32 or byte strings.
+    columns : mapping of str to column
+        What :func:`~tfrecord_lite.parse_example` returned for a batch with `schema`, or some
+        of its features.
+    schema : Schema
+        Its originals say what to make of the columns; a feature without one stays as it is.
+
+    Returns
+    -------
+    dict of str to column
+        In the order given. Arrays own their memory, or are the ones given.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a string that is not UTF-8 where texts are expected;
-        ``UNREPRESENTABLE`` for a value that the original's dtype does not have, with the
-        number of its row in `index`.
+        ``WRONG_COUNT`` for a record whose values do not make up the original's shape, with
+        `key` and `index`; ``UNREPRESENTABLE`` for a value that the original's dtype does not
+        have, or a string that is longer; ``BAD_ARGUMENT`` for a string that is not UTF-8,
+        where the original is a text.
+    ImportError
+        For bfloat16, if ml_dtypes is not installed.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import encode_examples, parse_example
+    >>> columns = {"x": np.array([0.1, 0.2]), "flag": np.array([True, False])}
+    >>> schema = schema_of(columns)
+    >>> restore(parse_example(encode_examples(columns, schema), schema), schema)
+    {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
     """
+    originals = schema.originals
+    restored = {}
+    for name, column in columns.items():
+        original = originals.get(name)
+        if original is None:
+            restored[name] = column
+            continue
+        raw = is_raw(original, kind_of(schema[name].dtype))  # type: ignore[attr-defined]
+        if isinstance(column, SparseTensor):
+            restored[name] = _sparse_back(name, column, original, raw=raw)
+        elif isinstance(column, RaggedTensor):
+            back = _masked_back if original.missing else _ragged_back
+            restored[name] = back(name, column, original, raw=raw)
+        else:
+            restored[name] = _dense_back(name, column, original, raw=raw)
+    return restored
+
+
+def _dense_back(name: str, column: Any, original: Original, *, raw: bool) -> Any:
+    if not raw:
+        values = _from_stored(name, column, original)
+        is_whole = original.shape is not None and None not in original.shape
+        if isinstance(values, np.ndarray) and is_whole:
+            return values.reshape(len(values), *original.shape)
+        return values
+    values, counts = _from_raw(name, column, original)
+    if original.shape is None or None in original.shape:
+        inner = () if original.shape is None else original.shape[1:]
+        return _rows(name, values, counts, inner)
+    size = int(np.prod(original.shape, dtype=np.int64))
+    _check_counts(name, counts, size, original)
+    return values.reshape(len(counts), *original.shape)
+
+
+def _check_counts(name: str, counts: Any, size: int, original: Original) -> None:
+    wrong = np.flatnonzero(counts != size)
+    if wrong.size:
+        detail = f"{counts[wrong[0]]} values, but the shape {original.shape} holds {size}"
+        raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
+
+
+def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> RaggedTensor:
+    """Return values as rows of given counts, whose items have one shape."""
+    size = int(np.prod(inner, dtype=np.int64))
+    wrong = np.flatnonzero(counts % size)
+    if wrong.size:
+        detail = f"{counts[wrong[0]]} values do not make up rows of the shape {inner}"
+        raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
+    if inner:
+        values, counts = values.reshape(-1, *inner), counts // size
+    return RaggedTensor.from_row_lengths(values, counts)
+
+
+def _ragged_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
+    """Return a ragged column; raw strings become one level more, their values."""
+    if isinstance(column.values, RaggedTensor):
+        with at_records(column.row_splits):
+            inner = _ragged_back(name, column.values, original, raw=raw)
+        return RaggedTensor(inner, column.row_splits)
+    rank = next((i for i, d in enumerate(original.shape or ()) if d is not None), None)
+    inner_shape = () if rank is None else original.shape[rank:]
+    if raw:
+        with at_records(column.row_splits):
+            values, counts = _from_raw(name, column.values, original)
+            rows = _rows(name, values, counts, inner_shape)
+        splits = rows.row_splits.astype(column.row_splits.dtype)
+        return RaggedTensor(RaggedTensor(rows.values, splits), column.row_splits)
+    with at_records(column.row_splits):
+        values = _from_stored(name, column.values, original)
+    rows = _rows(name, values, np.diff(column.row_splits), inner_shape)
+    return RaggedTensor(rows.values, rows.row_splits.astype(column.row_splits.dtype))
+
+
+def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:
+    """Return a masked array, with the records that are there and those that are not."""
+    shape = original.shape or ()
+    counts = np.diff(column.row_splits)
+    present = counts > 0
+    with at_records(column.row_splits):
+        if raw:
+            values, sizes = _from_raw(name, column.values, original)
+        else:
+            values, sizes = _from_stored(name, column.values, original), counts[present]
+    if raw:
+        _check_counts(name, np.where(present, counts, 1), 1, original)
+    if isinstance(values, BytesColumn):
+        values = values.to_numpy()
+    size = int(np.prod(shape, dtype=np.int64))
+    if not raw and size == 0:  # nothing says which records were masked, as none had a value
+        present = np.ones(counts.size, np.bool_)
+        sizes = counts
+    found = np.full(counts.size, size, np.int64)
+    found[present] = sizes
+    _check_counts(name, found, size, original)
+    fill: Any = ("" if original.text == "str" else b"") if values.dtype == object else 0
+    if values.dtype.kind in "SUTMm":
+        fill = np.zeros((), values.dtype)
+    whole = np.full((counts.size, *shape), fill, values.dtype)
+    whole[present] = values.reshape(np.count_nonzero(present), *shape)
+    mask = np.broadcast_to(~present.reshape(-1, *[1] * len(shape)), whole.shape)
+    return np.ma.MaskedArray(whole, mask.copy())
+
+
+def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bool) -> Any:
+    try:
+        if not raw:
+            values = _from_stored(name, column.values, original)
+        else:
+            values, counts = _from_raw(name, column.values, original)
+            _check_counts(name, counts, 1, original)
+    except InvalidArgumentError as error:
+        if error.index is None:
+            raise
+        raise error.at(index=int(column.indices[error.index, 0])) from None
+    return SparseTensor(column.indices, values, column.dense_shape)
+
+
+def _from_stored(key: str, values: Any, original: Original) -> Any:
+    """Return flat values, ndarray or BytesColumn, as they were before :func:`to_storable`."""
     if original.dtype == "string":
         return _texts(key, values, original.text)
     dtype = original_dtype(original.dtype)
@@ -545,30 +483,22 @@ def from_stored(key: str, values: Any, original: Original) -> Any:
     if wrong is not None:
         number = int(np.argwhere(wrong)[0][0])
         detail = (
-            f"{values[wrong].flat[0]} was no {dtype.name}, which the schema says it was; "
+            f"{values[wrong].flat[0]} is not a {dtype.name}, which the schema says it was; "
             "leave out restore, or give a schema with an Original of a wider dtype"
         )
-        refuse(key, detail, number, Reason.UNREPRESENTABLE)
+        raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
 
-def outside(values: Any, original: Original) -> AnyArray | None:
-    """Return which of the numbers that are stored the original's dtype does not have.
+def outside(values: Any, original: Original) -> BoolArray | None:
+    """Find the stored numbers, int64 or float32, that the original's dtype does not have.
 
-    Parameters
-    ----------
-    values : ndarray of int64 or float32, any shape
-    original : Original
-        Of numbers.
-
-    Returns
-    -------
-    ndarray of bool, of the shape of `values`, or None
-        None if all fit; a float that is rounded does, one that would become infinite not.
+    None if it has all; it has a float that is rounded, but not one that would be infinite.
     """
     dtype = original_dtype(original.dtype)
     is_whole = values.dtype.kind in "iu"
+    wrong: BoolArray
     if dtype.name in ("float16", "bfloat16"):
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             wrong = np.isinf(values.astype(dtype)) & np.isfinite(values)
@@ -594,6 +524,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _texts(key: str, values: Any, text: str | None) -> Any:
+    """Return strings as the type of strings they were."""
     if text is None:
         return values
     array = values.to_numpy() if isinstance(values, BytesColumn) else values
@@ -609,14 +540,14 @@ def _texts(key: str, values: Any, text: str | None) -> Any:
     return decoded.astype(dtype).reshape(array.shape)
 
 
-def too_long(strings: Strings | LargeStrings, text: str | None) -> AnyArray | None:
-    """Return which strings are longer than their original; None if none is."""
+def too_long(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | None:
+    """Find the strings that are longer than their original; None if none is."""
     if text is None or text[0] not in "SU":
         return None
     width = int(text[1:])
-    wrong = strings.lengths > width
+    wrong: BoolArray = strings.lengths > width
     if text[0] == "U" and wrong.any():  # in bytes; now in code points
-        strings = strings.joined() if isinstance(strings, LargeStrings) else strings
+        strings = strings.to_ranges() if isinstance(strings, ByteItems) else strings
         is_first = (strings.data & 0xC0) != 0x80
         before = np.concatenate([[0], np.cumsum(is_first)])
         wrong = before[strings.starts + strings.lengths] - before[strings.starts] > width
@@ -624,32 +555,26 @@ def too_long(strings: Strings | LargeStrings, text: str | None) -> AnyArray | No
 
 
 def _check_width(key: str, strings: AnyArray, text: str) -> None:
-    """Refuse strings that NumPy would cut off."""
+    """Reject strings that NumPy would cut off."""
     width = int(text[1:])
     lengths = np.fromiter(map(len, strings.ravel().tolist()), np.int64, strings.size)
     if lengths.max(initial=0) > width:
         wrong = (lengths > width).reshape(strings.shape)
-        detail = f"a string of {lengths.max()}, longer than the {text} that the schema says it was"
+        detail = f"a string of length {lengths.max()}, but the schema says it was {text}"
         detail += "; leave out restore, or give a schema with a wider Original"
-        refuse(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
+        raise column_error(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
 
 
-def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Any]:
-    """Return the values of raw strings end to end, and how many bytes each string had.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``WRONG_COUNT`` for a string that is no whole number of values; `index` is its number.
-    """
+def _from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int64Array]:
+    """Return the values of raw strings end to end, and the number of values in each."""
     column = strings if isinstance(strings, BytesColumn) else BytesColumn.from_list(strings)
     dtype = original_dtype(original.dtype)
     wrong = np.flatnonzero(column.lengths % dtype.itemsize)
     if wrong.size:
-        detail = f"a string of {column.lengths[wrong[0]]} bytes is no row of {dtype.name}"
-        refuse(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
+        detail = f"{column.lengths[wrong[0]]} bytes do not make up values of {dtype.name}"
+        raise column_error(key, detail, int(wrong[0]), Reason.WRONG_COUNT)
     # A copy: it is to be aligned, and writable.
     data = np.array(column.data[column.offsets[0] : column.offsets[-1]])
-    # Seen as the native dtype once more, which is the same one, but writes itself as float64.
+    # Viewed as the native dtype once more, which is the same one, but prints as float64.
     values = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False).view(dtype)
     return values, column.lengths // dtype.itemsize

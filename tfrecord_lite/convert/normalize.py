@@ -1,81 +1,329 @@
-"""Columns made of Python objects to columns made of arrays.
+"""normalize: columns of any form to value lists, or to arrays that keep what they are.
 
-A list of numbers becomes an array, a list of lists a RaggedTensor, a list of arrays of one
-shape an array with one more dimension; None among them masks a record. Byte strings and
-texts stay objects, each kind by itself. What is an array already stays as it is.
+There is one pipeline, and two policies for Python's values in it::
+
+                          lenient                        strict
+    who asks              encode_example(s), write_...   schema_of, save
+    gives                 value lists                    the column as arrays
+    [True, 2]             int64 1, 2                     error: no array equals it
+    [0.1, 2]              float32, 0.1 rounded           float64
+    ["a", b"b"]           two byte strings               error
+    [[1, [2]], [3]]       flattened: 1 2, 3              error
+    [[[1], [2]], []]      flattened: 1 2, nothing        a RaggedTensor of two levels
+    [None, 7]             missing, 7                     a masked array
+
+Lenient is what protobuf takes; strict is what would come back as it is. What is an array,
+RaggedTensor, SparseTensor or BytesColumn already has nothing to decide: the strict policy
+keeps it, and the lenient one converts it by its dtype. :mod:`.types` says what becomes of the
+values themselves.
+
+Faster ways for some values (:mod:`tfrecord_lite.example.encode.one` and ``plan``, and the
+steps of sequences) must agree with this one, which ``tests/convert/test_fast_paths.py`` checks.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.types import AMONG, refusal, refuse, refuse_deep, rows_of, unmasked
-from tfrecord_lite.errors import Reason
+from tfrecord_lite.columns.partitions import check_splits
+from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.types import (
+    MISSING_VALUE,
+    array_of_objects,
+    at_records,
+    check_depth,
+    column_error,
+    flat_list,
+    list_of_objects,
+    ranges_of,
+    unmasked,
+)
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Policy: TypeAlias = Literal["lenient", "strict"]
 
 _SEQUENCES = (list, tuple, np.ndarray)
+_NO_RECORDS = "a column needs a leading dimension, with one row per record"
+_MIXED = "single values and lists are mixed"
 
 
-def regular(key: str, column: Any) -> Any:
-    """Return a column as an array, masked array, RaggedTensor, SparseTensor or BytesColumn.
+@overload
+def normalize(key: str, column: Any, policy: Literal["lenient"] = "lenient") -> ValueLists: ...
+@overload
+def normalize(key: str, column: Any, policy: Literal["strict"]) -> Any: ...
+
+
+def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
+    """Bring a column into the one form that what follows works with.
 
     Parameters
     ----------
     key : str
-        For errors.
-    column : any column
+        The feature, for errors.
+    column : array-like, masked array, RaggedTensor, SparseTensor, BytesColumn, list
+        With a leading record dimension.
+    policy : {"lenient", "strict"}
+        What may become of Python's values; see the head of this module.
 
     Returns
     -------
-    column
-        The same, if it is none of objects. An object array holds only ``bytes``, or only
-        ``str``.
+    ValueLists, or column
+        Lenient: the lists that will be written. Strict: an array, masked array, RaggedTensor,
+        SparseTensor or BytesColumn; an object array in it holds only ``bytes``, or only
+        ``str``. Views of the column's memory where that is possible.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNREPRESENTABLE`` for objects of several kinds, for a missing record where the
-        others vary in length, and for a missing value within a row; ``BAD_ARGUMENT`` for
-        lists that are nested too deeply.
+        ``UNREPRESENTABLE`` for a value that would not come back, ``BAD_ARGUMENT`` for a
+        column without records, splits that do not fit, and lists nested too deeply,
+        ``UNSUPPORTED`` for a dtype without a list; with `key` and, where one record is at
+        fault, its `index`.
     """
+    if policy == "strict":
+        return _arrays(key, column)
+    for cls, convert in _TO_LISTS.items():
+        if isinstance(column, cls):
+            return convert(key, column)
+    return _lists_of_array(key, np.asarray(column))
+
+
+# ------------------------------------------------------------------- lenient: to value lists
+
+
+def _lists_of_array(key: str, array: AnyArray) -> ValueLists:
+    if array.ndim == 0:
+        raise column_error(key, _NO_RECORDS)
+    if array.dtype.kind == "O":
+        return _lists_of_objects(key, array)
+    n_records = len(array)
+    count = array.size // n_records if n_records else int(np.prod(array.shape[1:], dtype=np.int64))
+    starts = np.arange(n_records + 1, dtype=np.int64) * count
+    kind, flat = flat_list(key, array, starts)
+    return ValueLists(n_records, kind, count, flat)
+
+
+def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> ValueLists:
+    if column.dtype.names is not None:
+        return _lists_of_array(key, np.asarray(column.data))
+    present = _present(key, column)
+    if present is None:
+        return normalize(key, np.asarray(column.data))
+    data = column.data.copy()
+    # Masked values may be anything, and are not looked at.
+    fill = np.zeros(1, data.dtype)
+    if data.dtype.kind == "O":
+        fill[0] = _filler(set(map(type, data[present].ravel().tolist())))
+    data[~present] = fill
+    return replace(normalize(key, data), present=present)
+
+
+def _present(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
+    """Return which records of a masked array are there; each is masked as a whole."""
+    if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
+        return None
+    mask = np.ma.getmaskarray(column).reshape(len(column), -1)
+    missing = mask.all(axis=1)
+    partly = np.flatnonzero(mask.any(axis=1) != missing)
+    if partly.size:
+        detail = "some values of the record are masked; a feature is there, or missing, as a whole"
+        raise column_error(key, detail, int(partly[0]), Reason.UNREPRESENTABLE)
+    return np.logical_not(missing) if missing.any() else None
+
+
+def _lists_of_ragged(key: str, column: RaggedTensor) -> ValueLists:
+    splits, values = column.row_splits.astype(np.int64), column.values
+    _check_splits(key, splits, len(values))
+    while isinstance(values, RaggedTensor):
+        inner = values.row_splits.astype(np.int64)
+        _check_splits(key, inner, len(values.values))
+        splits, values = inner[splits], values.values
+    if not isinstance(values, BytesColumn):
+        splits = splits * int(np.prod(values.shape[1:], dtype=np.int64))
+    kind, flat = flat_list(key, values, splits)
+    return ValueLists(splits.size - 1, kind, np.diff(splits), flat)
+
+
+def _check_splits(key: str, splits: Int64Array, n_values: int) -> None:
+    try:
+        check_splits(splits, n_values)
+    except InvalidArgumentError as error:
+        raise column_error(key, error.detail or "", None, Reason.BAD_PARTITION) from None
+
+
+def _lists_of_sparse(key: str, column: SparseTensor) -> ValueLists:
+    """Take what a VarLenFeature gives: rows of values without gaps."""
+    if column.rank != 2:
+        detail = "only a SparseTensor of rank 2 is one feature; give a schema with a SparseFeature"
+        raise column_error(key, detail, None, Reason.UNSUPPORTED)
+    n_records = column.shape[0]
+    order = np.argsort(column.indices[:, 0], kind="stable")
+    records, places = column.indices[order].T
+    if records.size and not 0 <= records[0] <= records[-1] < n_records:
+        raise column_error(key, "an index is outside of dense_shape", None, Reason.BAD_INDEX)
+    counts = np.bincount(records, minlength=n_records).astype(np.int64)
+    splits = row_splits(counts)
+    gaps = np.flatnonzero(places != np.arange(records.size) - np.repeat(splits[:-1], counts))
+    if gaps.size:
+        detail = (
+            "the indices leave gaps or are out of order, which a list cannot hold; "
+            "give a schema with a SparseFeature, as schema_of(columns) does"
+        )
+        raise column_error(key, detail, int(records[gaps[0]]), Reason.UNREPRESENTABLE)
+    in_order = np.array_equal(order, np.arange(order.size))
+    values = column.values
+    if not in_order:
+        values = values.take(order)
+    kind, flat = flat_list(key, values, splits)
+    return ValueLists(n_records, kind, counts, flat)
+
+
+def _lists_of_bytes(key: str, column: BytesColumn) -> ValueLists:  # noqa: ARG001
+    return ValueLists(len(column), Kind.BYTES, 1, ranges_of(column))
+
+
+def _lists_of_objects(key: str, column: Any) -> ValueLists:
+    """Take one object per record, a scalar or a sequence, and None for a missing one."""
+    if isinstance(column, np.ndarray):
+        shape = column.shape
+        items = column.ravel().tolist() if column.ndim > 1 else list(column)
+        count = int(np.prod(shape[1:], dtype=np.int64))
+        n_records = shape[0]
+    else:
+        items, count, n_records = list(column), 1, len(column)
+    items = unmasked(key, items)
+    types = set(map(type, items))
+    present = None
+    if type(None) in types:
+        if count != 1:
+            index = items.index(None) // count
+            raise column_error(key, MISSING_VALUE, index, Reason.UNREPRESENTABLE)
+        present = np.fromiter((item is not None for item in items), np.bool_, n_records)
+        types.discard(type(None))
+        fill = _filler(types)
+        items = [fill if item is None else item for item in items]
+    if any(issubclass(cls, _SEQUENCES) for cls in types):
+        return replace(_lists_of_sequences(key, items), present=present)
+    splits = np.arange(n_records + 1, dtype=np.int64) * count
+    if isinstance(column, np.ndarray) and not items:
+        kind, flat = flat_list(key, column, splits)
+    else:
+        kind, flat = list_of_objects(key, items, types, splits)
+    return ValueLists(n_records, kind, count, flat, present)
+
+
+def _filler(types: set[type]) -> Any:
+    """Return what stands for None among values of some types; it is not written."""
+    for cls in types:
+        if issubclass(cls, _SEQUENCES):
+            return ()
+        if issubclass(cls, str | bytes | bytearray | memoryview):
+            return cls() if cls is str else b""
+    return 0 if any(issubclass(t, int | np.integer) for t in types) else 0.0 if types else b""
+
+
+def _lists_of_sequences(key: str, items: list[Any]) -> ValueLists:
+    """Take one sequence per record, of any length; deeper levels are flattened."""
+    for i, item in enumerate(items):
+        if not isinstance(item, _SEQUENCES):
+            raise column_error(key, _MIXED, i, Reason.UNREPRESENTABLE)
+    arrays = [item for item in items if isinstance(item, np.ndarray)]
+    if (
+        len(arrays) == len(items)
+        and len({a.dtype for a in arrays}) == 1
+        and arrays[0].dtype != object
+    ):
+        counts = np.array([item.size for item in items], np.int64)
+        joined = np.concatenate([item.ravel() for item in items])
+        kind, flat = flat_list(key, joined, row_splits(counts))
+        return ValueLists(len(items), kind, counts, flat)
+    lists = [_flattened(key, item) for item in items]
+    counts = np.fromiter(map(len, lists), np.int64, len(lists))
+    values = list(chain.from_iterable(lists))
+    kind, flat = list_of_objects(key, values, set(map(type, values)), row_splits(counts))
+    return ValueLists(len(items), kind, counts, flat)
+
+
+def _flattened(key: str, item: Any) -> list[Any]:
+    """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
+    values = _opened(item)
+    if any(isinstance(value, _SEQUENCES) for value in values):
+        check_depth(key, values)
+    while any(isinstance(value, _SEQUENCES) for value in values):
+        parts = (_opened(v) if isinstance(v, _SEQUENCES) else [v] for v in values)
+        values = list(chain.from_iterable(parts))
+    return values
+
+
+def _opened(item: Any) -> list[Any]:
+    """Return the items of a sequence, with None for what is masked."""
+    if isinstance(item, np.ma.MaskedArray) and item.dtype.names is None:
+        masks = np.ma.getmaskarray(item).ravel().tolist()
+        pairs = zip(np.asarray(item.data).ravel(), masks, strict=True)
+        return [None if is_masked else value for value, is_masked in pairs]
+    if isinstance(item, np.ndarray):
+        return list(np.asarray(item).ravel())
+    return list(item)
+
+
+_TO_LISTS: dict[type, Callable[[str, Any], ValueLists]] = {
+    np.ma.MaskedArray: _lists_of_masked,
+    np.ndarray: _lists_of_array,
+    RaggedTensor: _lists_of_ragged,
+    SparseTensor: _lists_of_sparse,
+    BytesColumn: _lists_of_bytes,
+    list: _lists_of_objects,
+    tuple: _lists_of_objects,
+}
+
+
+# ------------------------------------------------------------------------ strict: to arrays
+
+
+def _arrays(key: str, column: Any) -> Any:
+    """Return a column as an array, masked array, RaggedTensor, SparseTensor or BytesColumn."""
     if isinstance(column, SparseTensor | BytesColumn):
         return column
     if isinstance(column, RaggedTensor):
-        with rows_of(column.row_splits):
-            inner = _whole(key, regular(key, column.values))
+        with at_records(column.row_splits):
+            inner = _without_missing(key, _arrays(key, column.values))
         return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
     if isinstance(column, np.ma.MaskedArray):
         if column.dtype.kind != "O":
             return column
-        mask = np.ma.getmaskarray(column)
         items = column.data.copy()
-        items[mask] = None
-        refuse_deep(key, [items])
-        return _of_objects(key, items.ravel().tolist(), column.shape)
+        items[np.ma.getmaskarray(column)] = None
+        column = items
     if isinstance(column, list | tuple):
-        refuse_deep(key, column)
-        return _of_objects(key, list(column), (len(column),))
+        check_depth(key, column)
+        return _array_of_objects(key, list(column), (len(column),))
     array = np.asarray(column)
     if array.ndim == 0:
-        refuse(key, "a column needs a leading dimension, one row a record")
+        raise column_error(key, _NO_RECORDS)
     if array.dtype.kind != "O":
         return array
-    refuse_deep(key, [array])
-    return _of_objects(key, array.ravel().tolist(), array.shape)
+    check_depth(key, [array])
+    return _array_of_objects(key, array.ravel().tolist(), array.shape)
 
 
-def _of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any:
-    """Return objects as one array of a shape; or as rows, if they are sequences."""
+def _array_of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any:
+    """Return objects as one array of a shape, or as rows if they are sequences."""
     items = unmasked(key, items)
     mask = np.fromiter((item is None for item in items), np.bool_, len(items))
     kept = [item for item in items if item is not None] if mask.any() else items
     if any(isinstance(item, _SEQUENCES) for item in kept):
-        return _of_sequences(key, kept, mask)
-    values = _values(key, kept)
+        return _array_of_sequences(key, kept, mask)
+    values = array_of_objects(key, kept)
     if not mask.any():
         return values.reshape(shape)
     whole = np.full(len(items), b"" if values.dtype == object else 0, values.dtype)
@@ -83,73 +331,45 @@ def _of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any:
     return np.ma.MaskedArray(whole.reshape(shape), mask.reshape(shape))
 
 
-def _values(key: str, items: list[Any]) -> AnyArray:
-    """Return single values of one kind as an array."""
-    types = set(map(type, items))
-    for kinds in ((bytes, bytearray, memoryview), (str,)):
-        if all(issubclass(cls, kinds) for cls in types):
-            array = np.empty(len(items), object)
-            array[:] = items if kinds == (str,) else list(map(bytes, items))
-            return array
-    numbers = (int, float, complex, np.generic)
-    is_bool = {issubclass(cls, bool | np.bool) for cls in types}
-    is_text = any(issubclass(cls, bytes | str) for cls in types)
-    if not is_text and len(is_bool) == 1 and all(issubclass(cls, numbers) for cls in types):
-        # NumPy makes float64 of large integers, and of some together with others.
-        is_whole = all(issubclass(cls, int | np.integer | np.bool) for cls in types)
-        is_large = is_whole and max(map(int, items)) >= 2**63 and min(map(int, items)) >= 0
-        try:
-            array = np.array(items, np.uint64 if is_large else None)
-        except OverflowError:
-            array = np.empty(0, object)
-        is_same = len(types) == 1 and not is_whole
-        if array.dtype.kind != "O" and (is_same or _equal(array.tolist(), items)):
-            return array
-    names = ", ".join(sorted(cls.__name__ for cls in types))
-    raise refusal(
-        key, f"values that no array holds together: {names}", None, Reason.UNREPRESENTABLE
-    )
+def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
+    """Return rows as a RaggedTensor; as an array, if all are arrays of one shape.
 
-
-def _equal(values: list[Any], others: list[Any]) -> bool:
-    """Whether numbers are the same, NaN and NaT included."""
-    return all(a == b or (a != a and b != b) for a, b in zip(values, others, strict=True))  # noqa: PLR0124
-
-
-def _of_sequences(key: str, rows: list[Any], mask: AnyArray) -> Any:
-    """Return rows as a RaggedTensor; as an array, if all are arrays of one shape."""
+    The mask says which of all records are missing; they are not among the rows.
+    """
     for row in rows:
         if not isinstance(row, _SEQUENCES) or (isinstance(row, np.ndarray) and row.ndim == 0):
-            refuse(key, "single values and rows are mixed", None, Reason.UNREPRESENTABLE)
+            raise column_error(key, _MIXED, None, Reason.UNREPRESENTABLE)
     arrays = [row for row in rows if isinstance(row, np.ndarray)]
     if len(arrays) == len(rows) and len({(a.shape, a.dtype) for a in arrays}) == 1:
         stacked = np.stack(arrays)
         if not mask.any():
-            return regular(key, stacked)
+            return _arrays(key, stacked)
         whole = np.zeros((mask.size, *stacked.shape[1:]), stacked.dtype)
         whole[~mask] = stacked
-        spread = mask.reshape(-1, *[1] * (stacked.ndim - 1))
-        return np.ma.MaskedArray(whole, np.broadcast_to(spread, whole.shape).copy())
+        masks = mask.reshape(-1, *[1] * (stacked.ndim - 1))
+        return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
     if mask.any():
         detail = "a missing record among rows of any length would come back as an empty row"
-        refuse(key, detail, int(mask.argmax()), Reason.UNREPRESENTABLE)
+        raise column_error(key, detail, int(mask.argmax()), Reason.UNREPRESENTABLE)
     splits = row_splits(np.fromiter(map(len, rows), np.int64, len(rows)))
-    if len(arrays) == len(rows):
-        if len({(a.shape[1:], a.dtype) for a in arrays}) != 1:
+    with at_records(splits):
+        if len(arrays) < len(rows):
+            values = list(chain.from_iterable(rows))
+            flat = _array_of_objects(key, values, (len(values),))
+        elif len({(a.shape[1:], a.dtype) for a in arrays}) == 1:
+            flat = _arrays(key, np.concatenate(arrays))
+        else:
             detail = "arrays of several dtypes, or of shapes that differ in more than the first"
-            refuse(key, detail, None, Reason.UNREPRESENTABLE)
-        with rows_of(splits):
-            return RaggedTensor(_whole(key, regular(key, np.concatenate(arrays))), splits)
-    values = list(chain.from_iterable(rows))
-    with rows_of(splits):
-        return RaggedTensor(_whole(key, _of_objects(key, values, (len(values),))), splits)
+            raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
+        return RaggedTensor(_without_missing(key, flat), splits)
 
 
-def _whole(key: str, values: Any) -> Any:
-    """Return the values of rows, none of which may be missing: a row has nowhere to say so."""
+def _without_missing(key: str, values: Any) -> Any:
+    """Return the values of rows; none may be missing, since a row has no way to say so."""
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values)
         if mask.any():
-            refuse(key, AMONG, int(np.argwhere(mask)[0][0]), Reason.UNREPRESENTABLE)
+            index = int(np.argwhere(mask)[0][0])
+            raise column_error(key, MISSING_VALUE, index, Reason.UNREPRESENTABLE)
         return np.asarray(values.data)
     return values

@@ -22,9 +22,9 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.dataframes import columns_of_frame
+from tfrecord_lite.convert.dataframes import columns_of_dataframe
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.convert.normalize import regular
+from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_batches
 from tfrecord_lite.example.survey import ExampleSurvey
@@ -208,7 +208,7 @@ def _columns(source: Any, max_records: int | None) -> tuple[dict[str, Any] | Non
     """
     if isinstance(source, Summary | Block | TFRecordReader):
         return None, source
-    columns = columns_of_frame(source)
+    columns = columns_of_dataframe(source)
     if columns is None and isinstance(source, Mapping):
         columns = dict(source)
     if columns is None and _is_iterable(source):
@@ -219,7 +219,7 @@ def _columns(source: Any, max_records: int | None) -> tuple[dict[str, Any] | Non
         columns = _columns_of_rows(list(islice(chain(head, items), max_records)))
     if columns is None:
         return None, source
-    made = {name: regular(name, column) for name, column in columns.items()}
+    made = {name: normalize(name, column, "strict") for name, column in columns.items()}
     if max_records is not None:
         made = {name: _first(name, column, max_records) for name, column in made.items()}
     return made, source

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.dataframes import columns_of_frame
+from tfrecord_lite.convert.dataframes import columns_of_dataframe
 from tfrecord_lite.convert.lossless import schema_of
-from tfrecord_lite.convert.normalize import regular
+from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import is_same_file, name_of
 from tfrecord_lite.files.output import open_output, remove
@@ -111,7 +111,7 @@ def save(
     if is_same_file(name_of(path), name_of(schema_path)):
         detail = "schema_path is the data's own file; they need two"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=name_of(path), detail=detail)
-    frame = columns_of_frame(data)
+    frame = columns_of_dataframe(data)
     data = data if frame is None else frame
     if not isinstance(data, _COLUMNS) and (
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
@@ -169,7 +169,7 @@ def _write(writer: TFRecordWriter, data: Any, name: str) -> tuple[Schema, Struct
 
 def _write_columns(writer: TFRecordWriter, data: Any) -> tuple[Schema, Structure]:
     structure, columns = flatten(data)
-    made = {name: regular(name, column) for name, column in columns.items()}
+    made = {name: normalize(name, column, "strict") for name, column in columns.items()}
     schema = schema_of(made)
     if made:
         writer.write_examples(made, schema)

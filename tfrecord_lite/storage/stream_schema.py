@@ -28,7 +28,7 @@ import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lossless import RAW, is_raw, original_dtype, schema_of, with_values
-from tfrecord_lite.convert.normalize import regular
+from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import (
     FixedLenFeature,
@@ -205,7 +205,7 @@ class Batches:
     def _made(self, name: str, values: list[Any]) -> Any:
         """Return a column as arrays, None if it has no values; widen the schema to fit it."""
         try:
-            made = self._fitted(name, regular(name, values))
+            made = self._fitted(name, normalize(name, values, "strict"))
             feature = self._widened(name, made)
         except (Conflict, InvalidArgumentError) as error:
             self._refuse(name, values, error)
@@ -287,7 +287,7 @@ def _first_misfit(
         trial._lacking, trial._empty = set(batches._lacking), set(batches._empty)  # noqa: SLF001
         try:
             part = values[:middle]
-            trial._widened(name, trial._fitted(name, regular(name, part)))  # noqa: SLF001
+            trial._widened(name, trial._fitted(name, normalize(name, part, "strict")))  # noqa: SLF001
         except (Conflict, InvalidArgumentError) as error:
             high, cause = middle, error
         else:

@@ -26,9 +26,9 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError
-from tfrecord_lite.example.encode.columns import encode_outgoing
+from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encode_features, encoded_key
-from tfrecord_lite.example.encode.plan import LARGE_BYTES, SHORT_LIST, Plan, UnplannedError
+from tfrecord_lite.example.encode.plan import LARGE_BYTES, SHORT_LIST, RowPlan, UnplannedError
 from tfrecord_lite.example.proto import FEATURES_TAG
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ class RowBuffer:
         self._n_bytes = 0
         self._records: list[bytes] = []
         self._record_order: list[int] = []
-        self._forms: dict[Any, Plan | bool] = {}
-        self._active: list[Plan] = []
-        self._last: Plan | None = None
+        self._forms: dict[Any, RowPlan | bool] = {}
+        self._active: list[RowPlan] = []
+        self._last: RowPlan | None = None
 
     def __len__(self) -> int:
         """Return the number of rows and records."""
@@ -137,7 +137,7 @@ class RowBuffer:
         self._n_bytes += n_bytes
         return None
 
-    def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> Plan | None:
+    def _plan_for(self, keys: tuple[Any, ...], values: tuple[Any, ...]) -> RowPlan | None:
         """Return the plan of a row's form, if it has come before and can have one."""
         lists = [value for value in values if type(value) in (list, tuple)]
         lengths = tuple([min(len(value), SHORT_LIST + 1) for value in lists])
@@ -153,10 +153,10 @@ class RowBuffer:
             try:
                 for key in keys:
                     encoded_key(key)
-                plan = self._forms[form] = Plan(keys, values)
+                plan = self._forms[form] = RowPlan(keys, values)
             except (UnplannedError, TypeError, ValueError):
                 plan = self._forms[form] = False
-        if not isinstance(plan, Plan):
+        if not isinstance(plan, RowPlan):
             return None
         has_room = plan.order or len(self._active) < _MOST_PLANS
         return plan if has_room else None
@@ -180,7 +180,7 @@ class RowBuffer:
         """Return everything as records, bytes-like and in order; it stays here until it is taken."""
         if self.is_taken:
             return []
-        blocks = [encode_outgoing(plan.columns(), len(plan.order)) for plan in self._active]
+        blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
         if len(blocks) == 1 and not self._records:
             return blocks[0]
         found: list[Any] = list(chain.from_iterable([block.views() for block in blocks]))

@@ -2,7 +2,7 @@
 
 ::
 
-    columns ──> Outgoing, one a key ──> Part, one or two a key ──> emit ──> Block
+    columns ──> ValueLists, one a key ──> Part, one or two a key ──> emit ──> Block
                 values                  nested lengths             wire
 
 What is written is byte for byte what the protobuf runtime writes with
@@ -21,9 +21,9 @@ import numpy as np
 
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.convert.conform import fit
-from tfrecord_lite.convert.lists import outgoing
-from tfrecord_lite.convert.types import LargeStrings, refuse
+from tfrecord_lite.convert.conform import conform
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.one import encode_features, encoded_key
 from tfrecord_lite.example.proto import (
@@ -43,14 +43,14 @@ from tfrecord_lite.wire.scalar import WireError, varint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tfrecord_lite.convert.lists import Outgoing
+    from tfrecord_lite.convert.lists import ValueLists
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.wire.parts import Payload
 
 __all__ = [
     "encode_example",
     "encode_examples",
-    "encode_outgoing",
+    "encode_lists",
     "entry_levels",
     "feature_parts",
 ]
@@ -115,7 +115,7 @@ def encode_examples(
     [('age', array([7])), ('name', array([b'a'], dtype=object))]
     [('age', array([300]))]
     """
-    return encode_outgoing(_outgoing(columns, schema))
+    return encode_lists(_outgoing(columns, schema))
 
 
 def encode_example(
@@ -175,7 +175,7 @@ def encode_batches(
     for first in range(0, n_records, step):
         last = min(first + step, n_records)
         part = {key: out.part(first, last) for key, out in found.items()}
-        yield encode_outgoing(part, last - first)
+        yield encode_lists(part, last - first)
 
 
 def encode_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, FeatureSpec]) -> Block:
@@ -186,21 +186,21 @@ def encode_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, FeatureS
 
 def _outgoing(
     columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
-) -> dict[str, Outgoing]:
+) -> dict[str, ValueLists]:
     if not hasattr(columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, one column a feature, not {found}")
     if schema is not None:
-        return fit(columns, schema)
-    return {key: outgoing(key, column) for key, column in columns.items() if column is not None}
+        return conform(columns, schema)
+    return {key: normalize(key, column) for key, column in columns.items() if column is not None}
 
 
-def encode_outgoing(found: Mapping[str, Outgoing], n_records: int | None = None) -> Block:
+def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) -> Block:
     """Encode lists, one feature a key, as Example messages.
 
     Parameters
     ----------
-    found : mapping of str to Outgoing
+    found : mapping of str to ValueLists
     n_records : int, optional
         How many; by default what the features say.
     """
@@ -216,12 +216,14 @@ def encode_outgoing(found: Mapping[str, Outgoing], n_records: int | None = None)
     return Block(data, offsets, lengths)
 
 
-def _n_records(found: Mapping[str, Outgoing]) -> int:
+def _n_records(found: Mapping[str, ValueLists]) -> int:
     """Return the number of records that all columns have."""
     n_records = None
     for key, out in found.items():
         if n_records not in (None, out.n_records):
-            refuse(key, f"{out.n_records} records, the columns before it have {n_records}")
+            raise column_error(
+                key, f"{out.n_records} records, the columns before it have {n_records}"
+            )
         n_records = out.n_records
     if n_records is None:
         detail = "no columns, so nothing says how many records there are"
@@ -234,7 +236,7 @@ def entry_levels(key: bytes) -> tuple[bytes, bytes]:
     return ENTRY_TAG, KEY_TAG + varint(len(key)) + key + VALUE_TAG
 
 
-def feature_parts(entry: tuple[bytes, ...], out: Outgoing) -> list[Part]:
+def feature_parts(entry: tuple[bytes, ...], out: ValueLists) -> list[Part]:
     """Return a Feature as parts of the messages, in some levels; two if some lists are empty."""
     nothing = Fixed(np.zeros((out.n_records, 0), np.uint8))
     if out.kind is None:
@@ -258,7 +260,7 @@ def feature_parts(entry: tuple[bytes, ...], out: Outgoing) -> list[Part]:
     ]
 
 
-def _float_payload(out: Outgoing) -> Payload:
+def _float_payload(out: ValueLists) -> Payload:
     data = out.flat.view(np.uint8)
     if isinstance(out.counts, int):
         return Fixed(data.reshape(out.n_records, 4 * out.counts))
@@ -266,7 +268,7 @@ def _float_payload(out: Outgoing) -> Payload:
     return compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _int64_payload(out: Outgoing) -> Payload:
+def _int64_payload(out: ValueLists) -> Payload:
     if out.is_single:
         cells, n_bytes = varint_cells(out.flat)
         width = int(n_bytes.max(initial=0))
@@ -284,12 +286,12 @@ def _int64_payload(out: Outgoing) -> Payload:
     return compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _bytes_payload(out: Outgoing) -> Payload:
+def _bytes_payload(out: ValueLists) -> Payload:
     flat = out.flat
-    if isinstance(flat, LargeStrings):
+    if isinstance(flat, ByteItems):
         if out.is_single:
             return Objects(flat.items, flat.lengths)
-        flat = flat.joined()
+        flat = flat.to_ranges()
     payload = compact(flat.data, flat.starts, flat.lengths)
     if out.is_single:
         return payload
@@ -298,7 +300,7 @@ def _bytes_payload(out: Outgoing) -> Payload:
     return compact(data, splits[:-1], np.diff(splits))
 
 
-_PAYLOADS: dict[Kind, Callable[[Outgoing], Payload]] = {
+_PAYLOADS: dict[Kind, Callable[[ValueLists], Payload]] = {
     Kind.BYTES: _bytes_payload,
     Kind.FLOAT: _float_payload,
     Kind.INT64: _int64_payload,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.convert.lists import outgoing
-from tfrecord_lite.convert.types import LargeStrings, refuse
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.example.proto import ENTRY_TAG, KEY_TAG, KIND_TAGS, LIST_VALUE_TAG, VALUE_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.pack import varint_run
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.arrays import AnyArray
-    from tfrecord_lite.convert.lists import Outgoing
+    from tfrecord_lite.convert.lists import ValueLists
 
 _BYTES, _FLOAT, _INT64 = (KIND_TAGS[kind] for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LARGE_BYTES = 1024
@@ -68,7 +68,7 @@ def encoded_key(key: Any) -> bytes:
     try:
         return key.encode()
     except UnicodeEncodeError:
-        refuse(key, "the key has no UTF-8 form")
+        raise column_error(key, "the key has no UTF-8 form") from None
 
 
 def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
@@ -114,7 +114,7 @@ def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
     """Encode the entry of a large value: its head, and its payload as it is."""
     kind, payload = Kind.BYTES, value
     if type(value) is not bytes:
-        out = outgoing(key, value.reshape(1, -1))
+        out = normalize(key, value.reshape(1, -1))
         kind = out.kind or kind
         flat: Any = out.flat if kind is Kind.FLOAT else varint_run(out.flat)[0]
         payload = memoryview(flat).cast("B")
@@ -206,24 +206,24 @@ _ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
 
 def _general(key: str, value: Any) -> bytes | None:
     """Encode any value, as a column of one record."""
-    out = outgoing(key, [value])
+    out = normalize(key, [value])
     if out.present is not None:
         return None
     return content_of(out)
 
 
-def content_of(out: Outgoing) -> bytes:
+def content_of(out: ValueLists) -> bytes:
     """Return the content of the Feature message that a column of one record is."""
     if out.kind is None:
         return b""
     return delimited(KIND_TAGS[out.kind], _content(out))
 
 
-def _content(out: Outgoing) -> bytes:
+def _content(out: ValueLists) -> bytes:
     """Return the content of the list that a column of one record is."""
     flat: Any = out.flat
-    if isinstance(flat, LargeStrings):
-        flat = flat.joined()
+    if isinstance(flat, ByteItems):
+        flat = flat.to_ranges()
     if out.kind is Kind.BYTES:
         view = memoryview(flat.data)
         ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)

@@ -1,7 +1,7 @@
 """How rows of one form are taken apart, and what was taken of them made columns.
 
 A row's *form* is its keys, the types of their values, and the lengths of short lists. A
-:class:`Plan` is made from the first row of a form and takes all others apart at C's speed;
+:class:`RowPlan` is made from the first row of a form and takes all others apart at C's speed;
 what is taken of them is a copy, already checked::
 
     {"x": 0.5, "n": 7, "tags": [b"a", b"b"], "v": array}
@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
+from tfrecord_lite.arrays import ByteRanges, row_splits
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lists import Outgoing, outgoing
-from tfrecord_lite.convert.types import Strings
+from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.types import EXACT_DTYPES, PLAIN_FLOATS, PLAIN_INTEGERS, PLAIN_STRINGS
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
@@ -36,14 +37,6 @@ LARGE_BYTES = 16 * 1024
 """A row with more bytes in strings or arrays is encoded by itself, with fewer copies."""
 SHORT_LIST = 8
 """Lists up to here are part of the form; longer ones of numbers may have any length."""
-
-_INTEGERS = frozenset(
-    {bool, int, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32}
-)
-_FLOATS = frozenset({float, np.float16, np.float32})
-_TEXTS = frozenset({bytes, str})
-ARRAYS = frozenset(map(np.dtype, ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f2", "f4"]))
-"""The dtypes of which every value can be stored."""
 
 
 class UnplannedError(Exception):
@@ -65,7 +58,7 @@ def _packer(value: Any) -> tuple[Callable[[Any], bytes], np.dtype[Any]]:
 
     It raises TypeError for a value of another type than the one it was made for.
     """
-    if type(value) is np.ndarray and value.dtype in ARRAYS and value.ndim:
+    if type(value) is np.ndarray and value.dtype in EXACT_DTYPES and value.ndim:
         return _array_packer(value.dtype), value.dtype
     kinds = set(map(type, value)) if type(value) in (list, tuple) else set()
     for kind, letter, name in ((int, "q", "<i8"), (float, "f", "<f4")):
@@ -98,7 +91,7 @@ def _size(values: Any) -> int:
     return values.nbytes if type(values) is np.ndarray else 8 * len(values)
 
 
-class Plan:
+class RowPlan:
     """How to take apart rows of one form, and what was taken of them.
 
     Parameters
@@ -153,12 +146,12 @@ class Plan:
                 place += count
             if kinds == {type(None)} and i not in self._lists:
                 continue
-            if kinds and (kinds <= _INTEGERS or kinds <= _FLOATS):
-                letter = "q" if kinds <= _INTEGERS else "f"
+            if kinds and (kinds <= PLAIN_INTEGERS or kinds <= PLAIN_FLOATS):
+                letter = "q" if kinds <= PLAIN_INTEGERS else "f"
                 code += f"{len(where)}{letter}"
                 self._fields.append((key, letter, len(where)))
                 numbers += where
-            elif kinds and kinds <= _TEXTS:
+            elif kinds and kinds <= PLAIN_STRINGS:
                 self._texts.append((key, len(where)))
                 strings += where
             else:
@@ -216,10 +209,10 @@ class Plan:
         """Forget the rows taken."""
         self.order, self._packed, self._strings, self._arrays = [], [], [], []
 
-    def columns(self) -> dict[str, Outgoing]:
+    def columns(self) -> dict[str, ValueLists]:
         """Return the rows taken as lists of values, one feature a key."""
         n_rows = len(self.order)
-        found: dict[str, Outgoing] = {}
+        found: dict[str, ValueLists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
         fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
         table = np.frombuffer(b"".join(self._packed), np.dtype(fields)) if fields else None
@@ -227,7 +220,7 @@ class Plan:
             assert table is not None  # noqa: S101 - there are fields
             flat = np.ascontiguousarray(table[str(i)]).reshape(-1)
             kind = Kind.INT64 if letter == "q" else Kind.FLOAT
-            found[key] = Outgoing(n_rows, kind, count, flat)
+            found[key] = ValueLists(n_rows, kind, count, flat)
         found |= self._string_columns(n_rows)
         for i, (key, dtype) in enumerate(self._vectors):
             parts = self._arrays[i :: len(self._vectors)]
@@ -236,10 +229,10 @@ class Plan:
             is_even = int(counts.min()) == int(counts.max())
             even = flat.reshape(n_rows, -1) if is_even and flat.size else None
             column = RaggedTensor(flat, row_splits(counts)) if even is None else even
-            found[key] = outgoing(key, column)
+            found[key] = normalize(key, column)
         return found
 
-    def _string_columns(self, n_rows: int) -> dict[str, Outgoing]:
+    def _string_columns(self, n_rows: int) -> dict[str, ValueLists]:
         """Return the columns of strings; in the buffer the strings of a row are together."""
         if not self._texts:
             return {}
@@ -247,11 +240,11 @@ class Plan:
         starts = row_splits(lengths)[:-1].reshape(n_rows, -1)
         lengths = lengths.reshape(n_rows, -1)
         data = np.frombuffer(b"".join(self._strings), np.uint8)
-        found: dict[str, Outgoing] = {}
+        found: dict[str, ValueLists] = {}
         place = 0
         for key, count in self._texts:
             some = slice(place, place + count)
-            own = Strings(data, starts[:, some].ravel(), lengths[:, some].ravel())
-            found[key] = Outgoing(n_rows, Kind.BYTES, count, own)
+            own = ByteRanges(data, starts[:, some].ravel(), lengths[:, some].ravel())
+            found[key] = ValueLists(n_rows, Kind.BYTES, count, own)
             place += count
         return found

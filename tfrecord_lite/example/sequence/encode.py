@@ -2,9 +2,9 @@
 
 ::
 
-    context        column ──> Outgoing ──────────────────────────────┐
+    context        column ──> ValueLists ──────────────────────────────┐
     feature list   column ──> steps of all records, end to end       ├─ emit ─> Block
-                              ──> Outgoing ──> Features, end to end ─┘
+                              ──> ValueLists ──> Features, end to end ─┘
                                                cut into records
 
 A feature list is written as if each *step* were a record: all steps of all records are one
@@ -43,11 +43,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array, gather, row_splits
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    Int64Array,
+    Uint8Array,
+    gather,
+    row_splits,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import Outgoing, outgoing
-from tfrecord_lite.convert.types import Strings, refuse, unmasked
+from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.encode.columns import entry_levels, feature_parts
 from tfrecord_lite.example.encode.one import (
@@ -57,7 +66,7 @@ from tfrecord_lite.example.encode.one import (
     encoded_key,
     feature_content,
 )
-from tfrecord_lite.example.encode.plan import ARRAYS, Plan, UnplannedError
+from tfrecord_lite.example.encode.plan import RowPlan, UnplannedError
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURE_LISTS_TAG,
@@ -150,7 +159,7 @@ def encode_sequence_examples(
             raise TypeError("feature_lists go with columns; records bring theirs along")
         return _encode_rows(context)
     features = {
-        key: outgoing(key, column) for key, column in (context or {}).items() if column is not None
+        key: normalize(key, column) for key, column in (context or {}).items() if column is not None
     }
     lists = _lists(
         {} if feature_lists is None else check_lists("feature_lists", feature_lists),
@@ -163,7 +172,7 @@ def encode_sequence_examples(
 
 
 def _encode_columns(
-    features: Mapping[str, Outgoing] | None, lists: Mapping[str, _Steps] | None, n_records: int
+    features: Mapping[str, ValueLists] | None, lists: Mapping[str, _Steps] | None, n_records: int
 ) -> Block:
     """Encode columns; None if the messages are not to have that part at all."""
     fields = []
@@ -224,7 +233,7 @@ class _Steps:
     """One feature list of N records."""
 
     column: Any
-    """The values of all steps, with a leading dimension of steps; or these as Outgoing."""
+    """The values of all steps, with a leading dimension of steps; or these as ValueLists."""
     counts: Int64Array
     """Steps of each record; shape (n_records,)."""
     present: BoolArray | None = None
@@ -235,7 +244,7 @@ class _Steps:
         return self.counts.size
 
 
-def _n_records(columns: Sequence[tuple[str, Outgoing | _Steps]]) -> int:
+def _n_records(columns: Sequence[tuple[str, ValueLists | _Steps]]) -> int:
     """Return the number of records that all columns have."""
     if not columns:
         detail = "no columns, so nothing says how many records there are"
@@ -243,7 +252,9 @@ def _n_records(columns: Sequence[tuple[str, Outgoing | _Steps]]) -> int:
     n_records = columns[0][1].n_records
     for key, column in columns:
         if column.n_records != n_records:
-            refuse(key, f"{column.n_records} records, the columns before it have {n_records}")
+            raise column_error(
+                key, f"{column.n_records} records, the columns before it have {n_records}"
+            )
     return n_records
 
 
@@ -251,7 +262,7 @@ def _lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, 
     """Part the steps of each column from what is in them."""
     for key in lengths:
         if columns.get(key) is None:
-            refuse(str(key), "lengths of a list that is not there")
+            raise column_error(str(key), "lengths of a list that is not there")
     return {
         key: _steps_of(key, column, lengths.get(key))
         for key, column in columns.items()
@@ -262,16 +273,16 @@ def _lists(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> dict[str, 
 def _steps_of(key: str, column: Any, lengths: Any) -> _Steps:
     if isinstance(column, SparseTensor):
         detail = "a SparseTensor does not say how many steps a record has; give a RaggedTensor"
-        refuse(key, detail, None, Reason.UNSUPPORTED)
+        raise column_error(key, detail, None, Reason.UNSUPPORTED)
     if isinstance(column, BytesColumn):
-        refuse(key, "a feature list needs a dimension of steps")
+        raise column_error(key, "a feature list needs a dimension of steps")
     is_array = not isinstance(column, RaggedTensor | list | tuple)
     if is_array:
         column = column if isinstance(column, np.ma.MaskedArray) else np.asarray(column)
         if column.ndim == 1 and column.dtype == object:
             column, is_array = column.tolist(), False
     if lengths is not None and not is_array:
-        refuse(key, "only arrays are padded; other columns know their lengths")
+        raise column_error(key, "only arrays are padded; other columns know their lengths")
     if isinstance(column, RaggedTensor):
         rows = RaggedTensor.from_row_splits(column.values, column.row_splits)  # checks them
         return _Steps(rows.values, np.diff(rows.row_splits).astype(np.int64))
@@ -281,7 +292,7 @@ def _steps_of(key: str, column: Any, lengths: Any) -> _Steps:
 def _of_array(key: str, column: AnyArray, lengths: Any) -> _Steps:
     """Take the steps of an array, without the padding if it has some."""
     if column.ndim < 2:
-        refuse(key, "a feature list needs a dimension of steps behind that of records")
+        raise column_error(key, "a feature list needs a dimension of steps behind that of records")
     n_records, longest = column.shape[:2]
     if lengths is None:
         counts = np.full(n_records, longest, np.int64)
@@ -289,11 +300,13 @@ def _of_array(key: str, column: AnyArray, lengths: Any) -> _Steps:
     counts = np.asarray(lengths)
     if counts.shape != (n_records,) or (counts.size and counts.dtype.kind not in "iu"):
         detail = f"lengths of {counts.dtype} and shape {counts.shape} for {n_records} records"
-        refuse(key, detail)
+        raise column_error(key, detail)
     wrong = (counts < 0) | (counts > longest)
     if wrong.any():
         first = int(wrong.argmax())
-        refuse(key, f"a length of {counts[first]} in an array of {longest} steps", first)
+        raise column_error(
+            key, f"a length of {counts[first]} in an array of {longest} steps", first
+        )
     is_step = np.arange(longest) < counts[:, None]
     return _Steps(column[is_step], counts.astype(np.int64))
 
@@ -337,20 +350,20 @@ def _are_alike(arrays: list[AnyArray]) -> bool:
 def _list_part(raw: bytes, key: str, steps: _Steps) -> Part:
     """Return a feature list as a part of the messages."""
     try:
-        is_known = isinstance(steps.column, Outgoing)
-        out = steps.column if is_known else outgoing(key, steps.column)
+        is_known = isinstance(steps.column, ValueLists)
+        out = steps.column if is_known else normalize(key, steps.column)
     except InvalidArgumentError as error:
         raise _in_record(error, steps.counts) from None
     if out.present is not None:
         detail = "a step that is masked: a step may be empty, but not missing"
-        refuse(key, detail, _record_of(int((~out.present).argmax()), steps.counts))
+        raise column_error(key, detail, _record_of(int((~out.present).argmax()), steps.counts))
     data, sizes = _run(out)
     ends = row_splits(sizes)[row_splits(steps.counts)]
     payload = compact(data, ends[:-1], np.diff(ends))
     return Part(entry_levels(raw), payload, steps.present)
 
 
-def _run(out: Outgoing) -> tuple[Uint8Array, Int64Array]:
+def _run(out: ValueLists) -> tuple[Uint8Array, Int64Array]:
     """Write all steps one behind the other; and bytes of each."""
     if not out.n_records:
         return np.zeros(0, np.uint8), np.zeros(0, np.int64)
@@ -415,7 +428,9 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         raise TypeError(f"a record must be a dict, not {type(row).__name__}")
     for name in row:
         if name not in ("context", "feature_lists"):
-            refuse(str(name), "a SequenceExample has 'context' and 'feature_lists', nothing else")
+            raise column_error(
+                str(name), "a SequenceExample has 'context' and 'feature_lists', nothing else"
+            )
     pieces: list[Any] = []
     if "context" in row:
         pieces += encode_features(FEATURES_TAG, row["context"])
@@ -462,7 +477,7 @@ def _feature_list(key: str, steps: Any) -> bytes:
 def _of_column(key: str, steps: list[Any]) -> list[bytes]:
     """Encode steps together, as a column: ints among floats are floats, or the step is named."""
     try:
-        out = outgoing(key, [values_of(step) for step in unmasked(key, steps)])
+        out = normalize(key, [values_of(step) for step in unmasked(key, steps)])
     except InvalidArgumentError as error:
         raise in_step(error, error.index or 0) from None
     return [content_of(out.part(number, number + 1)) for number in range(len(steps))]
@@ -547,7 +562,7 @@ def _of_arrays(steps: list[AnyArray] | tuple[AnyArray, ...]) -> _Taken | None:
     if dtypes == {_BYTES}:
         lists = list(map(_as_list, steps))
         return _take_apart(lists) if set(map(type, lists)) == {list} else None
-    if len(dtypes) > 1 or not dtypes <= ARRAYS:
+    if len(dtypes) > 1 or not dtypes <= EXACT_DTYPES:
         return None
     try:
         flat = np.concatenate(steps)
@@ -573,7 +588,7 @@ class _List:
     def add(self, taken: _Taken) -> None:
         self._taken.append(taken)
 
-    def steps(self, key: str) -> tuple[Outgoing, Int64Array]:
+    def steps(self, key: str) -> tuple[ValueLists, Int64Array]:
         """Return the values of all steps, and the number of steps of each record."""
         taken = self._taken
         n_steps = np.fromiter((one.n_steps for one in taken), np.int64, len(taken))
@@ -588,12 +603,12 @@ class _List:
             strings = list(chain.from_iterable([one.values for one in taken]))
             lengths = np.fromiter(map(len, strings), np.int64, len(strings))
             data = np.frombuffer(b"".join(strings), np.uint8)
-            own = Strings(data, row_splits(lengths)[:-1], lengths)
-            return Outgoing(n_all, Kind.BYTES, count, own), n_steps
+            own = ByteRanges(data, row_splits(lengths)[:-1], lengths)
+            return ValueLists(n_all, Kind.BYTES, count, own), n_steps
         flat = np.frombuffer(b"".join([one.values for one in taken]), taken[0].dtype)
         if is_even:
-            return outgoing(key, flat.reshape(n_all, count)), n_steps
-        return outgoing(key, RaggedTensor(flat, row_splits(count))), n_steps
+            return normalize(key, flat.reshape(n_all, count)), n_steps
+        return normalize(key, RaggedTensor(flat, row_splits(count))), n_steps
 
 
 class SequenceForm:
@@ -605,7 +620,7 @@ class SequenceForm:
         self._lists = {key: _List() for key in row.get("feature_lists", {})}
         for key in chain(context, self._lists):
             encoded_key(key)
-        self._plan = Plan(tuple(context), tuple(context.values())) if context else None
+        self._plan = RowPlan(tuple(context), tuple(context.values())) if context else None
         self.order: list[int] = []
         """The numbers of the records."""
 
@@ -626,7 +641,7 @@ class SequenceForm:
 
     def columns(
         self,
-    ) -> tuple[dict[str, Outgoing] | None, dict[str, tuple[Outgoing, Int64Array]] | None]:
+    ) -> tuple[dict[str, ValueLists] | None, dict[str, tuple[ValueLists, Int64Array]] | None]:
         """Return contexts and lists as columns, None for what these records do not have."""
         context = self._plan.columns() if self._plan is not None else {}
         lists = {key: own.steps(key) for key, own in self._lists.items()}
