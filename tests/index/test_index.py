@@ -31,7 +31,7 @@ from tfrecord_lite import (
     tf_record_random_reader,
 )
 from tfrecord_lite.index import RecordIndex, text
-from tfrecord_lite.index.pread import _MOST_OPEN
+from tfrecord_lite.index.pread import _MAX_OPEN
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
@@ -393,13 +393,13 @@ def test_other_processes_share_a_file(shards: list[Path], method: str) -> None:
 
 
 def test_more_files_than_are_kept_open(tmp_path: Path) -> None:
-    n_files = _MOST_OPEN + 8
+    n_files = _MAX_OPEN + 8
     paths = [write(tmp_path / f"{i:03}", [b"%d" % i]) for i in range(n_files)]
 
     file = TFRecordFile(paths)
 
     assert list(file) == [b"%d" % i for i in range(n_files)]
-    assert len(file._pool._open) == _MOST_OPEN
+    assert len(file._pool._open) == _MAX_OPEN
     file.close()
     assert file._pool._open == {}
 

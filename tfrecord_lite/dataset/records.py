@@ -19,9 +19,14 @@ from tfrecord_lite.errors import (
     Reason,
     TFRecordError,
 )
-from tfrecord_lite.index import TFRecordFile, pread
+from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.records.damage import Damage
-from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.framing import (
+    HEADER_BYTES,
+    OVERHEAD_BYTES,
+    first_bad_frame,
+    frame_error,
+)
 from tfrecord_lite.records.limits import ReadingLimits
 from tfrecord_lite.records.stream import RecordStream
 
@@ -185,7 +190,7 @@ class Files(Source):
 def _first_wrong(chunk: RecordChunk) -> int | None:
     """Return the first record whose CRC is wrong, of a chunk as it was read."""
     places, sizes = chunk.offsets - HEADER_BYTES, chunk.lengths + OVERHEAD_BYTES
-    return pread.first_wrong(chunk.data, places, sizes, verify=True)
+    return first_bad_frame(chunk.data, places, sizes)
 
 
 def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
@@ -193,7 +198,7 @@ def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
     file, index, offset = chunk.places[number].tolist()
     size += OVERHEAD_BYTES
     frame = chunk.data[start : start + size].tobytes()
-    return pread.loss(frame, size, name=chunk.names[file], index=index, offset=offset)
+    return frame_error(frame, size, offset, chunk.names[file], index)
 
 
 @dataclass(frozen=True, kw_only=True)

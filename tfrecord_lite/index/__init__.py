@@ -1,11 +1,11 @@
-"""Random access: where each record of a file is, and reading any of them.
+"""Random access: an index of where each record of a file is, and reading any of them.
 
 ::
 
-    scan ─> extents: RecordIndex, two arrays <─> text: DALI's "offset size" lines
-                │     (choice: one there is, or a new one)
-    handles ────┴─> frames: many records into one buffer, checked
-    (pread)              └─> file: TFRecordFile        offsets: tf_record_random_reader
+    index    RecordIndex: the extents of a file's records, from a scan
+    text     indexes as files of text, in DALI's form; which index a file is read by
+    pread    local files read at any offset; many frames into one buffer
+    file     TFRecordFile: records by number; tf_record_random_reader: by offset
 """
 
 from __future__ import annotations

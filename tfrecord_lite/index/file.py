@@ -1,6 +1,7 @@
-"""TFRecordFile: one file or many as a sequence of records, any of them at once.
+"""Random access to records: by number, or by offset.
 
-tf_record_random_reader: one record at an offset that the caller knows (rule R10).
+:class:`TFRecordFile` is a sequence of the records of one file or many, by way of their indexes;
+:func:`tf_record_random_reader` reads the record at an offset that the caller knows (rule R10).
 """
 
 from __future__ import annotations
@@ -15,16 +16,22 @@ import numpy as np
 from tfrecord_lite.block import SPARE_BYTES, Block
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason, TFRecordError
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.index import pread, text
-from tfrecord_lite.index.index import RecordIndex, Stamp
-from tfrecord_lite.index.pread import Handle, Pool
-from tfrecord_lite.index.text import index_of, local_name, wanted_of
-from tfrecord_lite.records.framing import HEADER_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
+from tfrecord_lite.index import text
+from tfrecord_lite.index.pread import FileStamp, Handle, HandlePool, read_frames
+from tfrecord_lite.records.framing import (
+    HEADER_BYTES,
+    MAX_RECORD_BYTES,
+    OVERHEAD_BYTES,
+    data_of_frame,
+    first_bad_frame,
+    frame_error,
+    is_header,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
-    from typing import Self
+    from typing import Self, TypeAlias
 
     import numpy.typing as npt
 
@@ -32,7 +39,10 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.reader import Result
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.index.index import RecordIndex
     from tfrecord_lite.schema import FeatureSpec
+
+    Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""
@@ -41,22 +51,22 @@ _BYTES_AT_ONCE = 1024 * 1024
 class TFRecordFile:
     r"""The records of one file or many, by number: a sequence of ``bytes``.
 
-    A map-style data set for torch's ``DataLoader`` and a data source for Grain, as it is.
+    Works as a map-style data set for torch's ``DataLoader`` and as a data source for Grain.
 
     Parameters
     ----------
     path : str, bytes, PathLike, or an iterable of them
-        Local paths; patterns as for :class:`TFRecordReader`. The records of several
-        files are numbered through, in the order of the files.
+        Local paths; patterns as for :class:`TFRecordReader`. Records are numbered
+        across files, in the order of the files.
     index : "auto", None, or a path or list of paths, optional
         ``"auto"`` takes the index that ``tfrecord index`` or :meth:`save_index` wrote
-        beside a file (``FILE.idx``) if it is whole and fits, and reads the file once if
-        not. None always reads it. Paths, one a file, name indexes in DALI's form.
+        beside a file (``FILE.idx``) if it fits, and otherwise reads the file once to make one.
+        None always does. Paths, one per file, name indexes in DALI's form.
     verify : bool, optional
-        Check the CRC of each record's data when it is read. Its head is always held
+        Check the CRC of each record's data when it is read. Its header is always checked
         against the index.
     max_record_bytes : int, optional
-        Refuse larger records.
+        Reject larger records.
 
     Raises
     ------
@@ -67,14 +77,14 @@ class TFRecordFile:
         ``STALE_INDEX`` if an index that was named does not fit its file.
     DataLossError
         ``LENGTH_CRC``, ``TRUNCATED`` or ``RECORD_TOO_LARGE`` where a file is damaged:
-        behind a wrong length nobody knows where a record is.
+        after a wrong length it is unknown where the next record is.
 
     Notes
     -----
-    The index takes 16 bytes of memory a record. Threads may share a file, and so may
-    forked processes; it can be pickled, index included. A file that has changed since is
-    a ``STALE_INDEX`` error when it is opened again, and a record that is not where the
-    index says is one whenever it is read.
+    The index takes 16 bytes of memory per record. Threads may share this object, and so may
+    forked processes; it can be pickled, index included. If a file has changed since it was
+    indexed, opening it again raises ``STALE_INDEX``, and so does reading a record that is not
+    where the index says.
 
     Examples
     --------
@@ -94,14 +104,14 @@ class TFRecordFile:
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
-        self._names = [local_name(source) for source in expand(path)]
+        self._names = [text.local_name(source) for source in expand(path)]
         self._verify = verify
-        self._stamps: list[Stamp] = []
-        self._indexes: list[RecordIndex] = []
-        for name, wanted in zip(self._names, wanted_of(index, len(self._names)), strict=True):
-            stamp = Stamp.of(Handle(name))
-            self._stamps.append(stamp)
-            self._indexes.append(index_of(name, stamp, wanted, max_record_bytes))
+        self._stamps = [FileStamp.of(Handle(name)) for name in self._names]
+        wanted = text.wanted_indexes(index, len(self._names))
+        self._indexes = [
+            text.index_of(name, stamp, path, max_record_bytes)
+            for name, stamp, path in zip(self._names, self._stamps, wanted, strict=True)
+        ]
         self._ends = np.cumsum([len(index) for index in self._indexes])
         self._end_list: list[int] = self._ends.tolist()
         self._is_closed = False
@@ -109,8 +119,8 @@ class TFRecordFile:
         self._renew()
 
     def _renew(self) -> None:
-        """Start without open files, as a process that shares none with another."""
-        self._pool = Pool(self._names, self._stamps)
+        """Start without open files, so that processes share none."""
+        self._pool = HandlePool(self._names, self._stamps)
         self._process = os.getpid()
 
     @property
@@ -120,13 +130,13 @@ class TFRecordFile:
 
     @property
     def indexes(self) -> list[RecordIndex]:
-        """The index of each file; not to be changed."""
+        """The index of each file; do not change them."""
         return list(self._indexes)
 
     @property
     def is_stale(self) -> bool:
-        """Whether a file looks otherwise than when its index was made."""
-        now = [Stamp.of(Handle(name)) for name in self._names]
+        """Whether a file has changed since it was indexed."""
+        now = [FileStamp.of(Handle(name)) for name in self._names]
         return now != self._stamps
 
     def __len__(self) -> int:
@@ -153,39 +163,39 @@ class TFRecordFile:
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
         frame = self._handle(number).read(size, offset)
-        data = pread.data_of(frame, size, verify=self._verify)
+        data = data_of_frame(frame, size, verify=self._verify)
         if data is None:
-            name = self._names[number]
-            raise pread.loss(frame, size, name=name, index=place, offset=offset)
+            raise frame_error(frame, size, offset, self._names[number], place)
         return data
 
     def __getitems__(self, indices: Sequence[int]) -> list[bytes]:
-        """Return many records, in the order asked for; torch's ``DataLoader`` calls this."""
+        """Return many records, in the order given; torch's ``DataLoader`` calls this."""
         return self.block(indices).to_list()
 
-    def block(self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Block:
+    def block(self, indices: Indices) -> Block:
         """Read many records into one block.
 
         Parameters
         ----------
         indices : sequence of int, or int array, shape (n,)
-            In any order, repeated ones allowed, negative ones counted from the end.
+            In any order, with repetitions; negative ones count from the end.
 
         Returns
         -------
         Block
-            Record i is ``file[indices[i]]``. Owns its memory: as much as the records
-            take in the file. It does not know where they came from; :meth:`place` does.
+            Record i is ``file[indices[i]]``. Owns as much memory as the records take in
+            the file. Its :meth:`~tfrecord_lite.block.Block.place` knows no files; see
+            :meth:`place`.
 
         Raises
         ------
         IndexError
             If there is no such record.
         TypeError
-            If the indices are no whole numbers.
+            If the indices are not integers.
         DataLossError
-            ``DATA_CRC``, ``LENGTH_CRC`` or ``TRUNCATED``, of the first damaged record
-            of those asked for.
+            ``DATA_CRC``, ``LENGTH_CRC`` or ``TRUNCATED``, about the first damaged record
+            among these.
         FailedPreconditionError
             ``STALE_INDEX`` if the file has changed; ``CLOSED`` after :meth:`close`.
         """
@@ -202,18 +212,17 @@ class TFRecordFile:
         at = 0
         for number, rows in zip(files, chosen, strict=True):
             handle = self._handle(number)
-            starts[rows] = pread.read(handle, offsets[rows], sizes[rows], data, at)
+            starts[rows] = read_frames(handle, offsets[rows], sizes[rows], data, at)
             at += int(sizes[rows].sum())
-        wrong = pread.first_wrong(data, starts, sizes, verify=self._verify)
-        if wrong is not None:
-            number, size, offset = int(numbers[wrong]), int(sizes[wrong]), int(offsets[wrong])
+        bad = first_bad_frame(data, starts, sizes, verify=self._verify)
+        if bad is not None:
+            number, size, offset = int(numbers[bad]), int(sizes[bad]), int(offsets[bad])
             frame = self._handle(number).read(size, offset)
-            name, place = self._names[number], int(places[wrong])
-            raise pread.loss(frame, size, name=name, index=place, offset=offset)
+            raise frame_error(frame, size, offset, self._names[number], int(places[bad]))
         return Block(data, starts + HEADER_BYTES, sizes - OVERHEAD_BYTES)
 
     def place(self, index: int) -> tuple[str, int, int]:
-        """Return the file a record is in, its number there, and the offset of its head.
+        """Return the file a record is in, its number there, and the offset of its header.
 
         Raises
         ------
@@ -223,13 +232,13 @@ class TFRecordFile:
         number, place = self._locate_one(operator.index(index))
         return self._names[number], place, int(self._indexes[number].offsets[place])
 
-    def places(self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Int64Array:
+    def places(self, indices: Indices) -> Int64Array:
         """Return where many records are.
 
         Returns
         -------
         int64, shape (n, 3)
-            Of each record: the number of its file, its number there, the offset of its head.
+            For each record: the number of its file, its number there, the offset of its header.
 
         Raises
         ------
@@ -245,7 +254,7 @@ class TFRecordFile:
 
     def parse(
         self,
-        indices: Sequence[int] | npt.NDArray[np.integer[Any]],
+        indices: Indices,
         features: Mapping[str, FeatureSpec] | ExampleParser,
     ) -> dict[str, Result]:
         """Read many Examples and parse them into columns.
@@ -277,15 +286,14 @@ class TFRecordFile:
             if error.index is None:
                 raise
             name, place, offset = self.place(int(np.asarray(indices)[error.index]))
-            fields = (error.reason, offset, name, place, error.key, error.detail)
-            raise type(error)(*fields) from None
+            raise error.at(source=name, index=place, offset=offset) from None
 
     def _parser_of(self, features: Mapping[str, FeatureSpec] | ExampleParser) -> ExampleParser:
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
         if isinstance(features, ExampleParser):
             return features
-        kept = self._parser  # read once: another thread may put another in its place
+        kept = self._parser  # read once: another thread may replace it
         if kept is None or kept[0] != features:
             kept = self._parser = (dict(features or {}), ExampleParser(features))
         return kept[1]
@@ -312,7 +320,7 @@ class TFRecordFile:
         Raises
         ------
         OSError
-            If one cannot be written.
+            If an index cannot be written.
         """
         names = [name + text.SUFFIX for name in self._names]
         for index, name in zip(self._indexes, names, strict=True):
@@ -328,16 +336,14 @@ class TFRecordFile:
         number = bisect_right(self._end_list, index)
         return number, index - (self._end_list[number - 1] if number else 0)
 
-    def _locate(
-        self, indices: Sequence[int] | npt.NDArray[np.integer[Any]]
-    ) -> tuple[Int64Array, Int64Array]:
+    def _locate(self, indices: Indices) -> tuple[Int64Array, Int64Array]:
         """Return the number of the file that each record is in, and its number there."""
         wanted = np.asarray(indices)
         if wanted.size == 0:
             wanted = wanted.astype(np.int64)
         if wanted.dtype.kind not in "iu" or wanted.ndim != 1:
-            detail = f"indices must be a vector of whole numbers, got {wanted.dtype} of {wanted.ndim} dimensions"
-            raise TypeError(detail)
+            found = f"{wanted.dtype} of {wanted.ndim} dimensions"
+            raise TypeError(f"indices must be a vector of integers, got {found}")
         n_records = len(self)
         outside = np.flatnonzero((wanted < -n_records) | (wanted >= n_records))
         if outside.size:
@@ -355,9 +361,9 @@ class TFRecordFile:
         return self._pool.handle(number)
 
     def close(self) -> None:
-        """Close the files; no record can be read any more. Twice is fine."""
+        """Close the files; no record can be read after that. Twice is fine."""
         self._is_closed = True
-        if self._process == os.getpid():  # a fork's own copies close with it
+        if self._process == os.getpid():  # the copies of a fork close with it
             self._pool.close()
 
     def __enter__(self) -> Self:
@@ -378,34 +384,34 @@ class TFRecordFile:
         return {key: value for key, value in self.__dict__.items() if key != "_pool"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Open the files anew when they are needed."""
+        """Open the files again when they are needed."""
         self.__dict__.update(state)
         self._renew()
 
     def __repr__(self) -> str:
-        """Say which files, at most two, and how many records."""
+        """Name the files, at most two, and the number of records."""
         names = ", ".join(self._names[:2]) + ", ..." * (len(self._names) > 2)
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 
 def _out_of_range(index: int, n_records: int) -> str:
-    return f"record {index} was asked for, there are {n_records} (0 to {n_records - 1})"
+    return f"there is no record {index}; there are {n_records} (0 to {n_records - 1})"
 
 
 class RandomReader:
-    """What :func:`tf_record_random_reader` returns."""
+    """Read records at known offsets; made by :func:`tf_record_random_reader`."""
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self._name = name_of(path)
         self._handle: Handle | None = Handle(self._name)
 
     def read(self, offset: int) -> tuple[bytes, int]:
-        """Return the record that starts at an offset, and the offset behind it.
+        """Return the record that starts at an offset, and the offset after it.
 
         Parameters
         ----------
         offset : int
-            Bytes from the start of the file to the record's head.
+            Bytes from the start of the file to the record's header.
 
         Raises
         ------
@@ -419,25 +425,24 @@ class RandomReader:
         """
         if self._handle is None:
             raise FailedPreconditionError(Reason.CLOSED, source=self._name)
-        head = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
-        if not head:
+        header = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
+        if not header:
             detail = f"Out of range at reading offset {offset}"
             raise IndexError(detail)
-        n_bytes = int.from_bytes(head[:8], "little")
+        n_bytes = int.from_bytes(header[:8], "little")
         size = n_bytes + OVERHEAD_BYTES
-        if not is_header(head):
-            frame, size = head, HEADER_BYTES
+        if not is_header(header):
+            frame, size = header, HEADER_BYTES
         elif n_bytes > MAX_RECORD_BYTES:
             detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
             raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, None, None, detail)
         else:  # no memory is made for more than the file has
             left = self._handle.stat().st_size - offset
             frame = self._handle.read(min(size, left), offset)
-        data = pread.data_of(frame, size, verify=True)
-        if data is not None:
-            return data, offset + size
-        error = pread.loss(frame, size, name=self._name, index=0, offset=offset)
-        raise DataLossError(error.reason, offset, self._name, None, None, error.detail)
+        data = data_of_frame(frame, size)
+        if data is None:
+            raise frame_error(frame, size, offset, self._name, None)
+        return data, offset + size
 
     def close(self) -> None:
         """Close the file. Twice is fine."""
@@ -445,7 +450,7 @@ class RandomReader:
 
 
 def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReader:
-    """Read records of an uncompressed file at known offsets, as TensorFlow's of that name.
+    """Read records of an uncompressed file at known offsets, as TensorFlow's function does.
 
     Parameters
     ----------
@@ -464,7 +469,7 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
 
     See Also
     --------
-    TFRecordFile : by the record's number.
+    TFRecordFile : Read records by number.
 
     Examples
     --------

@@ -1,63 +1,25 @@
-"""RecordIndex: where each record of one file is, and how to tell that this is still so.
+"""RecordIndex: where each record of one file is, made by one scan of the file.
 
-An index is made by one scan, which hops from head to head as every reader does, and
-checks the lengths' CRCs; the data is not looked at.
+The scan hops from header to header as every reader does, and checks the lengths' CRCs; it
+does not look at the data.
 """
 
 from __future__ import annotations
 
 import array
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
-from tfrecord_lite.records.framing import HEADER_BYTES, MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.index.pread import Handle
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """What a file looked like when its index was made: a changed file looks otherwise."""
-
-    file_bytes: int
-    mtime_ns: int
-    """Time of the last change, nanoseconds since 1970."""
-    head: bytes
-    """The first record's head, 12 bytes; fewer if the file is shorter."""
-
-    @classmethod
-    def of(cls, handle: Handle) -> Stamp:
-        """Look at a file."""
-        status = handle.stat()
-        return cls(status.st_size, status.st_mtime_ns, handle.read(HEADER_BYTES, 0))
-
-    def check(self, handle: Handle) -> None:
-        """Compare with the file as it is now.
-
-        Raises
-        ------
-        FailedPreconditionError
-            ``STALE_INDEX`` if it has changed.
-        """
-        now = Stamp.of(handle)
-        if now == self:
-            return
-        found = [
-            f"{what} was {was!r}, is {is_!r}"
-            for what, was, is_ in (
-                ("its size", self.file_bytes, now.file_bytes),
-                ("its time of change", self.mtime_ns, now.mtime_ns),
-            )
-            if was != is_
-        ] or ["its first record's head is another"]
-        detail = f"{', '.join(found)}; make a new TFRecordFile"
-        raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
+    from tfrecord_lite.index.pread import FileStamp
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,14 +29,14 @@ class RecordIndex:
     Parameters
     ----------
     offsets : int64, shape (n_records,)
-        Bytes from the start of the file to each record's head.
+        Bytes from the start of the file to each record's header.
     sizes : int64, shape (n_records,)
-        Bytes of each record in the file: its data, and 16 of head and foot.
+        Bytes of each record in the file: its data, and 16 of header and footer.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the arrays differ in length, or hold what no file can.
+        ``BAD_ARGUMENT`` if the arrays differ in length, or no file can have such records.
 
     Examples
     --------
@@ -89,14 +51,19 @@ class RecordIndex:
     def __post_init__(self) -> None:
         """Check the arrays."""
         if self.offsets.shape != self.sizes.shape or self.offsets.ndim != 1:
-            detail = f"{self.offsets.shape} offsets for {self.sizes.shape} sizes"
+            detail = (
+                f"offsets have the shape {self.offsets.shape}, sizes {self.sizes.shape}; "
+                "expected two vectors of one length"
+            )
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if not self.offsets.size:
             return
         # Each alone first, so that their sum cannot wrap around.
         is_odd = self.offsets.min() < 0 or self.sizes.min() < OVERHEAD_BYTES
         if is_odd or max(self.offsets.max(), self.sizes.max()) > np.iinfo(np.int64).max // 2:
-            detail = f"an offset below 0, or a size below {OVERHEAD_BYTES}, or beyond any file"
+            detail = (
+                f"expected offsets from 0 and sizes from {OVERHEAD_BYTES} on, none beyond any file"
+            )
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
     def __len__(self) -> int:
@@ -108,19 +75,19 @@ class RecordIndex:
         """Bytes from the start of the file to the end of the last record."""
         return int((self.offsets + self.sizes).max(initial=0))
 
-    def misfit(self, stamp: Stamp) -> str | None:
-        """Say how the index does not fit a file that looks so; None if nothing is wrong."""
+    def misfit(self, stamp: FileStamp) -> str | None:
+        """Say how the index does not fit a file that looks like this; None if it may fit."""
         if self.end > stamp.file_bytes:
-            return f"it ends at byte {self.end}, the file has {stamp.file_bytes}"
+            return f"it ends at byte {self.end}, the file at {stamp.file_bytes}"
         first = np.flatnonzero(self.offsets == 0)[:1]
         if first.size:
             size = int(self.sizes[first[0]])
-            length = int.from_bytes(stamp.head[:8], "little")
-            if not is_header(stamp.head) or length + OVERHEAD_BYTES != size:
-                return f"it says the first record takes {size} bytes, its head says otherwise"
+            length = int.from_bytes(stamp.header[:8], "little")
+            if not is_header(stamp.header) or length + OVERHEAD_BYTES != size:
+                return f"it says the first record takes {size} bytes, the file says otherwise"
         return None
 
-    def is_whole(self, stamp: Stamp) -> bool:
+    def is_whole(self, stamp: FileStamp) -> bool:
         """Whether the records follow each other from the file's first byte to its last."""
         ends = np.cumsum(self.sizes)
         at_end = int(ends[-1]) if ends.size else 0
@@ -128,24 +95,15 @@ class RecordIndex:
 
 
 def scan(stream: RecordStream) -> RecordIndex:
-    """Read an open file to its end, and note where its records are.
-
-    Raises
-    ------
-    FailedPreconditionError
-        ``UNSUPPORTED`` for a compressed file, of which no place can be read without
-        all that is before it.
-    DataLossError
-        As for reading.
-    """
+    """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one."""
     if stream.compression:
         detail = (
-            f"its compression is {stream.compression}, and a record in it can only be reached "
-            "through all before it; read it in order (TFRecordReader, TFRecordDataset), or "
-            "write its records again uncompressed (TFRecordWriter)"
+            f"random access needs an uncompressed file, this one is {stream.compression}; read it "
+            "in order (TFRecordReader, TFRecordDataset), or write its records to an uncompressed "
+            "file (TFRecordWriter)"
         )
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
-    # These grow in place: 16 bytes a record are all that is ever taken.
+    # These grow in place, so 16 bytes per record are all the memory it takes.
     offsets, sizes = array.array("q"), array.array("q")
     while (block := stream.next_block()) is not None:
         base = block.spans[0].base
@@ -155,9 +113,6 @@ def scan(stream: RecordStream) -> RecordIndex:
 
 
 def scan_file(name: str, max_record_bytes: int = MAX_RECORD_BYTES) -> RecordIndex:
-    """Open a file and :func:`scan` it, without looking at the data."""
-    stream = RecordStream(name, verify=False, max_record_bytes=max_record_bytes)
-    try:
+    """Open a file and index it by :func:`scan`, without a look at the data."""
+    with closing(RecordStream(name, verify=False, max_record_bytes=max_record_bytes)) as stream:
         return scan(stream)
-    finally:
-        stream.close()

@@ -1,14 +1,11 @@
-"""Local files that are read at any offset, by any thread, and in forked children.
+"""Local files read at any offset, by any thread and in forked children.
 
-``pread`` takes the offset as an argument, so nobody shares a place in the file. A
-handle closes its file when nothing refers to it any more: whoever reads from one
-that was put out of the pool meanwhile still may.
+``pread`` takes the offset as an argument, so readers share no position in the file. A
+handle closes its file when the last reference to it goes: a thread that reads from a handle
+which has left the pool meanwhile can finish.
 
-Many records from anywhere in a file into one buffer, and the check of what came.
-
-Records that lie side by side in the file are read with one call. Every record is held
-against its index: the length in its head must be right by its CRC, and the one that
-the index says. So a wrong index cannot give wrong records.
+:func:`read_frames` reads many frames into one buffer, those that are adjacent in the file with
+one call. The result is not checked here; see :func:`~tfrecord_lite.records.framing.first_bad_frame`.
 """
 
 from __future__ import annotations
@@ -17,39 +14,22 @@ import errno
 import os
 import stat
 import threading
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, Uint8Array, lanes
-from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
-from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.framing import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, crc_detail
+from tfrecord_lite.arrays import Int64Array, Uint8Array
+from tfrecord_lite.errors import FailedPreconditionError, Reason
+from tfrecord_lite.records.framing import HEADER_BYTES
 
-if TYPE_CHECKING:
-    from tfrecord_lite.index.index import Stamp
-
-_MOST_OPEN = 64
+_MAX_OPEN = 64
 """How many files a pool keeps open."""
-_MOST_AT_ONCE = 1 << 30
+_MAX_READ_BYTES = 1 << 30
 """Linux reads no more than 2 GiB with one call."""
 
 
 class Handle:
-    """One open local file.
-
-    Parameters
-    ----------
-    name : str
-        Its path.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, PermissionError
-        As Python's ``open``.
-    FailedPreconditionError
-        ``UNSUPPORTED`` for a pipe or a device.
-    """
+    """One open local file; raises as :func:`open`, and ``UNSUPPORTED`` for a pipe or device."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -73,7 +53,7 @@ class Handle:
         """Fill `view` from an offset on; return how many bytes there were."""
         done = 0
         while done < len(view):
-            part = view[done : done + _MOST_AT_ONCE]
+            part = view[done : done + _MAX_READ_BYTES]
             n_bytes = os.preadv(self._fd, [part], offset + done)
             if n_bytes == 0:
                 break
@@ -87,30 +67,51 @@ class Handle:
             os.close(fd)
 
 
-class Pool:
-    """The open files of a reader, opened when first needed, the longest unused closed.
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What a file looked like at some time, to detect that it has changed."""
 
-    Parameters
-    ----------
-    names : list of str
-    stamps : list of Stamp
-        What each file looked like when its index was made.
+    file_bytes: int
+    mtime_ns: int
+    """Time of the last change, nanoseconds since 1970."""
+    header: bytes
+    """The first record's header, 12 bytes; fewer if the file is shorter."""
+
+    @classmethod
+    def of(cls, handle: Handle) -> FileStamp:
+        """Take the stamp of a file as it is now."""
+        status = handle.stat()
+        return cls(status.st_size, status.st_mtime_ns, handle.read(HEADER_BYTES, 0))
+
+    def check(self, handle: Handle) -> None:
+        """Raise ``STALE_INDEX`` if the file does not look like this now."""
+        now = FileStamp.of(handle)
+        if now == self:
+            return
+        if now.file_bytes != self.file_bytes:
+            what = f"its size was {self.file_bytes} bytes, now it is {now.file_bytes}"
+        elif now.mtime_ns != self.mtime_ns:
+            what = f"its modification time was {self.mtime_ns}, now it is {now.mtime_ns}"
+        else:
+            what = "its first record's header is another"
+        detail = f"the file has changed since it was indexed ({what}); make a new TFRecordFile"
+        raise FailedPreconditionError(Reason.STALE_INDEX, source=handle.name, detail=detail)
+
+
+class HandlePool:
+    """The open files of a reader: opened when first needed, the least recently used closed.
+
+    A file must look like its stamp when it is opened.
     """
 
-    def __init__(self, names: list[str], stamps: list[Stamp]) -> None:
+    def __init__(self, names: list[str], stamps: list[FileStamp]) -> None:
         self._names = names
         self._stamps = stamps
         self._open: dict[int, Handle] = {}
         self._lock = threading.Lock()
 
     def handle(self, number: int) -> Handle:
-        """Return file `number`, open.
-
-        Raises
-        ------
-        FailedPreconditionError
-            ``STALE_INDEX`` if it is not the file that the index was made of.
-        """
+        """Return file `number`, open; ``STALE_INDEX`` if it has changed."""
         # A child that was forked while a thread held the lock makes a pool of its own
         # (``TFRecordFile`` looks at the process), so this never waits for a thread that is gone.
         with self._lock:
@@ -118,8 +119,8 @@ class Pool:
             if handle is None:
                 handle = Handle(self._names[number])
                 self._stamps[number].check(handle)
-            self._open[number] = handle  # now the youngest
-            if len(self._open) > _MOST_OPEN:
+            self._open[number] = handle  # now the most recently used
+            if len(self._open) > _MAX_OPEN:
                 del self._open[next(iter(self._open))]
             return handle
 
@@ -129,39 +130,25 @@ class Pool:
             self._open.clear()
 
 
-def read(
-    handle: Handle,
-    offsets: Int64Array,
-    sizes: Int64Array,
-    out: Uint8Array,
-    at: int,
+def read_frames(
+    handle: Handle, offsets: Int64Array, sizes: Int64Array, out: Uint8Array, at: int
 ) -> Int64Array:
-    """Read frames of one file into a buffer, end to end, in the order they have in the file.
+    """Read frames of one file into `out` from `at` on, end to end, in the order of the file.
 
-    Parameters
-    ----------
-    handle : Handle
-    offsets, sizes : int64, shape (n,)
-        Of the frames, in any order.
-    out : uint8, shape (n_bytes,)
-        Written to, from `at` on; what the file does not have is zero.
-    at : int
-
-    Returns
-    -------
-    int64, shape (n,)
-        Where in `out` each frame starts.
+    `offsets` and `sizes`, shape (n,), are in any order; what the file does not have is zero.
+    Returns where in `out` each frame starts, int64, shape (n,).
     """
     order = np.argsort(offsets, kind="stable")
     starts, lengths = offsets[order], sizes[order]
     stops = np.cumsum(lengths)
     places = np.empty_like(offsets)
     places[order] = at + stops - lengths
-    is_run = np.empty(starts.size, np.bool_)  # whether a frame does not follow the one before
-    is_run[:1] = True
-    np.not_equal(starts[1:], starts[:-1] + lengths[:-1], out=is_run[1:])
-    firsts = np.flatnonzero(is_run)
-    begins = places[order][firsts]
+    # A run of frames that are adjacent in the file is read with one call.
+    is_run_start = np.empty(starts.size, np.bool_)
+    is_run_start[:1] = True
+    np.not_equal(starts[1:], starts[:-1] + lengths[:-1], out=is_run_start[1:])
+    firsts = np.flatnonzero(is_run_start)
+    begins = places[order][firsts]  # of each run, in `out`
     ends = np.append(begins[1:], at + stops[-1:])
     view = memoryview(out)  # type: ignore[arg-type]
     runs = zip(begins.tolist(), ends.tolist(), starts[firsts].tolist(), strict=True)
@@ -170,84 +157,3 @@ def read(
         if n_bytes < end - begin:
             out[begin + n_bytes : end] = 0
     return places
-
-
-def first_wrong(
-    data: Uint8Array,
-    places: Int64Array,
-    sizes: Int64Array,
-    *,
-    verify: bool,
-) -> int | None:
-    """Return which frame is the first that is not what it should be; None if all are.
-
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        A block's buffer.
-    places, sizes : int64, shape (n,)
-        Of the frames in it.
-    verify : bool
-        Look at the data's CRCs too.
-    """
-    words = lanes(data)
-    lengths = words[places]
-    is_wrong = lengths != (sizes - OVERHEAD_BYTES).astype(np.uint64)
-    is_wrong |= words[places + 8].astype(np.uint32) != crc32c.length_crcs(lengths)
-    heads = np.flatnonzero(is_wrong)
-    n_frames = int(heads[0]) if heads.size else places.size
-    if verify:
-        view = memoryview(data)  # type: ignore[arg-type]
-        starts, stops = places[:n_frames] + HEADER_BYTES, (places + sizes)[:n_frames] - FOOTER_BYTES
-        pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
-        stored = words[stops].astype(np.uint32)
-        feet = np.flatnonzero(stored != crc32c.crcs_of(pieces, n_frames))
-        if feet.size:
-            return int(feet[0])
-    return n_frames if heads.size else None
-
-
-def data_of(frame: bytes, size: int, *, verify: bool) -> bytes | None:
-    """Return the data of one frame; None if it is not what it should be."""
-    length, crc = int.from_bytes(frame[:8], "little"), int.from_bytes(frame[8:12], "little")
-    if length != size - OVERHEAD_BYTES or len(frame) != size:
-        return None
-    data = frame[HEADER_BYTES:-FOOTER_BYTES]
-    if crc32c.masked_crc32c(frame[:8]) != crc:
-        return None
-    if verify and crc32c.masked_crc32c(data) != int.from_bytes(frame[-FOOTER_BYTES:], "little"):
-        return None
-    return data
-
-
-def loss(
-    frame: bytes, size: int, *, name: str, index: int, offset: int
-) -> DataLossError | FailedPreconditionError:
-    """Say what is wrong with a frame.
-
-    Parameters
-    ----------
-    frame : bytes
-        What is at the place, maybe less than there should be.
-    size : int
-        What the index says it takes.
-    name, index, offset
-        Whose record it is, which, and where.
-    """
-    where = (offset, name, index, None)
-    if len(frame) < size:
-        detail = f"the record takes {size} bytes, {len(frame)} are left"
-        return DataLossError(Reason.TRUNCATED, *where, detail)
-    stored = int.from_bytes(frame[8:HEADER_BYTES], "little")
-    computed = crc32c.masked_crc32c(frame[:8])
-    if stored != computed:
-        return DataLossError(
-            Reason.LENGTH_CRC, *where, crc_detail(Reason.LENGTH_CRC, stored, computed)
-        )
-    length = int.from_bytes(frame[:8], "little")
-    if length != size - OVERHEAD_BYTES:
-        detail = f"the index says {size - OVERHEAD_BYTES} bytes of data, the record {length}"
-        return FailedPreconditionError(Reason.STALE_INDEX, *where, detail)
-    stored = int.from_bytes(frame[-FOOTER_BYTES:], "little")
-    computed = crc32c.masked_crc32c(frame[HEADER_BYTES:-FOOTER_BYTES])
-    return DataLossError(Reason.DATA_CRC, *where, crc_detail(Reason.DATA_CRC, stored, computed))

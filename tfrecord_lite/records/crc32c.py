@@ -1,4 +1,4 @@
-"""CRC-32C, masked as the record format wants it, of one record and of many.
+"""CRC-32C, masked as the record format requires, of one record and of many.
 
 A record holds two checksums: one of its 8 length bytes, one of its data (rule
 F2). Both are CRC-32C (Castagnoli: reflected polynomial 0x82F63B78, start and
@@ -7,10 +7,10 @@ CRCs is weak::
 
     masked = ((crc >> 15) | (crc << 17)) + 0xA282EAD8    (mod 2**32)
 
-The data's CRC comes from the ``crc32c`` package (one call a record, in
+The data's CRC comes from the ``crc32c`` package (one call per record, in
 hardware). The lengths' CRCs are computed here for a whole block at once: the
 CRC of a fixed number of bytes is linear over xor, so it is eight table look-ups
-a length, xored together, each look-up one NumPy pass over all lengths.
+per length, xored together, each look-up one NumPy pass over all lengths.
 
 No I/O, no state.
 
@@ -65,12 +65,10 @@ def mask(crcs: Uint32Array) -> Uint32Array:
     Parameters
     ----------
     crcs : uint32, shape (n_records,)
-        Plain CRC-32C values.
 
     Returns
     -------
     uint32, shape (n_records,)
-        The masked values; owns its memory.
     """
     rotated = (crcs >> np.uint32(15)) | (crcs << np.uint32(17))
     return rotated + np.uint32(_MASK_DELTA)
@@ -100,17 +98,17 @@ def crcs_of(records: Iterable[Buffer], n_records: SupportsIndex) -> Uint32Array:
 
 
 def length_crcs(lengths: Uint64Array) -> Uint32Array:
-    """Return the masked CRC of each length, taken as 8 little-endian bytes.
+    """Return the masked CRC of each length as 8 little-endian bytes.
 
     Parameters
     ----------
     lengths : uint64, shape (n_records,)
-        Lengths in bytes, as records' headers hold them.
+        Lengths in bytes, as headers hold them.
 
     Returns
     -------
     uint32, shape (n_records,)
-        What the header of each record must hold behind the length.
+        What each header must hold after the length.
 
     Examples
     --------
@@ -118,7 +116,7 @@ def length_crcs(lengths: Uint64Array) -> Uint32Array:
     '0x7980329'
     """
     # The eight columns of a little-endian view are the bytes in stream order. A zero byte
-    # behind the first adds nothing, so the high bytes that no length uses are left out.
+    # after the first adds nothing, so the high bytes that no length uses are left out.
     columns = np.ascontiguousarray(lengths, "<u8").view(np.uint8).reshape(-1, _LENGTH_BYTES)
     used = (int(lengths.max(initial=0)).bit_length() + 7) // 8
     crcs = _TABLES[0][columns[:, 0]]
@@ -128,10 +126,9 @@ def length_crcs(lengths: Uint64Array) -> Uint32Array:
 
 
 def _length_tables() -> Uint32Array:
-    """Build the tables: entry [place, byte] is what that byte adds to the CRC.
+    """Build the tables: entry [place, byte] is what that byte adds to the CRC; (8, 256).
 
-    The CRC of zeros is folded into the first table, so that the look-ups
-    xored give the whole CRC.
+    The CRC of zeros is part of the first table, so xoring the look-ups gives the whole CRC.
     """
     of_zeros = crc32c(bytes(_LENGTH_BYTES))
     tables = np.empty((_LENGTH_BYTES, 256), np.uint32)

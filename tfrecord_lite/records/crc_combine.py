@@ -1,8 +1,7 @@
-r"""Many CRCs checked with one: the CRC of a run of pieces, from the CRCs of the pieces.
+r"""The CRC of a run of pieces from the CRCs of the pieces: many CRCs checked with one call.
 
-A call that computes the CRC of 300 bytes spends most of its time on being a call.
-But CRCs *join*: appending b bytes to a message A whose CRC is c shifts c by b bytes,
-and what is appended adds its own CRC,
+A call that computes the CRC of 300 bytes is mostly overhead. But CRCs *combine*: appending
+b bytes to a message whose CRC is c shifts c by b bytes, and the appended bytes add their own CRC,
 
     crc(A + B) = shift(crc(A), len(B)) ^ crc(B)
 
@@ -12,17 +11,16 @@ CRCs, and the few bytes between the records, say it must be::
 
     piece 0 │ gap │ piece 1 │ gap │ piece 2         the CRC of all this, in one call
        c0      g0      c1      g1      c2           = xor of every c and g, each
-       ╰───────┴───────┴───────┴───────╯              shifted by the bytes behind it
+       ╰───────┴───────┴───────┴───────╯              shifted by the bytes after it
 
 All pieces are shifted at once. A shift by n bytes is three look-ups, one for each
 base-256 digit of n; since pieces whose higher digits agree can be added up before
 those are applied, the higher digits cost next to nothing.
 
-A block with any one damaged piece is always told from a sound one. Two or more
-damages cancel out no more often than a damaged piece has the right CRC by chance:
-one time in 2**32.
+One damaged piece is always detected. Two or more cancel out as often as a damaged piece
+has the right CRC by chance: one time in 2**32.
 
-No I/O. The tables (1 MB a digit, some 5 ms to make) are made when they are first needed.
+No I/O. The tables (1 MB per digit, made in about 5 ms) are made when first needed.
 """
 
 from __future__ import annotations
@@ -33,6 +31,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from crc32c import crc32c
 
+from tfrecord_lite.arrays import rows
+
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array, Uint8Array, Uint32Array
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _RUN_DIGITS = 3
 
 MAX_RUN_BYTES = 256**_RUN_DIGITS - 1
-"""The longest run whose CRC can be joined: its shifts have three digits."""
+"""The longest run that can be checked: its shifts have three digits."""
 
 _POLYNOMIAL = 0x82F63B78
 _WORD_BYTES = 4
@@ -54,14 +54,8 @@ def run_matches(
 ) -> bool:
     """Whether pieces of a buffer all have the CRCs they should have.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-    starts, stops : int64, shape (n,)
-        The extent of each piece, one or more; between any two there are as many bytes,
-        and from the first start to the last stop at most :data:`MAX_RUN_BYTES`.
-    crcs : uint32, shape (n,)
-        The plain CRC-32C that each piece should have.
+    `starts` and `stops` (int64) and the expected plain `crcs` (uint32) have the shape (n,), n
+    from 1. The gaps between pieces are equally long, and the run is :data:`MAX_RUN_BYTES` at most.
 
     Examples
     --------
@@ -74,7 +68,7 @@ def run_matches(
     expected = int(crcs[-1])
     if starts.size > 1:
         gap_bytes = int(starts[1] - stops[0])
-        # Each piece but the last, with the gap behind it, is one longer piece.
+        # Each piece but the last, with the gap after it, is one longer piece.
         longer = _shift(_powers(0)[gap_bytes], crcs[:-1])
         longer ^= _crcs_of_rows(data, stops[:-1], gap_bytes)
         expected ^= _sum_shifted(longer, stops[-1] - starts[1:])
@@ -84,20 +78,9 @@ def run_matches(
 def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -> Uint32Array:
     """Return the CRCs of stretches of a stream, from the CRCs of the stream up to their edges.
 
-    However many stretches overlap, the stream is gone over once.
-
-    Parameters
-    ----------
-    before, until : uint32, shape (n,)
-        The plain CRC-32C of the stream from anywhere to where each stretch starts, and to
-        where it ends.
-    n_bytes : int64, shape (n,)
-        How long each stretch is.
-
-    Returns
-    -------
-    uint32, shape (n,)
-        Owns its memory.
+    `before` and `until` are the plain CRC-32C of the stream from anywhere to where each stretch
+    starts and ends, `n_bytes` how long it is; shapes (n,). However many stretches overlap, the
+    stream is read once.
 
     Examples
     --------
@@ -112,14 +95,15 @@ def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -
     return before ^ until
 
 
-def _sum_shifted(crcs: Uint32Array, behind: Int64Array) -> int:
-    """Shift each CRC by the bytes behind it, which fall from one to the next, and xor them all."""
+def _sum_shifted(crcs: Uint32Array, n_after: Int64Array) -> int:
+    """Shift each CRC by the bytes after it, which fall from one to the next, and xor them all."""
     for digit in range(_RUN_DIGITS):
-        crcs = _shift_each(_powers(digit), behind & 0xFF, crcs)
-        behind = behind >> 8
-        firsts = np.flatnonzero(np.diff(behind, prepend=-1))
-        crcs, behind = np.bitwise_xor.reduceat(crcs, firsts), behind[firsts]
-        if behind[0] == 0:
+        crcs = _shift_each(_powers(digit), n_after & 0xFF, crcs)
+        # CRCs with the same higher digits share all further shifts: xor them now.
+        n_after = n_after >> 8
+        firsts = np.flatnonzero(np.diff(n_after, prepend=-1))
+        crcs, n_after = np.bitwise_xor.reduceat(crcs, firsts), n_after[firsts]
+        if n_after[0] == 0:
             break
     return int(crcs[0])
 
@@ -131,7 +115,7 @@ def _bytes_of(words: Uint32Array) -> Uint8Array:
 
 
 def _shift(table: Uint32Array, crcs: Uint32Array) -> Uint32Array:
-    """Shift CRCs, all by as much: what each of their bytes becomes, xored."""
+    """Shift all CRCs by the same number of bytes: xor what each of their bytes becomes."""
     places = _bytes_of(crcs)
     shifted: Uint32Array = table[0][places[..., 0]]
     for place in range(1, _WORD_BYTES):
@@ -143,7 +127,9 @@ def _shift_each(powers: Uint32Array, digits: Int64Array, crcs: Uint32Array) -> U
     """Shift each CRC by a digit of its own."""
     places = _bytes_of(crcs)
     flat = powers.reshape(-1)
-    at = digits * (_WORD_BYTES * 256)
+    at = digits * (
+        _WORD_BYTES * 256
+    )  # in `flat`: the table of each digit, byte place by byte place
     shifted: Uint32Array = flat[at + places[:, 0]]
     for place in range(1, _WORD_BYTES):
         at += 256
@@ -152,12 +138,11 @@ def _shift_each(powers: Uint32Array, digits: Int64Array, crcs: Uint32Array) -> U
 
 
 def _crcs_of_rows(data: Uint8Array, at: Int64Array, n_bytes: int) -> Uint32Array:
-    """Return the CRC of so many bytes at each of many places, by a table for each byte."""
+    """Return the CRC of `n_bytes` bytes at each of many places, by one table per byte."""
     crcs = np.full(at.size, crc32c(bytes(n_bytes)), np.uint32)
     if n_bytes == 0:
         return crcs
-    rows = np.ndarray((data.size - n_bytes + 1,), np.dtype((np.void, n_bytes)), data, strides=(1,))
-    columns = rows[at].view(np.uint8).reshape(-1, n_bytes).T
+    columns = rows(data, n_bytes)[at].view(np.uint8).reshape(-1, n_bytes).T
     tables = _row_tables(n_bytes)
     for table, column in zip(tables, columns, strict=True):
         if column.any():  # a zero adds nothing, and high bytes of lengths are all zero
@@ -168,18 +153,17 @@ def _crcs_of_rows(data: Uint8Array, at: Int64Array, n_bytes: int) -> Uint32Array
 @cache
 def _row_tables(n_bytes: int) -> Uint32Array:
     """Build the tables of :func:`_crcs_of_rows`: [place, byte] is what that byte adds."""
-    behind = [n_bytes - 1 - place for place in range(n_bytes)]
-    return np.stack([_shift(_powers(0)[n], _byte_table()) for n in behind])
+    return np.stack([_shift(_powers(0)[n], _byte_table()) for n in reversed(range(n_bytes))])
 
 
 @cache
 def _powers(digit: int) -> Uint32Array:
-    """Build the table of shifts by n x 256**digit bytes, for n from 0 to 255.
+    """Build the table of shifts by n x 256**digit bytes, for n from 0 to 255; (256, 4, 256).
 
-    Each is an array [4, 256]: what a byte at each place of a CRC becomes.
+    Entry [n, place, byte] is what a byte at that place of a CRC becomes.
     """
-    # A shift is linear, so what it makes of each bit says all. That is found for n shifts, then
-    # with a shift by n for the next n, and so on.
+    # A shift is linear, so what it makes of each bit determines it. From the first n shifts and
+    # the shift by n follow the next n, and so on.
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     if digit == 0:
         by_n = _all_bytes(_byte_table()[bits & np.uint32(0xFF)] ^ (bits >> np.uint32(8)))
@@ -205,7 +189,7 @@ def _all_bytes(bits: Uint32Array) -> Uint32Array:
 
 @cache
 def _byte_table() -> Uint32Array:
-    """Build the table of the polynomial: what a byte becomes, shifted out bit by bit."""
+    """Build the table of the polynomial: what a byte becomes, shifted out bit by bit; (256,)."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         odd = (table & np.uint32(1)).astype(np.bool_)

@@ -2,17 +2,17 @@
 
 Reading takes three steps, and only the first is a Python loop:
 
-1. *scan*: hop from head to head, believing each length for the moment;
-2. *check the heads*: the CRCs of all lengths at once. The first that is wrong
-   ends the block, since every hop behind it was a guess;
-3. *check the data*: one CRC call a record, or for many short ones a single call
+1. *scan*: hop from header to header, trusting each length for now;
+2. *check the headers*: the CRCs of all lengths at once. The first that is wrong
+   ends the block, since every hop after it was a guess;
+3. *check the data*: one CRC call per record, or for many short ones a single call
    over all of them (:mod:`tfrecord_lite.records.crc_combine`).
 
-:class:`FrameDecoder` does this for a stream that comes in pieces of any size. What a
-frame is, and the other way, is in :mod:`tfrecord_lite.records.framing`.
+:class:`FrameDecoder` does this for a stream that comes in pieces of any size. Frames
+themselves are described in :mod:`tfrecord_lite.records.framing`.
 
-What it never does: open a file, give out a view of memory that is overwritten
-later, or make room for a record because its length says so. A record larger
+It never opens a file, never gives out a view of memory that is overwritten
+later, and never makes room for a record because its length says so: a record larger
 than the buffer grows it step by step, as the bytes come in (rule R6).
 """
 
@@ -27,21 +27,19 @@ import numpy as np
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.records import crc32c
-from tfrecord_lite.records.crc_combine import MAX_RUN_BYTES, run_matches
 from tfrecord_lite.records.framing import (
-    FOOTER,
     FOOTER_BYTES,
-    HEADER,
     HEADER_BYTES,
     MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
-    at_every_byte,
-    crc_detail,
+    first_bad_data,
+    frame_error,
     is_header,
+    read_headers,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from typing_extensions import Buffer
 
@@ -50,27 +48,21 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 1024 * 1024
 """How much a decoder asks for at a time; one fits the processor's cache."""
 
-_LEAST_ROOM_BYTES = 64 * 1024
+_MIN_ROOM_BYTES = 64 * 1024
 """A buffer with less room than this is full, and a new one takes its place."""
 
-_MOST_AHEAD_BYTES = 64 * 1024 * 1024
-"""How much room is made at the most for records that are wanted but not there yet."""
-
-_FEW_RECORDS, _LONG_RECORD_BYTES = 64, 4096
-"""With fewer records, or longer ones, each is checked by itself."""
-
-_RUN_RECORDS = 4096
-"""How many short records are checked at once."""
+_MAX_AHEAD_BYTES = 64 * 1024 * 1024
+"""At most this much room is made for records that are wanted but not there yet."""
 
 _read_length = struct.Struct("<Q").unpack_from
 
 
 class FrameDecoder:
-    r"""Turns a stream of frames, cut anywhere, into blocks of records.
+    r"""Turn a stream of frames, cut anywhere, into blocks of records.
 
     Bytes go in by :meth:`feed`, or without a copy by :meth:`writable` and
     :meth:`advance`; blocks come out of :meth:`next_block` and :meth:`rest`. How
-    the stream was cut changes nothing but the borders between blocks.
+    the stream was cut changes only the borders between blocks.
 
     Parameters
     ----------
@@ -78,17 +70,17 @@ class FrameDecoder:
         Check the CRC of every record's data. The CRCs of the lengths are always
         checked: without them a damaged length sends the scan anywhere.
     max_record_bytes : int, optional
-        Refuse a record longer than this.
+        Reject longer records.
     source : str, optional
         Path or URL of the stream, for errors.
 
     Notes
     -----
-    Every block owns its memory together with its neighbours: a buffer is only
-    ever appended to, and lives as long as a block of it does. Not thread-safe.
+    Blocks share the memory of a buffer that is only ever appended to, and lives
+    as long as a block of it does. Not thread-safe.
 
-    Errors come after all that was sound before them: the records in front of
-    the damage are given out first, and asking again repeats the same error (R7).
+    An error comes after every intact record before it, and asking again repeats
+    the same error (R7).
 
     Examples
     --------
@@ -114,17 +106,17 @@ class FrameDecoder:
         self._view = memoryview(self._buffer)  # type: ignore[arg-type]
         self._start = 0  # in the buffer: the first byte not given out
         self._stop = 0  # in the buffer: the end of what came in
-        self._heads: list[int] = []  # in the buffer: whole records not given out, heads checked
-        self._next = 0  # in the buffer: the head behind those
-        self._next_length: int | None = None  # what that head says, once it is there and checked
+        self._headers: list[int] = []  # in the buffer, checked: of whole records not given out
+        self._next = 0  # in the buffer: the header after those
+        self._next_length: int | None = None  # what that header says, once it is there and checked
         self._base = 0  # offset in the stream of the buffer's first byte
         self._n_given = 0
-        self._mean_bytes = 0  # a record of the last block, frame included
-        self._error: DataLossError | None = None  # what is wrong with the record at _next
+        self._mean_bytes = 0  # per record of the last block, frame included
+        self._error: DataLossError | None = None  # about the record at _next
 
     @property
     def n_records(self) -> int:
-        """How many records were given out so far."""
+        """Number of records given out so far."""
         return self._n_given
 
     @property
@@ -138,12 +130,22 @@ class FrameDecoder:
         return self._stop - self._start
 
     @property
+    def pending(self) -> Uint8Array:
+        """The bytes from `offset` on that came in; a view, valid until the next call."""
+        return self._buffer[self._start : self._stop]
+
+    @property
     def next_length(self) -> int:
         """Bytes of data of the record that has come in in part; 0 if not known."""
         return self._next_length or 0
 
+    @property
+    def damaged_bytes(self) -> int:
+        """Bytes of the next frame, by its length, which is right."""
+        return int(_read_length(self._view, self._next)[0]) + OVERHEAD_BYTES
+
     def begin_at(self, offset: int, n_records: int) -> None:
-        """Say that the first bytes of the stream, and the records in them, do not come in."""
+        """Count bytes and records at the start of the stream that do not come in."""
         self._base, self._n_given = offset, n_records
 
     def writable(self, n_records: int | None = None) -> memoryview:
@@ -152,7 +154,7 @@ class FrameDecoder:
         Parameters
         ----------
         n_records : int, optional
-            How many records are wanted; sets how much room there is.
+            How many records are wanted; determines how much room there is.
 
         Returns
         -------
@@ -163,15 +165,15 @@ class FrameDecoder:
         wanted = CHUNK_BYTES
         if n_records is not None:
             missing = n_records * self._mean_bytes - self.pending_bytes
-            wanted = max(wanted, min(missing, _MOST_AHEAD_BYTES))
+            wanted = max(wanted, min(missing, _MAX_AHEAD_BYTES))
         if self._next_length is not None:
             # A record that outgrows the buffer at most doubles it, whatever its length says.
             missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
             wanted = max(wanted, min(missing, self.pending_bytes))
-        elif n_records is None:  # more and more is wanted behind damage, nothing much otherwise
+        elif n_records is None:  # only after damage is much pending, and ever more wanted
             wanted = max(wanted, self.pending_bytes)
         room = self._buffer.size - SPARE_BYTES - self._stop
-        if room < _LEAST_ROOM_BYTES:
+        if room < _MIN_ROOM_BYTES:
             self._move_to(np.empty(self.pending_bytes + wanted + SPARE_BYTES, np.uint8))
         return self._view[self._stop : self._buffer.size - SPARE_BYTES]
 
@@ -184,11 +186,11 @@ class FrameDecoder:
         self._move_to(self._buffer)
 
     def _move_to(self, buffer: Uint8Array) -> None:
-        """Go on in `buffer`, with what is pending at its beginning."""
+        """Continue in `buffer`, with what is pending at its beginning."""
         pending = self._buffer[self._start : self._stop]
         buffer[: pending.size] = pending
         self._buffer, self._view = buffer, memoryview(buffer)  # type: ignore[arg-type]
-        self._heads = [head - self._start for head in self._heads]
+        self._headers = [header - self._start for header in self._headers]
         self._next -= self._start
         self._base += self._start
         self._start, self._stop = 0, pending.size
@@ -208,7 +210,7 @@ class FrameDecoder:
         Returns
         -------
         Block
-            Maybe empty.
+            May be empty.
 
         Raises
         ------
@@ -230,13 +232,13 @@ class FrameDecoder:
         Parameters
         ----------
         n_records : int, optional
-            Exactly so many; None for all that are there, at least one.
+            Exactly that many; None for all that are there, at least one.
 
         Returns
         -------
         Block or None
             None when more bytes are needed. Fewer records than asked for when
-            the one behind them is damaged.
+            the one after them is damaged.
 
         Raises
         ------
@@ -248,49 +250,27 @@ class FrameDecoder:
         edges = self._next_edges(n_records)
         if edges is None:
             return None
-        bounds = np.array(edges, np.int64)
-        offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
         span = Span(0, self.source, self._n_given, self._base - HEADER_BYTES)
-        if self._are_all_sound(offsets, bounds[1:] - FOOTER_BYTES):
-            self._give(bounds, offsets.size)
-            return Block(self._buffer, offsets, lengths, (span,))
-        view = self._view
-        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES] for a, b in pairwise(edges)]
-        n_sound = self._admit(records, bounds)
-        return Block(self._buffer, offsets[:n_sound], lengths[:n_sound], (span,))
-
-    def _are_all_sound(self, starts: Int64Array, stops: Int64Array) -> bool:
-        """Check the data of many short records at once; False also where that does not pay."""
-        n_records = starts.size
-        if not self.verify:
-            return True
-        if n_records < _FEW_RECORDS or stops[-1] - starts[0] > n_records * _LONG_RECORD_BYTES:
-            return False
-        plain = crc32c.unmask(at_every_byte(self._buffer, FOOTER)[stops])
-        for first in range(0, n_records, _RUN_RECORDS):
-            run = slice(first, first + _RUN_RECORDS)
-            if stops[run][-1] - starts[first] > MAX_RUN_BYTES:
-                return False
-            if not run_matches(self._buffer, starts[run], stops[run], plain[run]):
-                return False
-        return True
+        bounds = np.array(edges, np.int64)
+        bounds = bounds[: self._admit(bounds) + 1]
+        offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES
+        return Block(self._buffer, offsets, lengths, (span,))
 
     def next_records(self) -> list[bytes] | None:
         """Give out all whole records as :meth:`next_block`, each as ``bytes`` of its own."""
         edges = self._next_edges(None)
         if edges is None:
             return None
+        n_records = self._admit(np.array(edges, np.int64))
+        frames = pairwise(edges[: n_records + 1])
         view = self._view
-        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in pairwise(edges)]
-        n_sound = self._admit(records, np.array(edges, np.int64))
-        return records if n_sound == len(records) else records[:n_sound]
+        return [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in frames]
 
     def next_large(self, read: Callable[[int], bytes]) -> bytes | None:
         """Read the next record straight into its own ``bytes``, past the buffer.
 
-        Saves a large record one copy of its data. Only its head, and maybe a part
-        of its data, have come in; the caller knows that the source still holds
-        `next_length` bytes.
+        Saves a large record one copy of its data. Its header has come in, and maybe a part
+        of its data; the caller knows that the source still holds `next_length` bytes.
 
         Parameters
         ----------
@@ -308,30 +288,30 @@ class FrameDecoder:
             As :meth:`next_block`.
         """
         length, came = self._next_length, self.pending_bytes - HEADER_BYTES
-        if self._heads or length is None or came > length:
+        if self._headers or length is None or came > length:
             return None
         data = read(length - came)
         if came:
             data = self._view[self._stop - came : self._stop].tobytes() + data
-        behind = read(OVERHEAD_BYTES) if len(data) == length else b""
-        is_whole = len(behind) >= FOOTER_BYTES
-        stored = int.from_bytes(behind[:FOOTER_BYTES], "little")
+        after = read(OVERHEAD_BYTES) if len(data) == length else b""
+        is_whole = len(after) >= FOOTER_BYTES
+        stored = int.from_bytes(after[:FOOTER_BYTES], "little")
         if not is_whole or (self.verify and stored != crc32c.masked_crc32c(data)):
             # The source was cut meanwhile, or the data is damaged: keep all bytes, as if
             # they had come in the usual way.
-            head = self._view[self._next : self._next + HEADER_BYTES].tobytes()
+            header = self._view[self._next : self._next + HEADER_BYTES].tobytes()
             self._base += self._start
-            self._restart(head + data + behind)
+            self._restart(header + data + after)
             if is_whole:
                 self.next_block(1)  # raises
             return None
         self._base += self._start + length + OVERHEAD_BYTES
         self._n_given += 1
-        self._restart(behind[FOOTER_BYTES:])
+        self._restart(after[FOOTER_BYTES:])
         return data
 
     def _restart(self, pending: bytes) -> None:
-        """Make `pending`, from the start of a record on, all that came in and was not given."""
+        """Make `pending`, which starts with a record, all that came in and was not given out."""
         self._start = self._stop = self._next = 0
         self._next_length = None
         if len(pending) > self._buffer.size - SPARE_BYTES:
@@ -343,23 +323,13 @@ class FrameDecoder:
             length = _read_length(pending)[0]
             self._next_length = length if length <= self.max_record_bytes else None
 
-    @property
-    def pending(self) -> Uint8Array:
-        """The bytes from `offset` on that came in; a view, valid until the next call."""
-        return self._buffer[self._start : self._stop]
-
-    @property
-    def damaged_bytes(self) -> int:
-        """How long the next record is, head and foot included, by a length that is right."""
-        return int(_read_length(self._view, self._next)[0]) + OVERHEAD_BYTES
-
     def go_to(self, offset: int) -> None:
-        """Go on at a later offset of what came in, where a record starts: behind damage."""
+        """Continue at a later offset of what came in, where a record starts: after damage."""
         self._start = self._next = offset - self._base
-        self._heads, self._next_length, self._error = [], None, None
+        self._headers, self._next_length, self._error = [], None, None
 
     def count_damage(self) -> None:
-        """Count a damaged place as a record, for the numbers of those behind it."""
+        """Count a damaged span as one record in the numbers of those after it."""
         self._n_given += 1
 
     def rest(self) -> Block:
@@ -373,24 +343,20 @@ class FrameDecoder:
         return self.next_block() or Block.from_records([])
 
     def close(self) -> None:
-        """Say that the stream ends here.
+        """Check that the stream may end here.
 
         Raises
         ------
         DataLossError
-            ``TRUNCATED`` if it ends inside a record, the head included (there
+            ``TRUNCATED`` if it ends inside a record, the header included (there
             TensorFlow sees a clean end, rule R2); or as :meth:`next_block`.
         """
         self._scan(None)
         if self._error is not None:
             raise self._error
-        left = self._stop - self._next
-        if self._next_length is not None:
-            detail = f"its length says {self._next_length + OVERHEAD_BYTES} bytes with head and CRC"
-        else:
-            detail = f"the head of a record takes {HEADER_BYTES} bytes"
-        if left:
-            raise self._loss(Reason.TRUNCATED, f"{detail}, {left} are left")
+        if self._next < self._stop:
+            length = self._next_length
+            raise self._damage(HEADER_BYTES if length is None else length + OVERHEAD_BYTES)
 
     def _scan(self, n_records: int | None) -> None:
         """Find whole records, until there are `n_records` or the bytes end."""
@@ -404,7 +370,7 @@ class FrameDecoder:
                 found.append(at)
                 at += _read_length(view, at)[0] + OVERHEAD_BYTES
         else:
-            for _ in range(n_records - len(self._heads)):
+            for _ in range(n_records - len(self._headers)):
                 if at > last:
                     break
                 found.append(at)
@@ -414,75 +380,75 @@ class FrameDecoder:
         if not found and (at == self._next and self._next_length is not None):
             return
         self._next, self._next_length = at, None
-        self._heads += found
-        self._check_heads(found + [at] * (self._stop - at >= HEADER_BYTES))
+        self._headers += found
+        self._check_headers(found + [at] * (self._stop - at >= HEADER_BYTES))
 
-    def _check_heads(self, heads: list[int]) -> None:
-        """Check lengths just found; the first that is wrong ends the records before it."""
-        if not heads:
+    def _check_headers(self, starts: list[int]) -> None:
+        """Check headers just found; the first that is wrong ends the records before it."""
+        if not starts:
             return
-        starts = np.array(heads, np.int64)
-        rows = at_every_byte(self._buffer, HEADER)[starts]
-        lengths = rows["length"]
-        wrong = crc32c.length_crcs(lengths) != rows["crc"]
-        bad = np.flatnonzero(wrong | (lengths > self.max_record_bytes))
+        lengths, is_wrong = read_headers(self._buffer, np.array(starts, np.int64))
+        bad = np.flatnonzero(is_wrong | (lengths > self.max_record_bytes))
         if bad.size == 0:
-            if heads[-1] == self._next:
+            if starts[-1] == self._next:
                 self._next_length = int(lengths[-1])
             return
         first = int(bad[0])
-        self._next, self._next_length = heads[first], None
-        while self._heads and self._heads[-1] >= self._next:
-            self._heads.pop()
-        if not wrong[first]:
-            detail = (
-                f"its length says {lengths[first]} bytes, the limit is {self.max_record_bytes}; "
-                "pass max_record_bytes= to read larger records"
-            )
-            self._error = self._loss(Reason.RECORD_TOO_LARGE, detail)
-            return
-        computed = crc32c.length_crcs(lengths[first : first + 1])[0]
-        detail = crc_detail(Reason.LENGTH_CRC, rows["crc"][first], computed)
-        hint = " (is this a TFRecord file, and this its compression?)"
-        self._error = self._loss(Reason.LENGTH_CRC, detail + hint * (self._base + self._next == 0))
+        self._next, self._next_length = starts[first], None
+        while self._headers and self._headers[-1] >= self._next:
+            self._headers.pop()
+        if is_wrong[first]:
+            self._error = self._damage(HEADER_BYTES)
+        else:
+            self._error = self._too_large_error(int(lengths[first]))
 
     def _next_edges(self, n_records: int | None) -> list[int] | None:
         """Return where the next records start, and where the last ends; None if not there yet."""
         self._scan(n_records)
-        if len(self._heads) < (n_records or 1):
+        if len(self._headers) < (n_records or 1):
             if self._error is None:
                 return None
-            if not self._heads:
+            if not self._headers:
                 raise self._error
-        edges = [*self._heads, self._next]
+        edges = [*self._headers, self._next]
         return edges if n_records is None else edges[: n_records + 1]
 
-    def _admit(self, records: Sequence[Buffer], edges: Int64Array) -> int:
-        """Check the data of records; count those before the first bad one as given out."""
-        n_sound = len(records)
+    def _admit(self, edges: Int64Array) -> int:
+        """Check the data of the frames between these edges, and give out those before damage.
+
+        Returns how many; raises if the first is damaged.
+        """
+        n_intact = edges.size - 1
         if self.verify:
-            computed = crc32c.crcs_of(records, n_sound)
-            stored = at_every_byte(self._buffer, FOOTER)[edges[1:] - FOOTER_BYTES]
-            wrong = np.flatnonzero(computed != stored)
-            if wrong.size:
-                n_sound = int(wrong[0])
-                self._heads = self._heads[:n_sound]
-                self._next, self._next_length = int(edges[n_sound]), None
-                detail = crc_detail(Reason.DATA_CRC, stored[n_sound], computed[n_sound])
-                self._error = self._loss(Reason.DATA_CRC, detail)
-                if n_sound == 0:
+            starts, stops = edges[:-1] + HEADER_BYTES, edges[1:] - FOOTER_BYTES
+            bad = first_bad_data(self._buffer, starts, stops)
+            if bad is not None:
+                n_intact = bad
+                self._headers = self._headers[:bad]
+                self._next, self._next_length = int(edges[bad]), None
+                self._error = self._damage(int(edges[bad + 1] - edges[bad]))
+                if not bad:
                     raise self._error
-        self._give(edges, n_sound)
-        return n_sound
+        self._headers = self._headers[n_intact:]
+        self._n_given += n_intact
+        self._mean_bytes = int(edges[n_intact] - edges[0]) // n_intact + 1
+        self._start = int(edges[n_intact])
+        return n_intact
 
-    def _give(self, edges: Int64Array, n_sound: int) -> None:
-        """Count the first records between these edges as given out."""
-        self._heads = self._heads[n_sound:]
-        self._n_given += n_sound
-        self._mean_bytes = int(edges[n_sound] - edges[0]) // n_sound + 1
-        self._start = int(edges[n_sound])
+    def _place(self) -> tuple[int, str | None, int]:
+        """Return offset, source and index of the record at `_next`."""
+        return self._base + self._next, self.source, self._n_given + len(self._headers)
 
-    def _loss(self, reason: Reason, detail: str) -> DataLossError:
-        """Build the error of the record at `_next`."""
-        index = self._n_given + len(self._heads)
-        return DataLossError(reason, self._base + self._next, self.source, index, None, detail)
+    def _damage(self, n_bytes: int) -> DataLossError:
+        """Return the error about the frame at `_next`, which takes `n_bytes`."""
+        frame = self._view[self._next : min(self._next + n_bytes, self._stop)]
+        error = frame_error(frame, n_bytes, *self._place())
+        assert isinstance(error, DataLossError)  # noqa: S101 - no index can disagree here
+        return error
+
+    def _too_large_error(self, length: int) -> DataLossError:
+        detail = (
+            f"its length says {length} bytes, the limit is {self.max_record_bytes}; "
+            "pass max_record_bytes= to read larger records"
+        )
+        return DataLossError(Reason.RECORD_TOO_LARGE, *self._place(), None, detail)

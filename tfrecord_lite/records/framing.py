@@ -1,19 +1,20 @@
-"""The record format: what is around the data of a record, and records put into frames.
+"""The record format: put records into frames, and check frames.
 
-A record (rule F1)::
+A frame is a record with its header and footer (rule F1)::
 
     +----------------+------------------+--------------+----------------+
     | length, uint64 | masked CRC of    | data         | masked CRC of  |
     | little-endian  | those 8 bytes    | length bytes | the data       |
     +----------------+------------------+--------------+----------------+
-    |<------- head, 12 bytes ---------->|              |<-- foot, 4 --->|
+    |<------ header, 12 bytes --------->|              |<- footer, 4 -->|
 
-Records follow each other with nothing between, before or behind them: no magic,
-no alignment, no footer (F3), so files can be joined end to end (F4).
+Frames follow each other with nothing before, between or after them: no magic,
+no alignment (F3), so files can be joined end to end (F4).
 
 :func:`frame` writes many records at once; :func:`frame_in_place` those of a block in
-its own memory, :func:`frame_pieces` one that comes in pieces. The other way goes
-:class:`tfrecord_lite.records.decoder.FrameDecoder`. No I/O.
+its own memory, :func:`frame_pieces` one that comes in pieces. :func:`first_bad_frame` and its
+parts check frames, :func:`frame_error` says what is wrong with one. Frames in a stream are
+found by :class:`tfrecord_lite.records.decoder.FrameDecoder`. No I/O.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.block import Block, as_bytes_like
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
+from tfrecord_lite.records.crc_combine import MAX_RUN_BYTES, run_matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +34,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.arrays import Uint8Array
-    from tfrecord_lite.errors import Reason
+    from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array, Uint64Array
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
@@ -44,42 +46,38 @@ MAX_RECORD_BYTES = 2**31
 HEADER = np.dtype([("length", "<u8"), ("crc", "<u4")])
 FOOTER = np.dtype("<u4")
 
+_FEW_RECORDS, _LONG_RECORD_BYTES = 64, 4096
+"""Fewer records than this, or longer ones, are checked one by one."""
 
-def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> np.ndarray:
+_RUN_RECORDS = 4096
+"""How many short records are checked at once."""
+
+
+def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
     """View a buffer as overlapping items of `dtype`, one starting at every byte."""
     return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
 
 
-def is_header(data: bytes) -> bool:
-    """Whether 12 bytes are the head of a record: a length and its CRC."""
-    if len(data) != HEADER_BYTES:
-        return False
-    return crc32c.masked_crc32c(data[:8]) == int.from_bytes(data[8:HEADER_BYTES], "little")
-
-
 def frame_in_place(block: Block) -> memoryview | None:
-    """Put a block's records into frames where they are, if there is just the room for them.
+    """Put a block's records into frames where they are, if there is exactly room for them.
 
     Parameters
     ----------
     block : Block
-        In memory of its own, which is written to: between, before and behind the records.
+        Owns its memory, which is written to before, between and after the records.
 
     Returns
     -------
     memoryview or None
-        The frames, as :func:`frame` gives them, in the block's memory. None if the records
-        are not as far apart as frames need it; the block is as it was.
+        The frames, as :func:`frame` gives them, in the block's memory. None, and the block
+        unchanged, if the records are not as far apart as frames need.
     """
     if not len(block) or block.offsets[0] < HEADER_BYTES:
         return None
     stops = block.offsets + block.lengths
     if (block.offsets[1:] != stops[:-1] + OVERHEAD_BYTES).any():
         return None
-    heads = np.empty(len(block), HEADER)
-    heads["length"] = block.lengths
-    heads["crc"] = crc32c.length_crcs(heads["length"])
-    at_every_byte(block.data, HEADER)[block.offsets - HEADER_BYTES] = heads
+    at_every_byte(block.data, HEADER)[block.offsets - HEADER_BYTES] = _headers(block.lengths)
     at_every_byte(block.data, FOOTER)[stops] = crc32c.crcs_of(block.views(), len(block))
     first, last = int(block.offsets[0]) - HEADER_BYTES, int(stops[-1]) + FOOTER_BYTES
     return memoryview(block.data)[first:last]  # type: ignore[arg-type]
@@ -92,7 +90,7 @@ def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
     ----------
     pieces : sequence of bytes-like
     buffer : bytearray
-        Where to; as long as the frame, or longer.
+        Where to; at least as long as the frame.
 
     Returns
     -------
@@ -123,19 +121,19 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
     Parameters
     ----------
     records : sequence of bytes-like, or Block
-        Neither copied more than once nor changed; see :meth:`Block.from_records`.
+        Copied once, not changed; see :meth:`Block.from_records`.
 
     Returns
     -------
     bytearray
-        The frames; nothing before, between or behind them.
+        The frames; nothing before, between or after them.
 
     Raises
     ------
     InvalidArgumentError
         ``BAD_ARGUMENT`` for a buffer that is not contiguous.
     TypeError
-        For what is no buffer.
+        If a record is not a buffer.
 
     Examples
     --------
@@ -145,22 +143,134 @@ def frame(records: Sequence[Buffer] | Block) -> bytearray:
     records = records.views() if isinstance(records, Block) else as_bytes_like(records)
     n_records = len(records)
     lengths = np.fromiter(map(len, records), np.int64, n_records)  # type: ignore[arg-type]
-    # One join copies all records and leaves room between them for a foot and the next head.
-    # With an empty item at each end there is room before the first and behind the last too.
+    # One join copies all records and leaves room between them for a footer and the next header.
+    # An empty item at each end leaves room before the first and after the last too.
     out = bytearray(OVERHEAD_BYTES).join([b"", *records, b""])
     del out[len(out) - HEADER_BYTES :], out[:FOOTER_BYTES]
     if not n_records:
         return bytearray()
-    stops = np.cumsum(lengths + OVERHEAD_BYTES)
-    heads = np.empty(n_records, HEADER)
-    heads["length"] = lengths
-    heads["crc"] = crc32c.length_crcs(heads["length"])
+    stops = np.cumsum(lengths + OVERHEAD_BYTES)  # of the frames
     buffer = np.frombuffer(out, np.uint8)
-    at_every_byte(buffer, HEADER)[stops - lengths - OVERHEAD_BYTES] = heads
+    at_every_byte(buffer, HEADER)[stops - lengths - OVERHEAD_BYTES] = _headers(lengths)
     at_every_byte(buffer, FOOTER)[stops - FOOTER_BYTES] = crc32c.crcs_of(records, n_records)
     return out
 
 
-def crc_detail(reason: Reason, stored: int, computed: int) -> str:
-    """Return the text of an error about a wrong checksum."""
-    return f"{reason}: stored {stored:#010x}, computed {computed:#010x}"
+def _headers(lengths: Int64Array) -> AnyArray:
+    """Make the headers of records of these lengths; shape (n,)."""
+    headers = np.empty(lengths.size, HEADER)
+    headers["length"] = lengths
+    headers["crc"] = crc32c.length_crcs(headers["length"])
+    return headers
+
+
+def is_header(data: bytes) -> bool:
+    """Whether these are the 12 bytes of a record's header: a length and its CRC."""
+    if len(data) != HEADER_BYTES:
+        return False
+    return crc32c.masked_crc32c(data[:8]) == int.from_bytes(data[8:HEADER_BYTES], "little")
+
+
+def read_headers(buffer: Uint8Array, starts: Int64Array) -> tuple[Uint64Array, BoolArray]:
+    """Read headers; return their lengths, and whether each one's CRC is wrong; shapes (n,)."""
+    headers = at_every_byte(buffer, HEADER)[starts]
+    lengths = headers["length"]
+    return lengths, crc32c.length_crcs(lengths) != headers["crc"]
+
+
+def first_bad_data(buffer: Uint8Array, starts: Int64Array, stops: Int64Array) -> int | None:
+    """Return the number of the first record whose data has a wrong CRC; None if none has.
+
+    `starts` and `stops` are those of the data, int64, shape (n,); each footer follows.
+    """
+    stored = at_every_byte(buffer, FOOTER)[stops]
+    if _run_is_intact(buffer, starts, stops, stored):
+        return None
+    view = memoryview(buffer)  # type: ignore[arg-type]
+    pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
+    wrong = np.flatnonzero(crc32c.crcs_of(pieces, starts.size) != stored)
+    return int(wrong[0]) if wrong.size else None
+
+
+def _run_is_intact(
+    buffer: Uint8Array, starts: Int64Array, stops: Int64Array, stored: AnyArray
+) -> bool:
+    """Check many short frames that lie end to end, at once; False also where that does not pay."""
+    n_records = starts.size
+    if n_records < _FEW_RECORDS or stops[-1] - starts[0] > n_records * _LONG_RECORD_BYTES:
+        return False
+    if (starts[1:] - stops[:-1] != OVERHEAD_BYTES).any():
+        return False
+    plain = crc32c.unmask(stored)
+    for first in range(0, n_records, _RUN_RECORDS):
+        run = slice(first, first + _RUN_RECORDS)
+        if stops[run][-1] - starts[first] > MAX_RUN_BYTES:
+            return False
+        if not run_matches(buffer, starts[run], stops[run], plain[run]):
+            return False
+    return True
+
+
+def first_bad_frame(
+    buffer: Uint8Array, starts: Int64Array, sizes: Int64Array, *, verify: bool = True
+) -> int | None:
+    """Return the number of the first frame that is damaged or not of its size; None if none is.
+
+    `starts` and `sizes` are those of the frames, int64, shape (n,). Without `verify` the CRCs of
+    the data are not checked.
+    """
+    lengths, is_bad = read_headers(buffer, starts)
+    is_bad |= lengths != (sizes - OVERHEAD_BYTES).astype(np.uint64)
+    bad = np.flatnonzero(is_bad)[:1].tolist()
+    n_good = bad[0] if bad else starts.size
+    if verify and n_good:
+        stops = (starts + sizes)[:n_good] - FOOTER_BYTES
+        first = first_bad_data(buffer, starts[:n_good] + HEADER_BYTES, stops)
+        bad = bad if first is None else [first]
+    return bad[0] if bad else None
+
+
+def data_of_frame(frame: bytes, size: int, *, verify: bool = True) -> bytes | None:
+    """Return the data of one frame; None if it is damaged or not of this size."""
+    length, crc = int.from_bytes(frame[:8], "little"), int.from_bytes(frame[8:12], "little")
+    if length != size - OVERHEAD_BYTES or len(frame) != size:
+        return None
+    data = frame[HEADER_BYTES:-FOOTER_BYTES]
+    if crc32c.masked_crc32c(frame[:8]) != crc:
+        return None
+    if verify and crc32c.masked_crc32c(data) != int.from_bytes(frame[-FOOTER_BYTES:], "little"):
+        return None
+    return data
+
+
+def frame_error(
+    frame: bytes | memoryview, size: int, offset: int, source: str | None, index: int | None
+) -> DataLossError | FailedPreconditionError:
+    """Return the error about a frame that is damaged or not of its size.
+
+    `frame` holds what is there, fewer than `size` bytes if the source ends before; of a frame
+    whose header is wrong, the header will do.
+    """
+    if len(frame) < size:
+        takes = f"a record takes {size} bytes" if size > HEADER_BYTES else "a header takes 12 bytes"
+        detail = f"{takes}, only {len(frame)} are left"
+        return DataLossError(Reason.TRUNCATED, offset, source, index, None, detail)
+    stored, computed = frame[8:HEADER_BYTES], crc32c.masked_crc32c(frame[:8])
+    if int.from_bytes(stored, "little") != computed:
+        reason, hint = Reason.LENGTH_CRC, " (is this a TFRecord file, and this its compression?)"
+        detail = _crc_detail(reason, stored, computed) + hint * (offset == 0)
+        return DataLossError(reason, offset, source, index, None, detail)
+    length = int.from_bytes(frame[:8], "little")
+    if length != size - OVERHEAD_BYTES:
+        detail = f"the index says {size - OVERHEAD_BYTES} bytes of data, the record says {length}"
+        return FailedPreconditionError(Reason.STALE_INDEX, offset, source, index, None, detail)
+    stored, computed = (
+        frame[-FOOTER_BYTES:],
+        crc32c.masked_crc32c(frame[HEADER_BYTES:-FOOTER_BYTES]),
+    )
+    detail = _crc_detail(Reason.DATA_CRC, stored, computed)
+    return DataLossError(Reason.DATA_CRC, offset, source, index, None, detail)
+
+
+def _crc_detail(reason: Reason, stored: bytes | memoryview, computed: int) -> str:
+    return f"{reason}: stored {int.from_bytes(stored, 'little'):#010x}, computed {computed:#010x}"
