@@ -107,7 +107,7 @@ def test_a_number_that_is_not_there_is_an_index_error(shards: list[Path], index:
     file = TFRecordFile(shards)
 
     for ask in (lambda: file[index], lambda: file.__getitems__([0, index])):
-        with pytest.raises(IndexError, match=f"record {index} was asked for, there are 12"):
+        with pytest.raises(IndexError, match=f"there is no record {index}; there are 12"):
             ask()
     with pytest.raises(IndexError):
         file.place(int(index))

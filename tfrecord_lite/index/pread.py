@@ -15,12 +15,15 @@ import os
 import stat
 import threading
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, Uint8Array
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.records.framing import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from tfrecord_lite.arrays import Int64Array, Uint8Array
 
 _MAX_OPEN = 64
 """How many files a pool keeps open."""
