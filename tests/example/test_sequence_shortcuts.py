@@ -78,7 +78,7 @@ def padded(rows: Many[Many[Any]], shape: tuple[int, ...], dtype: str) -> Any:
 
 def takes_the_shortcut(batch: Many[bytes], n_values: int = 2) -> bool:
     data, starts, stops = buffer_of(batch)
-    found = sequences.SequenceBatch(data, starts, stops, KeyTable([b"a"]))
+    found = sequences.SequenceMessageBatch(data, starts, stops, KeyTable([b"a"]))
     return found.padded_floats(0, n_values) is not None
 
 
@@ -146,7 +146,7 @@ def test_one_message_or_step_of_floats_is_another(place: int) -> None:
     for missing in (b"", len_field(2, b""), len_field(2, len_field(1, len_field(1, b"b")))):
         assert not takes_the_shortcut(instead(missing))
         assert_padded(SOME_FLOATS, instead(missing), [*rows[:place], [], *rows[place + 1 :]])
-        with pytest.raises(InvalidArgumentError, match="is not there"):
+        with pytest.raises(InvalidArgumentError, match="the list is missing"):
             FLOATS(instead(missing))
     for step in range(len(rows[place])):
         parts = list(map(float_step, rows[place]))

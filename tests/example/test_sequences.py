@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from tfrecord_lite import (
     decode_sequence_example,
     decode_sequence_examples,
     encode_examples,
+    encode_sequence_example,
     encode_sequence_examples,
     parse_sequence_example,
     parse_single_sequence_example,
@@ -136,6 +138,17 @@ def test_strings_come_as_columns() -> None:
     assert names.to_list() == objects.to_list()
     with pytest.raises(InvalidArgumentError):
         SequenceExampleParser(CONTEXT, strings="arrow")  # type: ignore[arg-type]
+
+
+def test_results_of_one_list_share_no_memory() -> None:
+    record = encode_sequence_example({"feature_lists": {"list": [[1, 2], [3]]}})
+    specs = {name: RaggedFeature("int64", value_key="list") for name in "ab"}
+    specs["c"] = RaggedFeature("int64", "list", [RaggedFeature.UniformRowLength(1)])
+
+    lists: Any = SequenceExampleParser({}, specs)([record] * 9)[1]
+
+    flat = [lists["a"].flat_values, lists["b"].flat_values, lists["c"].flat_values]
+    assert not any(np.shares_memory(x, y) for x, y in combinations(flat, 2))
 
 
 def test_a_parser_is_pickled_and_shared_by_threads() -> None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite import InvalidArgumentError
     from tfrecord_lite.example.decode.oneof import Lists
-    from tfrecord_lite.example.sequence.batch import SequenceBatch
+    from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 
 # What the tests take from here, and the package has for its users too.
 __all__ = ["UNKNOWN_NUMBERS", "Below", "len_field", "mutate", "varint"]
@@ -360,7 +360,7 @@ def read(
     return Reading(batch, table, by_layout)
 
 
-def flat_values(batch: Batch | SequenceBatch, lists: Lists) -> list[int] | list[bytes]:
+def flat_values(batch: Batch | SequenceMessageBatch, lists: Lists) -> list[int] | list[bytes]:
     """Return the values of one feature of all messages, end to end; floats as their bits."""
     flat = lists.flat
     if isinstance(flat, Extents):

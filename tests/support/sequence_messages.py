@@ -30,7 +30,7 @@ from tests.support.reference_example import LEN, NO_KIND, Feature, RefusedError,
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import Batch, Memory
 from tfrecord_lite.example.sequence import batch as engine
-from tfrecord_lite.example.sequence.batch import SequenceBatch
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.keys import KeyTable
@@ -140,7 +140,7 @@ def runtime_sequence(message: bytes) -> Sequence:
 # --- what the engine makes of bytes
 
 
-def steps_of(batch: SequenceBatch, number: int) -> list[list[Feature] | None]:
+def steps_of(batch: SequenceMessageBatch, number: int) -> list[list[Feature] | None]:
     """Return the steps of one feature list of all messages; None where it is missing."""
     n_all = batch.lists(number, Kind.INT64).steps.n_messages
     kinds = np.broadcast_to(batch.kinds(number), (n_all,))
@@ -188,7 +188,7 @@ def read_sequences(
         mock.patch.object(engine_batch, "FEW", few),
         mock.patch.object(engine, "_GROUP_BYTES", group_bytes),
     ):
-        batch = SequenceBatch(*buffer, KeyTable(list_names))
+        batch = SequenceMessageBatch(*buffer, KeyTable(list_names))
         features = Batch(buffer.data, buffer.starts, batch.context_stops, KeyTable(names), Memory())
     found = [Sequence(row, {}) for row in context_of(features, names)]
     for number, key in enumerate(list_names):

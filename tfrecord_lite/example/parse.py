@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import first_wrong
 from tfrecord_lite.example.decode.reader import (
     FeatureReader,
@@ -65,11 +65,7 @@ class ExampleParser:
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> None:
-        if strings not in ("ndarray", "BytesColumn"):
-            detail = f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         self._features = dict(features) if features else features
-        self._strings = strings
         self._reader = FeatureReader(prepare(features), strings)
 
     def __call__(
@@ -128,14 +124,8 @@ class ExampleParser:
         return first_wrong(block, names, parse)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was asked for, not what was learnt."""
-        return _remake, (self._features, self._strings)
-
-
-def _remake(
-    features: Mapping[str, FeatureSpec], strings: Literal["ndarray", "BytesColumn"]
-) -> ExampleParser:
-    return ExampleParser(features, strings=strings)
+        """Pickle the specifications, not what was learnt."""
+        return partial(ExampleParser, strings=self._reader.strings), (self._features,)
 
 
 def parse_example(

@@ -201,13 +201,14 @@ def var_len(column: Column, *, single: bool) -> SparseTensor:
     place = ranges(np.zeros_like(column.counts), column.counts)
     longest = int(column.counts.max(initial=0))
     if single:
-        return SparseTensor(place[:, None], _values(column.flat), np.array([longest]))
+        return SparseTensor(place[:, None], as_array(column.flat), np.array([longest]))
     message = np.repeat(np.arange(column.counts.size), column.counts)
     dense_shape = np.array([column.counts.size, longest])
-    return SparseTensor(np.stack([message, place], 1), _values(column.flat), dense_shape)
+    return SparseTensor(np.stack([message, place], 1), as_array(column.flat), dense_shape)
 
 
-def _values(flat: Flat) -> AnyArray:
+def as_array(flat: Flat) -> AnyArray:
+    """Return values as an array; byte strings as objects."""
     return flat.to_numpy() if isinstance(flat, BytesColumn) else flat
 
 
@@ -225,7 +226,7 @@ def sparse(values: Column, indices: list[Column], feature: Sparse, *, single: bo
             first = int(np.flatnonzero(wrong)[0])
             detail = f"an index is {column[first]}, expected 0 to {size - 1}"
             raise Misfit(int(message[first]), Reason.BAD_INDEX, index.key, detail)
-    flat = _values(values.flat)
+    flat = as_array(values.flat)
     dense_shape = np.array(feature.sizes if single else (values.counts.size, *feature.sizes))
     places = np.stack(columns if single else [message, *columns], 1)
     if not feature.already_sorted:
@@ -254,7 +255,7 @@ def ragged(
             else:
                 lengths, rows = _uniform(values, items, uniform)
             if is_plain:
-                inner = _reshaped(values.key, _values(inner), (int(rows.sum()), uniform))
+                inner = _reshaped(values.key, as_array(inner), (int(rows.sum()), uniform))
                 items = rows
                 continue
         else:

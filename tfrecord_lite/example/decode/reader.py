@@ -14,7 +14,7 @@ block knows of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.columns import RaggedTensor, SparseTensor
@@ -39,34 +40,62 @@ if TYPE_CHECKING:
 
     Result: TypeAlias = AnyArray | BytesColumn | RaggedTensor | SparseTensor
     Serialized: TypeAlias = Block | Sequence[bytes | str] | AnyArray
+    StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
 
 
-class FeatureReader:
-    """Reads features out of batches of Examples; prepared once, used many times.
+class _Copied(Protocol):
+    def copy(self) -> Self: ...
 
-    Parameters
-    ----------
-    prepared : mapping of str to Prepared
-    strings : {"ndarray", "BytesColumn"}
-        What byte strings come as.
-    no_kind_is_missing : bool, optional
-        Whether a feature without a kind counts as missing: in an Example (rule X3), not
-        in a context (rule Q6).
+
+AnyColumn = TypeVar("AnyColumn", bound=_Copied)
+
+
+class ColumnReader:
+    """Features to read, as columns: the kind, number and table of their keys; prepared once."""
+
+    def __init__(self, prepared: Mapping[str, Prepared], strings: StringForm) -> None:
+        if strings not in ("ndarray", "BytesColumn"):
+            detail = f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'"
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        self.prepared = prepared
+        self.strings = strings
+        self.kinds = keys_to_read(prepared)
+        self.numbers = {key: number for number, key in enumerate(self.kinds)}
+        self.table = KeyTable([key.encode() for key in self.kinds])
+
+    @staticmethod
+    def columns(read: Callable[[str], AnyColumn]) -> Callable[[str], AnyColumn]:
+        """Return a function that reads each key once, and copies it for further results.
+
+        So no two results share memory.
+        """
+        found: dict[str, AnyColumn] = {}
+
+        def column(key: str) -> AnyColumn:
+            if key in found:
+                return found[key].copy()
+            found[key] = read(key)
+            return found[key]
+
+        return column
+
+
+class FeatureReader(ColumnReader):
+    """Reads features out of batches of Examples.
+
+    A feature without a kind counts as missing in an Example (rule X3), but not in the context
+    of a SequenceExample (rule Q6).
     """
 
     def __init__(
         self,
         prepared: Mapping[str, Prepared],
-        strings: str,
+        strings: StringForm,
         *,
         no_kind_is_missing: bool = True,
     ) -> None:
-        self._prepared = prepared
-        self._strings = strings
+        super().__init__(prepared, strings)
         self._no_kind_is_missing = no_kind_is_missing
-        self._kinds = keys_to_read(prepared)
-        self._numbers = {key: number for number, key in enumerate(self._kinds)}
-        self._table = KeyTable([key.encode() for key in self._kinds])
         self._memory = Memory()
 
     def read(
@@ -83,25 +112,18 @@ class FeatureReader:
         ------
         WireError, Misfit
         """
-        batch = Batch(data, starts, stops, self._table, self._memory)
-        columns: dict[str, Column] = {}
-
-        def column(key: str) -> Column:
-            if key in columns:  # for another result, which is to share no memory with the first
-                return columns[key].copy()
-            columns[key] = self._column(batch, key)
-            return columns[key]
-
-        return build_all(self._prepared, lambda feature: _build(feature, column, single=single))
+        batch = Batch(data, starts, stops, self.table, self._memory)
+        column = self.columns(lambda key: self._column(batch, key))
+        return build_all(self.prepared, lambda feature: _build(feature, column, single=single))
 
     def _column(self, batch: Batch, key: str) -> Column:
-        kind, number = self._kinds[key], self._numbers[key]
+        kind, number = self.kinds[key], self.numbers[key]
         lists = batch.lists(number, kind)
         is_missing = None if self._no_kind_is_missing else ~batch.present(number)
-        return column_of(batch.data, key, kind, lists, self._strings, is_missing)
+        return column_of(batch.data, key, kind, lists, self.strings, is_missing)
 
 
-def build_all(prepared: Mapping[str, Prepared], build_one: Callable[[Any], Any]) -> dict[str, Any]:
+def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> dict[str, Any]:
     """Build the results of all features.
 
     Raises
@@ -111,7 +133,7 @@ def build_all(prepared: Mapping[str, Prepared], build_one: Callable[[Any], Any])
     """
     results = {}
     misfits = []
-    for name, feature in prepared.items():
+    for name, feature in features.items():
         try:
             results[name] = build_one(feature)
         except Misfit as misfit:

@@ -134,7 +134,7 @@ class FewMessages:
 
 
 class FewSequences:
-    """What :class:`~.sequences.AnySequences` is, for a few messages.
+    """The feature lists of a few messages; see :class:`~tfrecord_lite.example.sequence.batch.FeatureLists`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A batch of SequenceExample messages to the steps of its feature lists.
+"""A batch of SequenceExample messages: their contexts, and the steps of their feature lists.
 
 ::
 
@@ -6,15 +6,15 @@
                      2 feature_lists ─> FeatureLists  1 feature_list ─> entry
 
     entry            1 key   ─> string
-                     2 value ─> FeatureList  1 feature ─> Feature, one a step
+                     2 value ─> FeatureList  1 feature ─> Feature, one per step
 
-A message up to the end of its context *is* an Example, since both have their Features
-in field 1, and an Example's reader skips all else. So the context is read as one, by
-:class:`~.batch.Batch`. Feature lists are read in lockstep: the map entries of all
-messages are one flat batch, and so are the steps of all lists.
+A message up to the end of its context *is* an Example: both have their Features in field 1,
+and an Example's reader skips all other fields. So contexts are read as Examples. Feature lists
+are read in lockstep: the map entries of all messages are one flat batch, and so are the steps
+of all lists.
 
-What counts is what the protobuf runtime makes of the same bytes, as for Examples: of
-several lists with a key the last, whole; several values in one entry are joined.
+The protobuf runtime decides what a message means, as for Examples: of several lists with one
+key the last counts, whole; several values in one entry are joined.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tfrecord_lite.arrays import BoolArray, Float32Array, Int64Array, Uint8Array
 from tfrecord_lite.example.decode import batch
 from tfrecord_lite.example.decode.entries import Entries, keys_at, submessages
 from tfrecord_lite.example.decode.oneof import Cells, Lists, StepLists, Values, merge
+from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES
 from tfrecord_lite.example.sequence.steps import find_plain, find_steps
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import Extents
@@ -44,36 +45,23 @@ if TYPE_CHECKING:
 
 _Number = TypeVar("_Number", bound=np.generic)
 
-CONTEXT, FEATURE_LISTS = 1, 2
 _LIST_DEPTH = 5
 _FEW = 2
-"""So many messages are read by the protobuf runtime, which takes longer for many steps."""
+"""The protobuf runtime reads this many messages at the most: it takes longer for many steps."""
 _GROUP_BYTES = 2**23
-"""So many bytes of messages are read in one go; sets the memory that takes."""
+"""Bytes of messages that are read in one go; this bounds the memory used."""
 _MOST_CELLS = 1_000_000
 _MOST_GUESSED = 64
-"""Of more lists than these, the steps are found for all together: a guess is for one."""
+"""With more keys than this, the steps are found for all lists together: a guess is for one key."""
 
 
-class AnySequences:
+class FeatureLists:
     """The feature lists of some keys in many messages, however they are encoded.
 
-    A *cell* is one list of one message; its number is ``key * n_messages + message``.
-
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        The buffer; a block's spare bytes follow the last message.
-    maps : Fields
-        The ``feature_lists`` of all messages; the owner is the message.
-    n_messages : int
-    table : KeyTable
-        The keys of the lists.
-
-    Raises
-    ------
-    WireError
-        For a message the protobuf runtime would refuse, as far as it was looked into.
+    `maps` are the ``feature_lists`` fields of all messages; their owner is the message. A
+    *cell* is one list of one message; its number is ``key * n_messages + message``. Raises
+    WireError for a message that the protobuf runtime would reject, here or when values are
+    read.
     """
 
     def __init__(self, data: Uint8Array, maps: Fields, n_messages: int, table: KeyTable) -> None:
@@ -89,18 +77,18 @@ class AnySequences:
         left = np.ones(located.cell.size, np.bool_)
         if len(table.keys) <= _MOST_GUESSED:
             self._guess(entries, located, left)
-        # What no guess is right for.
+        # The lists that no guess is right for.
         chosen = np.flatnonzero(left)
         n_steps, self._cells = _steps_of(data, entries, located.entry[chosen])
         self._n_steps[located.cell[chosen]] = n_steps
         in_cells = np.zeros(self._n_steps.size, np.int64)
         in_cells[located.cell[chosen]] = n_steps
         self._splits = row_splits(in_cells)
-        if located.aside.size:  # the runtime refuses what is malformed there, too
+        if located.aside.size:  # lists that do not count must be well formed, too
             _steps_of(data, entries, located.aside)[1].check()
 
     def _guess(self, entries: Entries, located: Located, left: BoolArray) -> None:
-        """Find the lists of each key that are plain; they are not left then."""
+        """Find the lists of each key that have plain steps only, and unmark them in `left`."""
         values = entries.values(located.entry)
         if values.owner.size != left.size or (values.owner[1:] == values.owner[:-1]).any():
             return  # an entry has several values, or none
@@ -116,23 +104,18 @@ class AnySequences:
                 left[first:last] = ~plain.is_plain
 
     def unknown_keys(self, limit: int) -> list[bytes]:
-        """Return the keys that are not in the table, so many at the most."""
+        """Return keys that are not in the table, `limit` at the most."""
         return keys_at(self._data, self._unknown, limit)
 
     def lists(self, number: int, kind: Kind) -> StepLists:
-        """Return a feature list of each message, with the values of steps of one kind.
-
-        Raises
-        ------
-        WireError
-        """
+        """Return one list of each message, with the values of the steps of one kind."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
         first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
         found = []
         if number in self._plain:
             with renumbered(np.flatnonzero(self._is_present[cells])):
-                found.append(self._plain[number].values(self._data, kind))
+                found.append(self._plain[number].values(kind))
         if first < last or not found:
             found.append(self._cells.values(first, last, kind))
         values = found[0]
@@ -143,18 +126,18 @@ class AnySequences:
         return StepLists(self._is_present[cells], n_steps, steps)
 
     def even_floats(self, number: int, n_values: int) -> PlainSteps | None:
-        """Return a list, not read yet, if each message has it, its steps of so many floats."""
+        """Return a list, not read yet, if each message has it with steps of `n_values` floats."""
         plain = self._plain.get(number)
         if plain is None or plain.is_plain.size != self.n_messages:
             return None
         return plain if plain.are_floats(n_values) else None
 
     def n_steps(self, number: int) -> int:
-        """Return how many steps a list has in all messages together."""
+        """Return the steps of a list in all messages together."""
         return int(self._n_steps[self._cells_of(number)].sum())
 
     def kinds(self, number: int) -> Uint8Array | int:
-        """Return the :class:`Kind` of each step of a list, a plain number if it is one."""
+        """Return the kind of each step of a list, one number if all are of one."""
         cells = self._cells_of(number)
         first, last = int(self._splits[cells.start]), int(self._splits[cells.stop])
         found = self._cells.kind[first:last]
@@ -171,7 +154,7 @@ class AnySequences:
         return slice(number * self.n_messages, (number + 1) * self.n_messages)
 
     def _places(self, number: int, *, in_cells: bool) -> Int64Array:
-        """Return which of the steps of a list were left by the guesses, or those that were not."""
+        """Return which steps of a list are in cells; or which are plain, and so are not."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
         left = np.diff(self._splits[cells.start : cells.stop + 1])
@@ -180,7 +163,7 @@ class AnySequences:
 
 
 def _steps_of(data: Uint8Array, entries: Entries, chosen: Int64Array) -> tuple[Int64Array, Cells]:
-    """Find the steps of some entries: how many each has, and their Features."""
+    """Return the number of steps of each chosen entry, and their Features."""
     values = entries.values(chosen)
     message = entries.message[chosen]
     if not chosen.size:
@@ -200,22 +183,12 @@ def _steps_of(data: Uint8Array, entries: Entries, chosen: Int64Array) -> tuple[I
     return n_steps, Cells(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
 
 
-class SequenceBatch:
-    """The feature lists of a batch of SequenceExample messages.
+class SequenceMessageBatch:
+    """A batch of SequenceExample messages: where their contexts end, and their feature lists.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        The buffer; a block's spare bytes follow the last message.
-    starts, stops : int64, shape (n,)
-    table : KeyTable
-        The keys of the feature lists asked for.
-
-    Raises
-    ------
-    WireError
-        For a message that is malformed, here or when values are asked for; not
-        always the first such.
+    `starts` and `stops` are int64, shape (n_messages,); `table` has the keys of the lists to
+    read. Raises WireError for a malformed message, not always the first, here or when values
+    are read.
     """
 
     def __init__(
@@ -229,11 +202,11 @@ class SequenceBatch:
         self.n_messages = starts.size
         fields = tokenise(data, starts, stops)
         self.context_stops = starts.copy()
-        """Where the context of each message ends: up to there it is an Example; shape (n,)."""
-        context = submessages(fields, CONTEXT)
+        """Where the context of each message ends: up to there it is an Example."""
+        context = submessages(fields, FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains
         maps = submessages(fields, FEATURE_LISTS)
-        self._groups: list[tuple[int, AnySequences | FewSequences]] = []
+        self._groups: list[tuple[int, FeatureLists | FewSequences]] = []
         if 0 < starts.size <= min(_FEW, batch.FEW) and (
             few := _read_few(data, starts, stops, table)
         ):
@@ -245,32 +218,28 @@ class SequenceBatch:
             some = maps.take(np.arange(places[i], places[i + 1]))
             some.owner[:] -= first
             with renumbered(first):
-                group = AnySequences(data, some, int(bounds[i + 1]) - first, table)
+                group = FeatureLists(data, some, int(bounds[i + 1]) - first, table)
             self._groups.append((first, group))
 
     def unknown_keys(self, limit: int) -> list[bytes]:
-        """Return the keys of lists that are not in the table, about `limit` at the most."""
+        """Return keys of lists that are not in the table, about `limit` at the most."""
         found = (key for _, group in self._groups for key in group.unknown_keys(limit))
         return list(dict.fromkeys(found))
 
     def kinds(self, number: int) -> Uint8Array | int:
-        """Return the :class:`Kind` of each step of a list, a plain number if it is one."""
+        """Return the kind of each step of a list, one number if all are of one."""
         sizes = [group.n_steps(number) for _, group in self._groups]
         return _one_or_all([group.kinds(number) for _, group in self._groups], sizes)
 
     def padded_floats(self, number: int, n_values: int) -> tuple[Float32Array, Int64Array] | None:
-        """Return the steps of a list in a row a message, zeros behind them.
+        """Return the steps of a list, float32, padded with 0, and the number of each message's.
 
-        Only if each message has the list, and all steps are so many floats, stored alike.
-
-        Returns
-        -------
-        values : float32, shape (n_messages, longest, n_values)
-        n_steps : int64, shape (n_messages,)
+        The shapes are (n_messages, longest, n_values) and (n_messages,). None if a message
+        lacks the list, or the steps are not all `n_values` floats, stored alike.
         """
         parts = []
         for first, group in self._groups:
-            part = group.even_floats(number, n_values) if isinstance(group, AnySequences) else None
+            part = group.even_floats(number, n_values) if isinstance(group, FeatureLists) else None
             if part is None:
                 return None
             parts.append((first, part))
@@ -280,19 +249,13 @@ class SequenceBatch:
         try:
             out = np.empty((self.n_messages, int(n_steps.max(initial=0)), n_values), np.float32)
         except (MemoryError, ValueError):
-            return None  # the general way says which message is to blame
+            return None  # the general way says which message is the longest
         for first, part in parts:
-            part.pad(self.data, out[first : first + part.counts.size])
+            part.pad(out[first : first + part.counts.size])
         return out, n_steps
 
     def lists(self, number: int, kind: Kind) -> StepLists:
-        """Return a feature list of each message, with the values of steps of one kind.
-
-        Raises
-        ------
-        WireError
-            For a value that is malformed.
-        """
+        """Return one list of each message, with the values of the steps of one kind."""
         parts = []
         for first, group in self._groups:
             with renumbered(first):
@@ -313,7 +276,7 @@ class SequenceBatch:
 def _one_or_all(
     numbers: list[npt.NDArray[_Number] | int], sizes: list[int]
 ) -> npt.NDArray[_Number] | int:
-    """Put numbers of several groups end to end; if all are one number, return that."""
+    """Join the numbers of several groups, of some sizes; one number if all are that."""
     some = [number for number, size in zip(numbers, sizes, strict=True) if size]
     if some and all(isinstance(number, int) and number == some[0] for number in some):
         return int(some[0])
@@ -323,7 +286,7 @@ def _one_or_all(
 
 
 def _joined(flats: list[Flat]) -> Flat:
-    """Put the values of several groups end to end."""
+    """Join the values of several groups."""
     extents = [flat for flat in flats if isinstance(flat, Extents)]
     if extents:
         starts = np.concatenate([flat.start for flat in extents])
@@ -347,7 +310,7 @@ def _read_few(
 
 
 def _bounds(lengths: Int64Array, n_keys: int) -> Int64Array:
-    """Divide messages into groups; return where each starts, and the last ends."""
+    """Divide messages into groups; return where each starts and the last ends."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
     cuts = [np.array([0]), np.searchsorted(ends, np.arange(_GROUP_BYTES, total, _GROUP_BYTES))]

@@ -1,11 +1,12 @@
-"""parse_sequence_example, parse_single_sequence_example, and the parser behind them.
+"""SequenceExampleParser, parse_sequence_example: messages to columns, as TensorFlow's.
 
-The context is read and built as an Example is; of feature lists each *step* is what a
-message is there, so that most of :mod:`.build` serves both.
+The context is read as an Example. In a feature list each *step* takes the place of a message,
+so that most of the code for Examples serves both.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import Misfit, first_wrong
 from tfrecord_lite.example.decode.reader import (
+    ColumnReader,
     FeatureReader,
     as_block,
     as_bytes,
@@ -23,10 +25,9 @@ from tfrecord_lite.example.decode.reader import (
     is_one_message,
 )
 from tfrecord_lite.example.sequence import build
-from tfrecord_lite.example.sequence.batch import SequenceBatch
-from tfrecord_lite.example.sequence.build import StepColumn
-from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, keys_to_read, prepare_sequence
-from tfrecord_lite.wire.keys import KeyTable
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.example.sequence.build import FeatureListColumn
+from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, prepare_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,27 +45,27 @@ __all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequ
 
 
 class SequenceExampleParser:
-    """Parses batches of SequenceExample messages into columns; prepared once.
+    """Parse batches of SequenceExample messages into columns; prepared once, used many times.
 
     Parameters
     ----------
     context_features : mapping of str to feature specification, optional
         FixedLenFeature, VarLenFeature and RaggedFeature.
     sequence_features : mapping of str to feature specification, optional
-        FixedLenSequenceFeature, VarLenFeature and RaggedFeature. What is not named, in
-        either, costs next to nothing.
+        FixedLenSequenceFeature, VarLenFeature and RaggedFeature. Features and lists that
+        are not named cost next to nothing.
     strings : {"ndarray", "BytesColumn"}, optional
-        What byte strings come as, where they are dense with shape [] in the context, or
-        ragged without partitions: object arrays of ``bytes``, or a :class:`BytesColumn`.
+        Return byte strings as object arrays of ``bytes``, or as a :class:`BytesColumn` where
+        they are dense with shape [] in the context, or ragged without partitions.
 
     Raises
     ------
     InvalidArgumentError, TypeError
-        For specifications that cannot be (rules Q2, Q3, L1, E7, X2, X7, ...).
+        For specifications that are not valid (rules Q2, Q3, L1, E7, X2, X7, ...).
 
     Notes
     -----
-    May be used by several threads at once. Can be pickled.
+    Several threads may use one parser at once. It can be pickled.
 
     Examples
     --------
@@ -85,21 +86,15 @@ class SequenceExampleParser:
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> None:
-        if strings not in ("ndarray", "BytesColumn"):
-            detail = f"strings is {strings!r}, expected 'ndarray' or 'BytesColumn'"
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        context, self._lists = prepare_sequence(context_features, sequence_features)
+        context, lists = prepare_sequence(context_features, sequence_features)
         self._features = dict(context_features or {}), dict(sequence_features or {})
-        self._strings = strings
         self._required = [
             feature
             for feature in context.values()
             if isinstance(feature, Dense) and feature.default is None and feature.size
         ]
         self._context = FeatureReader(context, strings, no_kind_is_missing=False)
-        self._kinds = keys_to_read(self._lists)
-        self._numbers = {key: number for number, key in enumerate(self._kinds)}
-        self._table = KeyTable([key.encode() for key in self._kinds])
+        self._lists = FeatureListReader(lists, strings)
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -109,44 +104,45 @@ class SequenceExampleParser:
         Parameters
         ----------
         serialized : Block, sequence of bytes, or object array of bytes
-            One serialised ``tf.train.SequenceExample`` each; str is taken as UTF-8. From
-            a Block, no object a record is ever made.
+            Serialised ``tf.train.SequenceExample`` messages; a str is encoded as UTF-8.
+            Parsing a Block makes no Python object per record.
         example_names : sequence of str, optional
             Names of the messages, for errors.
 
         Returns
         -------
         context : dict of str to result
-            As :class:`ExampleParser` gives it.
+            As :class:`ExampleParser` returns it.
         feature_lists : dict of str to result
             FixedLenSequenceFeature: ndarray (n, most steps, \\*shape), padded with 0 or
-            ``b""`` (rule L1); one long list makes the result of all messages large, see
-            the notes. VarLenFeature: SparseTensor (n, most steps, most values)
-            (rule L4). RaggedFeature: RaggedTensor, rows of steps of values (rule L5).
+            ``b""`` (rule L1); one long list makes the whole result large, see the notes.
+            VarLenFeature: SparseTensor (n, most steps, most values) (rule L4).
+            RaggedFeature: RaggedTensor, rows of steps of values (rule L5). All own their
+            memory.
         feature_list_lengths : dict of str to int64, shape (n,)
             Steps in each message, for each FixedLenSequenceFeature (rule Q4).
 
         Raises
         ------
         InvalidArgumentError
-            About the first message that is wrong: ``MALFORMED``, ``MISSING``,
-            ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_PARTITION``; or ``TENSOR_TOO_LARGE``
-            about the longest one, if there is no memory to pad all to it; or
-            ``BAD_ARGUMENT`` for `example_names` of another length; or ``MISSING`` for no
-            messages at all, if a context feature is required (rule Q9).
+            For the first message that is wrong: ``MALFORMED``, ``MISSING``, ``WRONG_KIND``,
+            ``WRONG_COUNT``, ``BAD_PARTITION``. ``TENSOR_TOO_LARGE`` for the longest one, if
+            there is no memory to pad all to its length. ``BAD_ARGUMENT`` for
+            `example_names` of another length. ``MISSING`` if there are no messages, but a
+            context feature is required (rule Q9).
         TypeError
-            For one message instead of a sequence, and messages that are no bytes.
+            For one message instead of a sequence, and for messages that are not bytes.
 
         Notes
         -----
-        Padding has no limit but memory, as in TensorFlow: beside one message of ten million
-        steps, each of a thousand short ones takes the room of ten million. A RaggedFeature
-        is never padded; for messages of unknown origin ask for that.
+        Only memory limits the padding, as in TensorFlow: next to a message of ten million
+        steps, each of a thousand short ones takes the space of ten million. A RaggedFeature
+        is never padded; use it for messages of unknown origin.
         """
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))
         if not len(block) and self._required:
-            detail = "there are no messages, and it has no default value"
+            detail = "without messages, a required feature is missing"
             raise InvalidArgumentError(Reason.MISSING, key=self._required[0].key, detail=detail)
         return first_wrong(block, names, lambda some: self._parse(some, single=False))
 
@@ -161,70 +157,64 @@ class SequenceExampleParser:
             As for a batch.
         """
         block = as_block([as_bytes(serialized)])
-        named = np.ravel([] if name is None else name)  # one in a list is as good (rule Q1)
+        named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
         return first_wrong(block, names, lambda some: self._parse(some, single=True))
 
     def _parse(self, block: Block, *, single: bool) -> tuple[Results, Results, Lengths]:
         """Parse; the error is about one of the messages that are wrong, maybe not the first."""
         starts, stops = block.offsets, block.offsets + block.lengths
-        batch = SequenceBatch(block.data, starts, stops, self._table)
-        misfits = []
-        context: Results = {}
-        lists: Results = {}
+        batch = SequenceMessageBatch(block.data, starts, stops, self._lists.table)
         lengths: Lengths = {}
-        try:
-            context = self._context.read(block.data, starts, batch.context_stops, single=single)
-        except Misfit as misfit:
-            misfits.append(misfit)
-        columns: dict[str, StepColumn] = {}
 
-        def column(key: str) -> StepColumn:
-            if key not in columns:
-                columns[key] = self._column(batch, key)
-            return columns[key]
+        def read(part: FeatureReader | FeatureListReader) -> Results:
+            if isinstance(part, FeatureListReader):
+                return part.read(batch, lengths, single=single)
+            return part.read(block.data, starts, batch.context_stops, single=single)
+
+        found = build_all({"context": self._context, "lists": self._lists}, read)
+        return found["context"], found["lists"], lengths
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the specifications, not what was learnt."""
+        remake = partial(SequenceExampleParser, strings=self._lists.strings)
+        return remake, self._features
+
+
+class FeatureListReader(ColumnReader):
+    """Reads feature lists out of batches of SequenceExamples."""
+
+    def read(self, batch: SequenceMessageBatch, lengths: Lengths, *, single: bool) -> Results:
+        """Build all results; the lengths of padded ones go into `lengths`.
+
+        Raises Misfit about one of the messages that are wrong, maybe not the first.
+        """
+        column = self.columns(lambda key: self._column(batch, key))
 
         def build_one(feature: Prepared) -> Result:
             if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and not single:
-                found = batch.padded_floats(self._numbers[feature.key], feature.size)
+                found = batch.padded_floats(self.numbers[feature.key], feature.size)
                 if found is not None:
                     values, lengths[feature.key] = found
                     return values.reshape(*values.shape[:2], *feature.shape)
             return _build(feature, column, lengths, single=single)
 
+        return build_all(self.prepared, build_one)
+
+    def _column(self, batch: SequenceMessageBatch, key: str) -> FeatureListColumn:
+        """Read one list; raise for messages with steps of another kind (rule L6)."""
+        kind = self.kinds[key]
+        lists = batch.lists(self.numbers[key], kind)
         try:
-            lists = build_all(self._lists, build_one)
+            steps = column_of(batch.data, key, kind, lists.steps, self.strings)
         except Misfit as misfit:
-            misfits.append(misfit)
-        if misfits:
-            raise min(misfits, key=lambda misfit: misfit.message)
-        return context, lists, lengths
-
-    def _column(self, batch: SequenceBatch, key: str) -> StepColumn:
-        """Read one list, and refuse messages with steps of another kind (rule L6)."""
-        kind = self._kinds[key]
-        lists = batch.lists(self._numbers[key], kind)
-        try:
-            steps = column_of(batch.data, key, kind, lists.steps, self._strings)
-        except Misfit as misfit:
-            raise build.of_message(misfit, lists.n_steps) from None
-        return StepColumn(key, lists, steps)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was asked for, not what was learnt."""
-        return _remake, (*self._features, self._strings)
-
-
-def _remake(
-    context: Features | None, lists: Features | None, strings: Literal["ndarray", "BytesColumn"]
-) -> SequenceExampleParser:
-    return SequenceExampleParser(context, lists, strings=strings)
+            raise build.at_message(misfit, lists.n_steps) from None
+        return FeatureListColumn(key, lists, steps)
 
 
 def _build(
-    feature: Prepared, column: Callable[[str], StepColumn], lengths: Lengths, *, single: bool
+    feature: Prepared, column: Callable[[str], FeatureListColumn], lengths: Lengths, *, single: bool
 ) -> Result:
-    """Build the result of one feature list; its lengths go into a dictionary, if it has some."""
     match feature:
         case Padded():
             result, lengths[feature.key] = build.padded(column(feature.key), feature, single=single)
@@ -232,7 +222,7 @@ def _build(
         case Ragged():
             partitions = {key: column(key) for key, _ in feature.reads()[1:]}
             return build.ragged(column(feature.key), partitions, feature, single=single)
-        case _:  # rule Q3 leaves this one
+        case _:  # a VarLenFeature (rule Q3)
             return build.var_len(column(feature.reads()[0][0]), single=single)
 
 
@@ -248,18 +238,18 @@ def parse_sequence_example(
     Parameters
     ----------
     serialized : Block, sequence of bytes, object array, or bytes
-        The messages. A single one gives the results of the single call (rule Q1).
+        The messages. A single one returns the results of the single call (rule Q1).
     context_features, sequence_features : mapping of str to feature specification, optional
         At least one of them.
     example_names : sequence of str, optional
-        For errors.
+        Names of the messages, for errors.
     name : str, optional
         Ignored; TensorFlow names its operation so.
 
     Returns
     -------
     context, feature_lists, feature_list_lengths : dict
-        As :class:`SequenceExampleParser`, which is faster when there are many batches.
+        As :class:`SequenceExampleParser`, which is faster for many batches.
 
     Raises
     ------
@@ -268,8 +258,8 @@ def parse_sequence_example(
 
     Notes
     -----
-    Each FixedLenSequenceFeature is padded to the longest list of the batch, however long
-    that is; see :meth:`SequenceExampleParser.__call__`.
+    Each FixedLenSequenceFeature is padded to the longest list of the batch, however long it
+    is; see :meth:`SequenceExampleParser.__call__`.
     """
     parser = SequenceExampleParser(context_features, sequence_features)
     batch: Any = serialized
@@ -294,7 +284,7 @@ def parse_single_sequence_example(
     context_features, sequence_features : mapping of str to feature specification, optional
         At least one of them.
     example_name : str, optional
-        For errors.
+        Name of the message, for errors.
     name : str, optional
         Ignored; TensorFlow names its operation so.
 
@@ -306,7 +296,7 @@ def parse_single_sequence_example(
     Raises
     ------
     InvalidArgumentError
-        As :class:`SequenceExampleParser`; ``BAD_ARGUMENT`` for a vector of messages.
+        As :class:`SequenceExampleParser`; ``BAD_ARGUMENT`` for several messages.
     """
     message = as_one_message(serialized, "parse_sequence_example")
     parser = SequenceExampleParser(context_features, sequence_features)

@@ -1,12 +1,12 @@
-"""Without a schema: SequenceExample messages to dictionaries, whatever they hold.
+"""decode_sequence_example(s): messages to dictionaries, without specifications.
 
 ::
 
     {"context":       {"id": array([7])},
      "feature_lists": {"tokens": [array([5, 6]), array([7, 8, 9])]}}
 
-As for Examples (:mod:`.decode`): a batch is read once it is known which keys there are,
-a single message by the protobuf runtime.
+As for Examples (:mod:`tfrecord_lite.example.to_dicts`), a batch is read with all the keys it
+has, and a single message by the protobuf runtime.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.example.decode.batch import FEW, Keys
 from tfrecord_lite.example.decode.first_error import first_wrong
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
-from tfrecord_lite.example.sequence.batch import SequenceBatch
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.example.to_dicts import Arrays, ExampleDecoder, by_halves, by_runtime, split
 from tfrecord_lite.schema import Kind
 
@@ -42,23 +42,18 @@ __all__ = [
 
 
 _ROWS_AT_ONCE = 16
-"""So many dictionaries are made in one go."""
+"""Dictionaries that are made in one go."""
 
 
 class SequenceRow(TypedDict):
-    """What a SequenceExample is decoded to."""
+    """A decoded SequenceExample."""
 
     context: dict[str, AnyArray]
     feature_lists: dict[str, list[AnyArray]]
 
 
 class SequenceExampleDecoder:
-    """Decodes batches of SequenceExample messages; remembers what keys there are.
-
-    Notes
-    -----
-    Not thread-safe; one a thread is cheap.
-    """
+    """Decodes batches of SequenceExamples, and remembers their keys; not thread-safe."""
 
     def __init__(self) -> None:
         self._context = ExampleDecoder()
@@ -67,35 +62,24 @@ class SequenceExampleDecoder:
     def __call__(self, block: Block) -> Iterator[SequenceRow]:
         """Decode the messages of a block.
 
-        Returns
-        -------
-        iterator of dict
-            As :func:`decode_sequence_examples` returns. All messages have been read by now;
-            what is left is to make the dictionaries, a few at a time.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED``, about the first message that is.
+        All messages are read here; the iterator only makes the dictionaries, a few at a time.
+        Raises MALFORMED for the first message that is.
         """
         rows = by_runtime(_row_of, block) if len(block) <= FEW else None
         if rows is not None:
             return iter(rows)
         parts = first_wrong(block, None, self._read)
-        return chain.from_iterable(chain.from_iterable(map(_Part.rows, parts)))
+        return chain.from_iterable(chain.from_iterable(map(_DecodedBatch.rows, parts)))
 
-    def _read(self, block: Block) -> list[_Part]:
-        """Read a batch, in parts if it has too many keys for one table.
+    def _read(self, block: Block) -> list[_DecodedBatch]:
+        """Read a block, in several batches if it has too many keys for one table.
 
-        Raises
-        ------
-        WireError
-            About one of the messages that are malformed, maybe not the first.
+        Raises WireError about one of the malformed messages, maybe not the first.
         """
         stops = block.offsets + block.lengths
 
-        def read(table: KeyTable, _: Memory) -> SequenceBatch:
-            return SequenceBatch(block.data, block.offsets, stops, table)
+        def read(table: KeyTable, _: Memory) -> SequenceMessageBatch:
+            return SequenceMessageBatch(block.data, block.offsets, stops, table)
 
         batch = self._keys.read(len(block), read)
         if batch is None:
@@ -104,21 +88,22 @@ class SequenceExampleDecoder:
             Block(block.data, block.offsets, batch.context_stops - block.offsets)
         )
         keys = enumerate(self._keys.table.keys)
-        return [_Part(contexts, [_Steps(batch, number, key.decode()) for number, key in keys])]
+        lists = [_DecodedList(batch, number, key.decode()) for number, key in keys]
+        return [_DecodedBatch(contexts, lists)]
 
 
-class _Part:
-    """Messages that were read together, with the same lists or some of them."""
+class _DecodedBatch:
+    """Messages that were read together: their contexts, and the feature lists of some of them."""
 
-    def __init__(self, contexts: list[Row], lists: list[_Steps]) -> None:
+    def __init__(self, contexts: list[Row], lists: list[_DecodedList]) -> None:
         self._contexts = contexts
         self._lists = lists
 
     def rows(self) -> Iterator[list[SequenceRow]]:
         """Make the dictionaries, a few at a time.
 
-        Of the arrays that are made so, most are let go soon after: the next ones take their
-        memory while it is still in the cache.
+        Most of their arrays are dropped soon after. The next ones take that memory while it is
+        still in the cache.
         """
         n_rows = len(self._contexts)
         for first in range(0, n_rows, _ROWS_AT_ONCE):
@@ -131,10 +116,10 @@ class _Part:
             yield rows
 
 
-class _Steps:
-    """The steps of one feature list in all messages of a batch."""
+class _DecodedList:
+    """The steps of one feature list in all messages of a batch, as arrays."""
 
-    def __init__(self, batch: SequenceBatch, number: int, name: str) -> None:
+    def __init__(self, batch: SequenceMessageBatch, number: int, name: str) -> None:
         self._name = name
         kinds = batch.kinds(number)
         present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
@@ -155,7 +140,7 @@ class _Steps:
         self._kinds = lists.steps.kind if has_empty else None
 
     def add_to(self, rows: list[SequenceRow], first: int) -> None:
-        """Give rows, the first of which has a number, the list, if they have it."""
+        """Add the list to those rows that have it; the first row is number `first`."""
         splits = self._splits[first : first + len(rows) + 1]
         steps = self._some(splits[0], splits[-1])
         for i, row in enumerate(rows):
@@ -175,12 +160,7 @@ def _match_empty(steps: list[AnyArray], kinds: Uint8Array) -> None:
 
 
 def _row_of(serialized: bytes) -> SequenceRow:
-    """Decode one message with the protobuf runtime.
-
-    Raises
-    ------
-    NotSure
-    """
+    """Decode one message with the protobuf runtime; raises NotSure."""
     from tfrecord_lite.example.decode.runtime import array_of, sequence_of  # noqa: PLC0415 - not light
 
     message = sequence_of(serialized)
@@ -204,16 +184,16 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     Returns
     -------
     dict
-        ``{"context": {...}, "feature_lists": {...}}``. The context as
-        :func:`decode_example` gives an Example's features; of each feature list a list
-        of arrays, one a step: int64 or float32, shape (n_values,), or an object array
-        of ``bytes``. A step with no kind set has no values; its dtype is that of the
-        first step of its list that has a kind, or float32.
+        ``{"context": {...}, "feature_lists": {...}}``. The context is what
+        :func:`decode_example` returns for an Example; each feature list is a list of
+        arrays, one per step: int64 or float32, shape (n_values,), or an object array of
+        ``bytes``. A step without a kind has no values; its dtype is that of the first step
+        in its list with a kind, or float32.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if the bytes are no SequenceExample.
+        ``MALFORMED`` if the bytes are not a SequenceExample.
 
     Examples
     --------
@@ -240,14 +220,14 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     Returns
     -------
     list of dict
-        For each message, as :func:`decode_sequence_example` gives it. Short arrays may
-        be views of one array of the batch; no two overlap.
+        Each message as :func:`decode_sequence_example` returns it. Short arrays may be
+        views of one array of the batch; no two overlap.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED``, about the first message that is.
+        ``MALFORMED`` for the first message that is.
     TypeError
-        For one message instead of a sequence of them, and for messages that are no bytes.
+        For one message instead of a sequence of them, and for messages that are not bytes.
     """
     return list(SequenceExampleDecoder()(as_block(serialized)))
