@@ -18,6 +18,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         BytesColumn as BytesColumn,
         RaggedTensor as RaggedTensor,
         SparseTensor as SparseTensor,
+        to_dense as to_dense,
     )
     from tfrecord_lite.convert.lossless import restore as restore, schema_of as schema_of
     from tfrecord_lite.dataset import (
@@ -127,7 +128,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
 
 _MODULES = {
     "block": "Block",
-    "columns": "BytesColumn RaggedTensor SparseTensor",
+    "columns": "BytesColumn RaggedTensor SparseTensor to_dense",
     "convert.lossless": "restore schema_of",
     "dataset": "Dataset TFRecordDataset make_batched_features_dataset read_batches",
     "errors": "DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite import arrays
-from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor, to_dense
 from tfrecord_lite.columns.ragged import _slice_ranges
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
@@ -679,3 +679,30 @@ def test_masked_values_are_refused() -> None:
         RaggedTensor.from_row_lengths(hidden, [3])
     plain: Any = np.ma.MaskedArray([1, 2, 3])
     assert RaggedTensor(plain, [0, 3]).to_list() == [[1, 2, 3]]
+
+
+# -------------------------------------------------------------------------------- to_dense
+
+
+@pytest.mark.parametrize(
+    ("column", "dense"),
+    [
+        (np.array([1, 2]), [1, 2]),
+        (np.ma.masked_array([1, 2], [False, True]), [1, 7]),
+        (ragged([[1], [2, 3]]), [[1, 7], [2, 3]]),
+        (SparseTensor([[0, 1]], [5], [1, 2]), [[7, 5]]),
+    ],
+)
+def test_every_column_becomes_dense(column: Any, dense: list[Any]) -> None:
+    assert to_dense(column, 7).tolist() == dense
+    assert type(to_dense(column, 7)) is np.ndarray
+
+
+def test_byte_strings_become_dense_as_objects() -> None:
+    assert to_dense(BytesColumn.from_list([b"a\0", b""])).tolist() == [b"a\0", b""]
+
+
+def test_what_is_dense_is_not_copied() -> None:
+    column = np.arange(3)
+
+    assert to_dense(column) is column

@@ -12,7 +12,8 @@ shared between threads. ``==`` compares whole columns and returns a single bool.
 
 The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``partitions`` the
 ways to divide values into rows, ``dense`` what ragged and sparse tensors need to become dense
-arrays, ``join`` the concatenation of columns.
+arrays, ``column`` the type of any column and its dense form, ``join`` the concatenation of
+columns.
 
 No I/O, no protobuf runtime.
 """
@@ -20,7 +21,8 @@ No I/O, no protobuf runtime.
 from __future__ import annotations
 
 from tfrecord_lite.columns.bytes import BytesColumn
+from tfrecord_lite.columns.column import Column, to_dense
 from tfrecord_lite.columns.ragged import RaggedTensor, RaggedValues
 from tfrecord_lite.columns.sparse import SparseTensor
 
-__all__ = ["BytesColumn", "RaggedTensor", "RaggedValues", "SparseTensor"]
+__all__ = ["BytesColumn", "Column", "RaggedTensor", "RaggedValues", "SparseTensor", "to_dense"]
