@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import Int64Array, Uint8Array
 
-AnError = TypeVar("AnError", bound=TFRecordError)
+_Error = TypeVar("_Error", bound=TFRecordError)
 
 __all__ = ["SPARE_BYTES", "Block", "Place", "Span", "as_bytes_like"]
 
@@ -53,7 +53,7 @@ class Place:
     offset: int | None
     """Bytes from the start of the decompressed stream to the record's header."""
 
-    def locate(self, error: AnError) -> AnError:
+    def locate(self, error: _Error) -> _Error:
         """Return the same error about the record at this place."""
         return error.at(source=self.source, index=self.index, offset=self.offset)
 
