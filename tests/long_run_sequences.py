@@ -17,7 +17,7 @@ from tests.support import reference_example as reference
 from tests.support.example_messages import KEYS, mutate
 from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
 from tests.support.sequence_messages import (
-    SequenceScribe,
+    SequenceReencoder,
     look_alike_list,
     plain_sequence,
     read_sequences,
@@ -34,7 +34,7 @@ def some_batch(rng: random.Random, count: Counter[str]) -> list[bytes]:
     """Return messages: of all sorts, or look-alikes with some others."""
     below = rng.randrange
     oddity = rng.choice((3, 6, 20, 100))
-    others = [SequenceScribe(below, oddity).sequence(some_sequence(below)) for _ in range(BATCH)]
+    others = [SequenceReencoder(below, oddity).sequence(some_sequence(below)) for _ in range(BATCH)]
     batch = others
     if rng.random() < 0.6:
         names = rng.sample(KEYS, rng.randrange(1, 4))

@@ -28,7 +28,7 @@ from tests.support.reference_example import (
     Sequence,
 )
 from tests.support.sequence_messages import (
-    SequenceScribe,
+    SequenceReencoder,
     look_alike_list,
     plain_list,
     plain_sequence,
@@ -61,16 +61,18 @@ sequences = st.builds(
 @st.composite
 def encodings(draw: DrawFn, length_bytes: int = 5) -> bytes:
     """Return a SequenceExample in some legal encoding."""
-    scribe = SequenceScribe(testing.chooser(draw), draw(st.sampled_from([20, 6, 3])), length_bytes)
-    return scribe.sequence(draw(sequences))
+    reencoder = SequenceReencoder(
+        testing.chooser(draw), draw(st.sampled_from([20, 6, 3])), length_bytes
+    )
+    return reencoder.sequence(draw(sequences))
 
 
 @st.composite
 def large_encodings(draw: DrawFn, length_bytes: int = 5) -> bytes:
     """Return one whose content and encoding come from a seed."""
     below = random.Random(draw(st.integers(0, 2**16))).randrange
-    scribe = SequenceScribe(below, draw(st.sampled_from([100, 20, 6])), length_bytes)
-    return scribe.sequence(some_sequence(below))
+    reencoder = SequenceReencoder(below, draw(st.sampled_from([100, 20, 6])), length_bytes)
+    return reencoder.sequence(some_sequence(below))
 
 
 @st.composite

@@ -13,9 +13,16 @@ import zlib
 from tests.long_run_sequences import some_batch
 from tests.support import reference, tensor_messages
 from tests.support.event_messages import FORMS, TENSORS, VERSION, event, metadata, tensor
-from tests.support.example_messages import KEYS, Pattern, Scribe, look_alike, plain, some_features
+from tests.support.example_messages import (
+    KEYS,
+    ExampleReencoder,
+    Pattern,
+    look_alike,
+    plain,
+    some_features,
+)
 from tests.support.reference_example import BYTES, FLOAT, INT64
-from tests.support.sequence_messages import SequenceScribe, some_sequence
+from tests.support.sequence_messages import SequenceReencoder, some_sequence
 from tfrecord_lite import FixedLenFeature, RaggedFeature, Schema, VarLenFeature
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
@@ -109,7 +116,7 @@ def plain_examples() -> list[bytes]:
     """Return Examples in plain and in odd encodings."""
     below = _rng().randrange
     found = [plain(some_features(below)) for _ in range(_PER_SORT)]
-    found += [Scribe(below, odd).example(some_features(below)) for odd in (3, 20)]
+    found += [ExampleReencoder(below, odd).example(some_features(below)) for odd in (3, 20)]
     return found + [messages[0] for messages in LOOK_ALIKES[1:]]
 
 
@@ -127,7 +134,9 @@ def sequence_examples() -> list[bytes]:
     batches = [
         bytes([i]) + message for i, messages in enumerate(SEQUENCES) for message in messages[:4]
     ]
-    odd = [SequenceScribe(below, 6).sequence(some_sequence(below, KEYS)) for _ in range(_PER_SORT)]
+    odd = [
+        SequenceReencoder(below, 6).sequence(some_sequence(below, KEYS)) for _ in range(_PER_SORT)
+    ]
     return batches + [b"\0" + message for message in odd]
 
 

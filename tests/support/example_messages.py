@@ -35,9 +35,10 @@ from tfrecord_lite.example.decode.layout import Match
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.testing.damage import mutate
-from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, len_field, varint
+from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, len_field
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import Extents
+from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,7 +93,7 @@ def plain(features: Features) -> bytes:
 _KNOWN_TYPES = {BYTES: {LEN}, FLOAT: {LEN, I32}, INT64: {LEN, VARINT}}
 
 
-class Scribe(testing.Scribe):
+class ExampleReencoder(testing.Reencoder):
     """Writes Examples in unusual ways that mean the same, with all that Features allow."""
 
     def list_message(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.support.example_messages import (
     FLOATS,
+    ExampleReencoder,
     Features,
     Pattern,
-    Scribe,
     look_alike,
     mutate,
     plain,
@@ -44,14 +44,14 @@ def encodings(draw: DrawFn, of: Features | None = None, length_bytes: int = 5) -
     """Return an Example in some legal encoding."""
     content = draw(examples) if of is None else of
     oddity = draw(st.sampled_from([20, 6, 3]))
-    return Scribe(testing.chooser(draw), oddity, length_bytes).example(content)
+    return ExampleReencoder(testing.chooser(draw), oddity, length_bytes).example(content)
 
 
 @st.composite
 def large_encodings(draw: DrawFn) -> bytes:
     """Return an Example of many features; the way it is encoded comes from a seed."""
     below = random.Random(draw(st.integers(0, 2**16))).randrange
-    return Scribe(below, draw(st.sampled_from([100, 20, 6]))).example(draw(many_features))
+    return ExampleReencoder(below, draw(st.sampled_from([100, 20, 6]))).example(draw(many_features))
 
 
 @st.composite

@@ -14,8 +14,8 @@ from google.protobuf.message import DecodeError
 from tests.support.example_messages import (
     KEYS,
     Below,
+    ExampleReencoder,
     Features,
-    Scribe,
     buffer_of,
     flat_values,
     len_field,
@@ -61,7 +61,7 @@ def plain_sequence(sequence: Sequence) -> bytes:
 # --- every legal encoding
 
 
-class SequenceScribe(Scribe):
+class SequenceReencoder(ExampleReencoder):
     """Writes SequenceExamples in unusual ways that mean the same."""
 
     def list_entry(self, key: bytes, steps: Many[Feature]) -> bytes:

@@ -38,7 +38,7 @@ from tfrecord_lite import (
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
 from tfrecord_lite.testing import assert_damage_is_noticed, assert_round_trip, assert_same
-from tfrecord_lite.testing.records import head, is_sound
+from tfrecord_lite.testing.records import header, is_intact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -123,15 +123,15 @@ def test_without_unknown_fields_there_are_none(message: Message, data: st.DataOb
 def test_the_plainest_encoding_is_the_runtimes(message: Message) -> None:
     plain = message.SerializeToString(deterministic=True)
 
-    assert testing.Scribe(lambda n: 0).message(plain, message.DESCRIPTOR) == plain  # noqa: ARG005
+    assert testing.Reencoder(lambda n: 0).message(plain, message.DESCRIPTOR) == plain  # noqa: ARG005
 
 
 def test_bits_of_a_nan_stay() -> None:
     signalling = bytes.fromhex("0a0f0a0d0a016612081206") + b"\x0a\x04\x01\x00\xa0\x7f"
 
     for seed in range(50):
-        scribe = testing.Scribe(random.Random(seed).randrange, 3)
-        found = reference_example.parse(scribe.message(signalling, Example.DESCRIPTOR))
+        reencoder = testing.Reencoder(random.Random(seed).randrange, 3)
+        found = reference_example.parse(reencoder.message(signalling, Example.DESCRIPTOR))
         assert found[b"f"].values == (0x7FA00001,)
 
 
@@ -367,13 +367,13 @@ def test_records_keep_their_limits(records: list[bytes]) -> None:
 
 
 @given(testing.odd_lengths())
-def test_heads_are_sound(length: int) -> None:
-    assert head(length) == reference.encode_head(length)
+def test_headers_are_intact(length: int) -> None:
+    assert header(length) == reference.encode_head(length)
 
 
 @given(testing.any_stream())
 def test_sound_is_what_the_reference_reads_to_its_end(stream: bytes) -> None:
-    assert is_sound(stream) == (reference.decode(stream)[1] is None)
+    assert is_intact(stream) == (reference.decode(stream)[1] is None)
 
 
 @given(testing.records(min_size=1), st.data())

@@ -142,8 +142,8 @@ def assert_is(found: Any, expected: Any) -> None:
 
 def encoded(message: SequenceExample, data: st.DataObject) -> bytes:
     """Return an encoding of a message, which comes from a seed: others are tests of encodings."""
-    scribe = testing.Scribe(random.Random(data.draw(st.integers(0, 2**16))).randrange)
-    return scribe.message(message.SerializeToString(), message.DESCRIPTOR)
+    reencoder = testing.Reencoder(random.Random(data.draw(st.integers(0, 2**16))).randrange)
+    return reencoder.message(message.SerializeToString(), message.DESCRIPTOR)
 
 
 def most(lists: Any) -> int:

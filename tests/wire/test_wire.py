@@ -19,7 +19,7 @@ from tests.support import reference_example as reference
 from tests.support.example_messages import (
     UNKNOWN_NUMBERS,
     Buffer,
-    Scribe,
+    ExampleReencoder,
     buffer_of,
     len_field,
     mutate,
@@ -202,8 +202,8 @@ def test_squeeze_drops_the_top_bit_of_every_byte(numbers: list[int], n_bytes: in
 @st.composite
 def wire_messages(draw: DrawFn) -> bytes:
     """Return fields of any kind, in a legal encoding or damaged."""
-    scribe = Scribe(testing.chooser(draw), length_bytes=10)
-    parts = [scribe.unknown({1: set(), 2: set()}) for _ in range(draw(st.integers(0, 4)))]
+    reencoder = ExampleReencoder(testing.chooser(draw), length_bytes=10)
+    parts = [reencoder.unknown({1: set(), 2: set()}) for _ in range(draw(st.integers(0, 4)))]
     if draw(st.booleans()):
         parts.append(len_field(1, draw(st.binary(max_size=20))))
     message = b"".join(parts)
@@ -320,9 +320,9 @@ def list_messages(draw: DrawFn, kind: int) -> bytes:
     """Return the values of a list in any legal encoding, sometimes damaged."""
     values: st.SearchStrategy[Any] = {BYTES: strings, FLOAT: float_bits, INT64: int64s}[kind]
     content = draw(st.lists(values, max_size=6))
-    message = Scribe(testing.chooser(draw), draw(st.sampled_from([100, 6, 3])), 10).list_message(
-        kind, content
-    )
+    message = ExampleReencoder(
+        testing.chooser(draw), draw(st.sampled_from([100, 6, 3])), 10
+    ).list_message(kind, content)
     return mutate(testing.chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
 
 

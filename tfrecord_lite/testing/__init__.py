@@ -1,18 +1,17 @@
 """Property-based tests for programs that read and write TFRecord files.
 
-Hypothesis strategies for whatever goes into such files and comes out of them, and
-assertions about programs that do so. Needs the extra ``testing``.
+Hypothesis strategies for the contents of such files, and assertions about programs that
+read and write them. Needs the extra ``testing``.
 
 ::
 
-    features    feature specifications, Schemas; Examples and columns that fit them
+    messages    values; Examples and SequenceExamples of anything; encodings of any message
+    features    feature specifications and Schemas; Examples and columns that fit them
     sequences   the same for SequenceExamples
-    tables      columns in every form that can be written, with the Examples they stand for
-    columns     byte strings, ragged rows, sparse values
-    messages    Examples and SequenceExamples of anything; every encoding of any message
-    records     records; files, sound and damaged
-    round_trip  what was written comes back; damage does not pass for data
-    scribe      messages written in unusual ways (no Hypothesis)
+    columns     single columns; tables of columns with the Examples they stand for
+    records     records; files, intact and damaged
+    round_trip  assertions: what was written comes back, and damage is not read as data
+    reencode    messages in unusual but legal encodings (no Hypothesis)
     damage      bytes damaged in one place (no Hypothesis)
 
 This package's own tests are the first to use it.
@@ -27,7 +26,7 @@ except ImportError:
         "strategies need an extra package: pip install 'tfrecord-numpy[testing]'"
     ) from None
 
-from tfrecord_lite.testing.columns import bytes_columns, ragged_tensors, sparse_tensors
+from tfrecord_lite.testing.columns import bytes_columns, ragged_tensors, sparse_tensors, tables
 from tfrecord_lite.testing.damage import mutate
 from tfrecord_lite.testing.features import columns, examples_for, feature_specs, schemas
 from tfrecord_lite.testing.messages import (
@@ -43,17 +42,16 @@ from tfrecord_lite.testing.messages import (
     sequence_examples,
 )
 from tfrecord_lite.testing.records import any_stream, damaged, odd_lengths, pieces_of, records
-from tfrecord_lite.testing.reencode import Scribe
+from tfrecord_lite.testing.reencode import Reencoder
 from tfrecord_lite.testing.round_trip import (
     assert_damage_is_noticed,
     assert_round_trip,
     assert_same,
 )
 from tfrecord_lite.testing.sequences import sequence_examples_for, sequence_feature_specs
-from tfrecord_lite.testing.tables import tables
 
 __all__ = [
-    "Scribe",
+    "Reencoder",
     "any_stream",
     "assert_damage_is_noticed",
     "assert_round_trip",

@@ -1,4 +1,4 @@
-"""Bytes that were damaged: a bit flipped, a byte set, cut, inserted, deleted, spliced."""
+"""Damage to bytes: a bit flipped, a byte set, bytes cut off, inserted, deleted or spliced."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tfrecord_lite.testing.reencode import Below
 
-__all__ = ["mutate"]
 
-# Bytes that mean something to somebody: ends of varints, tags of the first fields.
-_TELLING_BYTES = (0, 0x7F, 0x80, 0xFF, 0x0A, 0x0B, 0x0C, 0x12, 0x1A, 0x08, 0x0D)
+# Ends of varints, and tags of the first fields.
+_SPECIAL_BYTES = (0, 0x7F, 0x80, 0xFF, 0x0A, 0x0B, 0x0C, 0x12, 0x1A, 0x08, 0x0D)
 
 
 def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
@@ -19,15 +18,15 @@ def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
     Parameters
     ----------
     below : callable
-        Takes the decisions: returns a number from 0 to n - 1, given n.
+        Makes the choices: returns a number from 0 to n - 1, given n.
     message : bytes
     other : bytes, optional
-        The end of which may take the place of the end of `message`.
+        The end of `message` may be replaced by the end of these bytes.
 
     Returns
     -------
     bytes
-        Seldom the same as before.
+        Rarely the same as `message`.
     """
     out = bytearray(message)
     at = below(len(out) + 1)
@@ -35,7 +34,7 @@ def mutate(below: Below, message: bytes, other: bytes = b"") -> bytes:
         case 0 if at < len(out):
             out[at] ^= 1 << below(8)
         case 1 if at < len(out):
-            out[at] = _TELLING_BYTES[below(len(_TELLING_BYTES))]
+            out[at] = _SPECIAL_BYTES[below(len(_SPECIAL_BYTES))]
         case 2:
             del out[at:]
         case 3:

@@ -1,9 +1,8 @@
 """Strategies for feature specifications, and for Examples and columns that fit them.
 
-The specifications are such as the library takes, and each reads keys of its own. An
-Example that was drawn for some parses with them: it has as many values as they say, in
-the kinds they say, sparse coordinates inside the shape, and partitions that divide the
-values. A feature that may be missing sometimes is.
+No key is read by two of the specifications drawn together. An Example drawn for them
+parses with them: it has the right numbers of values of the right kinds, sparse coordinates
+inside the shape, and partitions that fit the values. Optional features are sometimes missing.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.messages import Example, Feature
+from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -27,7 +26,7 @@ from tfrecord_lite.schema import (
     kind_of,
     prepare,
 )
-from tfrecord_lite.testing.messages import float32s, int64s, keys
+from tfrecord_lite.testing.messages import array_of, keys, lists_of, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
 
     Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
 
-__all__ = ["columns", "examples_for", "feature_specs", "schemas"]
 
-_LISTS = {Kind.BYTES: "bytes_list", Kind.FLOAT: "float_list", Kind.INT64: "int64_list"}
 _PARTITIONS = (
     RaggedFeature.RowSplits,
     RaggedFeature.RowLengths,
@@ -48,14 +45,7 @@ _PARTITIONS = (
     RaggedFeature.RowLimits,
     RaggedFeature.ValueRowIds,
 )
-_LARGEST_ROW = 3
-
-
-def values_of(kind: Kind, count: int, *, allow_nan: bool = True) -> SearchStrategy[list[Any]]:
-    one: SearchStrategy[Any] = st.binary(max_size=8)
-    if kind is not Kind.BYTES:
-        one = int64s() if kind is Kind.INT64 else float32s(allow_nan=allow_nan)
-    return st.lists(one, min_size=count, max_size=count)
+_MAX_ROW_LENGTH = 3
 
 
 _kinds = st.sampled_from(list(Kind))
@@ -65,17 +55,15 @@ _block_shapes = st.lists(st.integers(1, 2), max_size=2)
 
 def _fixed_len(draw: DrawFn, _names: list[str]) -> FixedLenFeature:
     kind, shape = draw(_kinds), draw(_shapes)
-    default = draw(st.one_of(st.none(), values_of(kind, prod(shape), allow_nan=False)))
+    default = draw(st.one_of(st.none(), lists_of(kind, prod(shape), allow_nan=False)))
     if default is not None:
-        given = np.empty(len(default), kind.dtype)
-        given[:] = default
-        default = given.reshape(shape)
+        default = array_of(kind, default).reshape(shape)
     return FixedLenFeature(shape, kind.label, default)
 
 
 def _fixed_len_sequence(draw: DrawFn, _names: list[str]) -> FixedLenSequenceFeature:
     kind = draw(_kinds)
-    default = draw(st.one_of(st.none(), values_of(kind, 1, allow_nan=False).map(lambda v: v[0])))
+    default = draw(st.one_of(st.none(), lists_of(kind, 1, allow_nan=False).map(lambda v: v[0])))
     shape = draw(_block_shapes)
     return FixedLenSequenceFeature(shape, kind.label, allow_missing=True, default_value=default)
 
@@ -100,7 +88,7 @@ def _ragged(draw: DrawFn, names: list[str]) -> RaggedFeature:
     for _ in range(draw(st.integers(0, 3))):
         partition = draw(st.sampled_from([*_PARTITIONS, None]))
         if partition is None:
-            length = draw(st.integers(1, _LARGEST_ROW))
+            length = draw(st.integers(1, _MAX_ROW_LENGTH))
             partitions.append(RaggedFeature.UniformRowLength(length))
         else:
             partitions.append(partition(names.pop()))
@@ -112,12 +100,11 @@ def _ragged(draw: DrawFn, names: list[str]) -> RaggedFeature:
     )
 
 
-_MOST_KEYS = 5
-"""How many keys one specification reads at the most, its own name included."""
-
+_MAX_KEYS = 5
+"""Maximum number of keys that one specification reads, its own name included."""
 
 Maker: TypeAlias = "Callable[[DrawFn, list[str]], FeatureSpec]"
-"""Draws a specification, of keys taken from the list."""
+"""Draws a specification that reads keys taken from the list."""
 
 IN_CONTEXT: list[Maker] = [_fixed_len, _var_len, _ragged]
 
@@ -125,10 +112,10 @@ IN_CONTEXT: list[Maker] = [_fixed_len, _var_len, _ragged]
 def draw_specs(
     draw: DrawFn, makers: list[Maker], min_size: int, max_size: int
 ) -> dict[str, FeatureSpec]:
-    """Draw names, and a specification each by one of the makers."""
+    """Draw names, and for each a specification by one of the makers."""
     chosen = draw(st.lists(st.sampled_from(makers), min_size=min_size, max_size=max_size))
-    n_keys = _MOST_KEYS * len(chosen)
-    # The empty key is a name like any other, but no index, value or partition may have it.
+    n_keys = _MAX_KEYS * len(chosen)
+    # The empty key is a valid name, but not a valid index, value or partition key.
     one = keys().filter(bool)
     names = draw(st.lists(one, min_size=n_keys, max_size=n_keys, unique=True))
     return {names.pop(): make(draw, names) for make in chosen}
@@ -136,30 +123,36 @@ def draw_specs(
 
 @st.composite
 def feature_specs(draw: DrawFn, min_size: int = 1, max_size: int = 4) -> dict[str, FeatureSpec]:
-    """Draw features to ask for: names, and a specification of any class each.
+    """Draw features: names, and for each a specification of any class.
 
     Parameters
     ----------
     min_size, max_size : int, optional
-        How many features.
+        Number of features.
 
     Returns
     -------
     dict of str to feature specification
-        For :class:`ExampleParser`; no key is read by two of them.
+        For :class:`ExampleParser`. No key is read by two of them.
     """
     return draw_specs(draw, [*IN_CONTEXT, _fixed_len_sequence, _sparse], min_size, max_size)
 
 
 def schemas(min_size: int = 1, max_size: int = 4) -> SearchStrategy[Schema]:
-    """Return a strategy for Schemas of such features as :func:`feature_specs` draws."""
+    """Return a strategy for Schemas of the features that :func:`feature_specs` draws.
+
+    Parameters
+    ----------
+    min_size, max_size : int, optional
+        Number of features.
+    """
     return feature_specs(min_size, max_size).map(Schema)
 
 
 def _lists_of_fixed_len(
     draw: DrawFn, name: str, spec: FixedLenFeature, values: Callable[..., Any]
 ) -> Lists:
-    # A default without values is none.
+    # A default without values counts as no default.
     may_be_missing = spec.default_value is not None and np.size(spec.default_value) > 0
     if may_be_missing and draw(st.booleans()):
         return {}
@@ -181,19 +174,24 @@ def _lists_of_var_len(
     return {} if n_values < 0 else {name: (kind, draw(values(kind, n_values)))}
 
 
+def sparse_indices(sizes: list[int], max_size: int) -> SearchStrategy[list[tuple[int, ...]]]:
+    """Return a strategy for different indices into a shape, in any order."""
+    one = st.tuples(*(st.integers(0, size - 1) for size in sizes))
+    return st.lists(one, max_size=max_size, unique=True)
+
+
 def _lists_of_sparse(
     draw: DrawFn, _name: str, spec: SparseFeature, values: Callable[..., Any]
 ) -> Lists:
     index_keys = [spec.index_key] if isinstance(spec.index_key, str) else spec.index_key
     sizes = spec.size if isinstance(spec.size, list) else [spec.size]
-    cell = st.tuples(*(st.integers(0, size - 1) for size in sizes))
-    cells = draw(st.lists(cell, max_size=4, unique=True))
+    indices = draw(sparse_indices(sizes, max_size=4))
     if spec.already_sorted:
-        cells.sort()
+        indices.sort()
     kind = kind_of(spec.dtype)
-    lists: Lists = {spec.value_key: (kind, draw(values(kind, len(cells))))}
+    lists: Lists = {spec.value_key: (kind, draw(values(kind, len(indices))))}
     for axis, key in enumerate(index_keys):
-        lists[key] = (Kind.INT64, [cell[axis] for cell in cells])
+        lists[key] = (Kind.INT64, [index[axis] for index in indices])
     return lists
 
 
@@ -202,14 +200,14 @@ def _lists_of_ragged(
 ) -> Lists:
     kind = kind_of(spec.dtype)
     lists: Lists = {}
-    n_rows = draw(st.integers(0, _LARGEST_ROW))
+    n_rows = draw(st.integers(0, _MAX_ROW_LENGTH))
     for partition in spec.partitions:
         if isinstance(partition, RaggedFeature.UniformRowLength):
             n_rows *= partition.length
             continue
-        lengths = draw(st.lists(st.integers(0, _LARGEST_ROW), min_size=n_rows, max_size=n_rows))
+        lengths = draw(st.lists(st.integers(0, _MAX_ROW_LENGTH), min_size=n_rows, max_size=n_rows))
         if lengths and isinstance(partition, RaggedFeature.ValueRowIds):
-            lengths[-1] = max(lengths[-1], 1)  # rows behind the last value are not known of
+            lengths[-1] = max(lengths[-1], 1)  # rows after the last value cannot be expressed
         lists[partition.key] = (Kind.INT64, _divided(partition, lengths))
         n_rows = sum(lengths)
     lists[spec.value_key or name] = (kind, draw(values(kind, n_rows)))
@@ -217,7 +215,7 @@ def _lists_of_ragged(
 
 
 def _divided(partition: Any, lengths: list[int]) -> list[int]:
-    """Return what a partition stores for rows of these lengths."""
+    """Return the values that a partition stores for rows of these lengths."""
     ends: list[int] = np.cumsum([0, *lengths]).tolist()
     match partition:
         case RaggedFeature.RowSplits():
@@ -245,12 +243,12 @@ _LISTS_OF: dict[type[Any], Callable[..., Lists]] = {
 def examples_for(
     draw: DrawFn, features: Mapping[str, FeatureSpec], *, allow_nan: bool = True
 ) -> Example:
-    """Draw an Example that parses with some features.
+    """Draw an Example that parses with the given features.
 
     Parameters
     ----------
     features : mapping of str to feature specification
-        A dict, as :func:`feature_specs` draws it or your own, or a Schema.
+        A dict, your own or drawn by :func:`feature_specs`, or a Schema.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
 
@@ -261,7 +259,7 @@ def examples_for(
     Raises
     ------
     InvalidArgumentError, TypeError
-        For features that :class:`ExampleParser` does not take.
+        For features that :class:`ExampleParser` does not accept.
     """
     prepare(features)
     example = Example()
@@ -272,19 +270,12 @@ def examples_for(
 
 
 def draw_lists(draw: DrawFn, name: str, spec: FeatureSpec, *, allow_nan: bool) -> Lists:
-    """Draw the lists that a specification reads, by key: kind and values; none if it is missing."""
+    """Draw kind and values of each list that a specification reads, by key; none if missing."""
 
     def values(kind: Kind, count: int) -> SearchStrategy[list[Any]]:
-        return values_of(kind, count, allow_nan=allow_nan)
+        return lists_of(kind, count, allow_nan=allow_nan)
 
     return _LISTS_OF[type(spec)](draw, name, spec, values)
-
-
-def put(feature: Feature, kind: Kind, values: list[Any]) -> None:
-    """Give a Feature its values, and its kind if there are none."""
-    found = getattr(feature, _LISTS[kind])
-    found.SetInParent()
-    found.value.extend(values)
 
 
 @st.composite
@@ -296,13 +287,13 @@ def columns(
     *,
     allow_nan: bool = True,
 ) -> dict[str, Any]:
-    """Draw a batch of columns: what parsing some Examples with these features gives.
+    """Draw a batch of columns, as parsing Examples with these features returns it.
 
     Parameters
     ----------
     features : mapping of str to feature specification
     min_rows, max_rows : int, optional
-        How many records.
+        Number of records.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
 

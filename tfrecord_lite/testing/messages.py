@@ -1,53 +1,45 @@
-"""Strategies for messages: Examples, SequenceExamples, and every encoding of any message."""
+"""Strategies for values, Examples and SequenceExamples, and every encoding of any message."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from tfrecord_lite.messages import Example, Feature, FeatureList, SequenceExample
+from tfrecord_lite.schema import Kind
 from tfrecord_lite.testing.damage import mutate
-from tfrecord_lite.testing.reencode import Scribe
+from tfrecord_lite.testing.reencode import Reencoder
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
     from hypothesis.strategies import DrawFn, SearchStrategy
 
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.testing.reencode import Below
 
-__all__ = [
-    "byte_strings",
-    "chooser",
-    "damaged_messages",
-    "encodings",
-    "examples",
-    "feature_messages",
-    "float32s",
-    "int64s",
-    "keys",
-    "sequence_examples",
-]
 
 _INTS = (0, 1, -1, 127, 128, 16383, 16384, 2**31, 2**56 - 1, 2**56, 2**63 - 1, -(2**63))
 _KEYS = ("a", "b", "", "label", "image/encoded", "\N{SNOWMAN}", "a\0", "abcdefgh", "k" * 127)
 _LENGTHS = (0, 1, 2, 5, 30, 100, 110, 118, 122, 124, 126, 127, 128, 129, 140, 300)
-"""On both sides of where a length takes a byte more, at every level of nesting."""
+"""Lengths around those where a varint takes one more byte, at every level of nesting."""
+_LISTS = {Kind.BYTES: "bytes_list", Kind.FLOAT: "float_list", Kind.INT64: "int64_list"}
 
 
 def chooser(draw: DrawFn) -> Below:
-    """Return a source of decisions that Hypothesis controls, for :class:`Scribe`."""
+    """Return a source of choices that Hypothesis controls, for :class:`Reencoder`."""
     return lambda n: draw(st.integers(0, n - 1))
 
 
 def keys() -> SearchStrategy[str]:
-    """Return a strategy for names of features: usual ones, odd ones, any text."""
+    """Return a strategy for feature names: usual ones, odd ones, any text."""
     anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
     return st.one_of(st.sampled_from(_KEYS), anything)
 
 
 def int64s() -> SearchStrategy[int]:
-    """Return a strategy for int64, most of them where a varint takes one byte more."""
+    """Return a strategy for int64 values, most of them where a varint takes one more byte."""
     return st.one_of(
         st.sampled_from(_INTS),
         st.integers(0, 200),
@@ -58,33 +50,58 @@ def int64s() -> SearchStrategy[int]:
 
 
 def byte_strings() -> SearchStrategy[bytes]:
-    """Return a strategy for byte strings, many where a length takes one byte more."""
-    alike = st.sampled_from(_LENGTHS).map(lambda n: b"\xff" * n)
-    return st.one_of(st.binary(max_size=12), alike)
+    """Return a strategy for byte strings, many where the length takes one more byte."""
+    uniform = st.sampled_from(_LENGTHS).map(lambda n: b"\xff" * n)
+    return st.one_of(st.binary(max_size=12), uniform)
 
 
 def float32s(*, allow_nan: bool = True) -> SearchStrategy[float]:
-    """Return a strategy for float32, as Python floats."""
+    """Return a strategy for float32 values, as Python floats."""
     return st.floats(width=32, allow_nan=allow_nan)
+
+
+def values_of(kind: Kind, *, allow_nan: bool = True) -> SearchStrategy[Any]:
+    """Return a strategy for values of a kind."""
+    if kind is Kind.BYTES:
+        return st.binary(max_size=12)
+    return int64s() if kind is Kind.INT64 else float32s(allow_nan=allow_nan)
+
+
+def lists_of(kind: Kind, count: int, *, allow_nan: bool = True) -> SearchStrategy[list[Any]]:
+    """Return a strategy for lists of that many values of a kind."""
+    return st.lists(values_of(kind, allow_nan=allow_nan), min_size=count, max_size=count)
+
+
+def array_of(kind: Kind, values: list[Any]) -> AnyArray:
+    """Return values of a kind as an array of its dtype, shape (n,)."""
+    array: AnyArray = np.empty(len(values), kind.dtype)
+    array[:] = values
+    return array
+
+
+def put(feature: Feature, kind: Kind, values: list[Any]) -> None:
+    """Give a Feature its values, and its kind even if there are none."""
+    found = getattr(feature, _LISTS[kind])
+    found.SetInParent()
+    found.value.extend(values)
 
 
 @st.composite
 def feature_messages(draw: DrawFn, max_values: int = 6, *, allow_nan: bool = True) -> Feature:
-    """Draw a Feature: of any kind, or none; any number of values, or none."""
+    """Draw a Feature of any kind, or none, with any number of values.
+
+    Parameters
+    ----------
+    max_values : int, optional
+        Maximum number of values.
+    allow_nan : bool, optional
+        Whether floats may be NaN, which is not equal to itself.
+    """
     feature = Feature()
-    values: list[Any]
-    match draw(st.sampled_from([None, "bytes_list", "float_list", "int64_list"])):
-        case "bytes_list":
-            values = draw(st.lists(st.binary(max_size=12), max_size=max_values))
-            feature.bytes_list.value.extend(values)
-            feature.bytes_list.SetInParent()
-        case "float_list":
-            values = draw(st.lists(float32s(allow_nan=allow_nan), max_size=max_values))
-            feature.float_list.value.extend(values)
-            feature.float_list.SetInParent()
-        case "int64_list":
-            feature.int64_list.value.extend(draw(st.lists(int64s(), max_size=max_values)))
-            feature.int64_list.SetInParent()
+    kind = draw(st.sampled_from([None, *Kind]))
+    if kind is not None:
+        one = values_of(kind, allow_nan=allow_nan)
+        put(feature, kind, draw(st.lists(one, max_size=max_values)))
     return feature
 
 
@@ -95,7 +112,7 @@ def examples(draw: DrawFn, max_features: int = 5, *, allow_nan: bool = True) -> 
     Parameters
     ----------
     max_features : int, optional
-        How many features at the most.
+        Maximum number of features.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
     """
@@ -115,9 +132,9 @@ def sequence_examples(
     Parameters
     ----------
     max_features : int, optional
-        How many features at the most, in the context and in the lists.
+        Maximum number of features in the context, and of feature lists.
     max_steps : int, optional
-        Longest feature list.
+        Maximum number of steps in a list.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
     """
@@ -134,10 +151,10 @@ def sequence_examples(
 
 @st.composite
 def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) -> bytes:
-    """Draw a legal encoding of a message: the same, written in another way.
+    """Draw a legal encoding of a message: the same message, written in another way.
 
-    Packed and unpacked, in parts, in another order, with fields that are overruled by
-    later ones, fields that nobody knows, and numbers in more bytes than they need; see
+    Repeated numbers packed and unpacked, messages in parts, fields in another order or
+    overruled by later ones, unknown fields, and numbers in more bytes than they need; see
     :mod:`tfrecord_lite.testing.reencode`.
 
     Parameters
@@ -145,24 +162,24 @@ def encodings(draw: DrawFn, message: Message, *, unknown_fields: bool = True) ->
     message : Message
         Of any class, proto2 or proto3.
     unknown_fields : bool, optional
-        Whether there may be some. The runtime keeps them, and counts them when it compares
-        messages; ``DiscardUnknownFields`` takes them out of a parsed one.
+        Whether there may be unknown fields. The protobuf runtime keeps them, and compares
+        them with the message; ``DiscardUnknownFields`` removes them from a parsed one.
 
     Returns
     -------
     bytes
-        ``type(message).FromString`` makes the same of them; not that of protobuf's
-        implementation in Python, to which a field is unknown if its tag takes more bytes
-        than it needs.
+        ``type(message).FromString`` parses them to the same message. (Not with protobuf's
+        implementation in Python, which treats a field as unknown if its tag takes more
+        bytes than it needs.)
     """
     oddity = draw(st.sampled_from([20, 6, 3]))
-    scribe = Scribe(chooser(draw), oddity, with_unknown_fields=unknown_fields)
-    return scribe.message(message.SerializeToString(deterministic=True), message.DESCRIPTOR)
+    reencoder = Reencoder(chooser(draw), oddity, with_unknown_fields=unknown_fields)
+    return reencoder.message(message.SerializeToString(deterministic=True), message.DESCRIPTOR)
 
 
 @st.composite
 def damaged_messages(draw: DrawFn, message: Message) -> bytes:
-    """Draw an encoding of a message with one or two damages; it may still be legal."""
+    """Draw an encoding of a message, damaged in one or two places; it may still be legal."""
     plain = message.SerializeToString(deterministic=True)
     out = draw(st.one_of(st.just(plain), encodings(message)))
     for _ in range(draw(st.integers(1, 2))):

@@ -1,4 +1,4 @@
-"""Strategies for records, files of records, and what can happen to these."""
+"""Strategies for records, and for files of records, intact and damaged."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from tfrecord_lite.testing.damage import mutate
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-__all__ = ["ODD_LENGTHS", "any_stream", "damaged", "head", "odd_lengths", "pieces_of", "records"]
 
-# Signed and unsigned limits, the largest record by default, what a page, a buffer or an
-# allocation cannot be.
+# Around the limits of integers, of records, and of pages, buffers and allocations.
 ODD_LENGTHS = sorted(
     {
         near
@@ -28,45 +26,44 @@ ODD_LENGTHS = sorted(
         if near < 2**64
     }
 )
-"""Lengths that mean something to somebody."""
 
 
 def records(
     min_size: int = 0, max_size: int = 8, max_bytes: int = 64
 ) -> SearchStrategy[list[bytes]]:
-    """Return a strategy for lists of records; empty records are among them.
+    """Return a strategy for lists of records, empty records included.
 
     Parameters
     ----------
     min_size, max_size : int, optional
-        How many records.
+        Number of records.
     max_bytes : int, optional
-        Largest record.
+        Maximum size of a record.
     """
     return st.lists(st.binary(max_size=max_bytes), min_size=min_size, max_size=max_size)
 
 
 def odd_lengths() -> SearchStrategy[int]:
-    """Return a strategy for lengths as a damaged head may say them: 0 to 2**64 - 1."""
+    """Return a strategy for lengths that a damaged header may hold: 0 to 2**64 - 1."""
     return st.one_of(st.sampled_from(ODD_LENGTHS), st.integers(0, 2**64 - 1))
 
 
-def head(length: int) -> bytes:
-    """Return the head of a record of so many bytes, with the right checksum."""
+def header(length: int) -> bytes:
+    """Return the header of a record of that length, with the right checksum."""
     lengths = np.array([length], np.uint64)
     return lengths.tobytes() + crc32c.length_crcs(lengths).astype("<u4").tobytes()
 
 
 @st.composite
 def any_stream(draw: DrawFn) -> bytes:
-    """Draw the content of a file, anything from sound to noise.
+    """Draw the content of a file, anything from intact records to noise.
 
-    Whole records, heads that promise what does not follow, zeros and noise, in any order;
-    then maybe some bits flipped, and the end cut off. Most have a sound beginning.
+    Intact records, headers without their records, zeros and noise, in any order; then maybe
+    some bits flipped, and the end cut off. Most begin with intact records.
     """
     piece = st.one_of(
         st.binary(max_size=40).map(lambda record: bytes(frame([record]))),
-        st.one_of(st.integers(0, 80), odd_lengths()).map(head),
+        st.one_of(st.integers(0, 80), odd_lengths()).map(header),
         st.integers(0, 40).map(bytes),
         st.binary(max_size=40),
     )
@@ -80,21 +77,20 @@ def any_stream(draw: DrawFn) -> bytes:
 
 @st.composite
 def damaged(draw: DrawFn, stream: bytes) -> bytes:
-    """Draw a damaged copy of a file of records, which no reader should take for sound.
+    """Draw a damaged copy of a file of records, in which every reader should find damage.
 
     Parameters
     ----------
     stream : bytes
-        A sound file, not compressed; at least one record.
+        An intact file, not compressed, of at least one record.
 
     Returns
     -------
     bytes
-        With a bit flipped, a byte changed, some inserted or deleted, the end cut off or
-        zeros added. A file that is only shorter by whole records is never drawn: that
-        cannot be told from a sound one.
+        With a bit flipped, a byte changed, bytes inserted or deleted, the end cut off or
+        zeros added. A file that only lacks whole records is never drawn, as no reader
+        could notice that.
     """
-    n_flips = st.integers(0, 8 * len(stream) - 1)
 
     def flipped(bit: int) -> bytes:
         out = bytearray(stream)
@@ -102,19 +98,19 @@ def damaged(draw: DrawFn, stream: bytes) -> bytes:
         return bytes(out)
 
     ways = st.one_of(
-        n_flips.map(flipped),
+        st.integers(0, 8 * len(stream) - 1).map(flipped),
         st.integers(1, len(stream) - 1).map(lambda stop: stream[:stop]),
         st.integers(1, 64).map(lambda n: stream + bytes(n)),
         st.builds(
-            lambda decisions: mutate(lambda n: decisions.draw(st.integers(0, n - 1)), stream),
+            lambda data: mutate(lambda n: data.draw(st.integers(0, n - 1)), stream),
             st.data(),
         ),
     )
-    return draw(ways.filter(lambda out: not is_sound(out)))
+    return draw(ways.filter(lambda out: not is_intact(out)))
 
 
-def is_sound(stream: bytes) -> bool:
-    """Say whether bytes are whole records, and nothing else."""
+def is_intact(stream: bytes) -> bool:
+    """Return whether bytes are intact records and nothing else."""
     decoder = FrameDecoder()
     try:
         decoder.feed(stream)
@@ -126,6 +122,6 @@ def is_sound(stream: bytes) -> bool:
 
 @st.composite
 def pieces_of(draw: DrawFn, stream: bytes) -> list[bytes]:
-    """Draw bytes cut into pieces, as a pipe may give them; some maybe empty."""
+    """Draw bytes cut into pieces, some maybe empty, as a pipe may deliver them."""
     cuts = sorted(draw(st.lists(st.integers(0, len(stream)), max_size=6)))
     return [stream[a:b] for a, b in pairwise([0, *cuts, len(stream)])]

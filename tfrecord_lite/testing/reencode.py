@@ -1,22 +1,21 @@
-"""Messages written in unusual ways that mean the same.
+"""The same messages in unusual but legal encodings.
 
-The same message can be written in many ways, and a reader has to take all of them:
+One message has many encodings, and a reader must accept all of them:
 
-- numbers of a repeated field packed, one by one, or some of both; in one chunk or several;
-- fields in any order, those of one number in theirs;
-- a field twice, of which the last counts; a member of a oneof in front of the one that
-  counts; an entry of a map in front of another with its key;
-- an entry of a map without its key or its value, where that is the default;
+- repeated numbers packed, one by one, or mixed; in one chunk or several;
+- fields in any order, as long as those with one number keep theirs;
+- a field twice, of which the last counts; a member of a oneof before the one that counts; a
+  map entry before another with its key;
+- a map entry without its key or value, if that is the default;
 - a nested message in several parts, which merge;
-- fields that the reader does not know, groups among them, and known ones with a wire type
-  that they cannot have;
+- unknown fields, groups included, and known ones with a wire type they cannot have;
 - tags, lengths and numbers in more bytes than they need.
 
-:class:`Scribe` rewrites a serialised message so, given its descriptor. Values are copied as
-bytes, so every bit of a NaN stays. It takes its decisions from a function ``below(n)``,
+:class:`Reencoder` rewrites a serialised message in such a way, given its descriptor. Values
+are copied as bytes, so NaNs keep every bit. Every choice is made by a function ``below(n)``,
 which returns a number from 0 to n - 1: a random generator's, or one that draws from
-Hypothesis. 0 is always the plain choice, so that a counterexample shrinks to the plainest
-message that still shows it.
+Hypothesis. 0 is always the plain choice, so a counterexample shrinks to the plainest message
+that still shows it.
 
 Format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -44,13 +43,12 @@ if TYPE_CHECKING:
 
     from google.protobuf.descriptor import FieldDescriptor
 
-__all__ = ["UNKNOWN_NUMBERS", "Below", "Scribe", "len_field", "varint"]
 
 Below: TypeAlias = Callable[[int], int]
 """Returns a number from 0 to n - 1, given n."""
 
 UNKNOWN_NUMBERS = (4, 15, 16, 2047, 2048, 2**28, 2**29 - 1)
-"""Field numbers of unknown fields, where the message does not know them."""
+"""Field numbers of unknown fields, unless the message knows them."""
 
 _STRING, _GROUP, _MESSAGE, _BYTES, _ENUM = 9, 10, 11, 12, 14
 # By FieldDescriptor.type: from double, 1, to sint64, 18.
@@ -61,25 +59,25 @@ _WIRE_TYPES = (
 
 
 def len_field(number: int, content: bytes) -> bytes:
-    """Encode a field of bytes, of a string or a message."""
+    """Encode a field of bytes, a string or a message."""
     return varint(number << 3 | LEN) + varint(len(content)) + content
 
 
 class _Field(NamedTuple):
-    """A field as the runtime wrote it: plainly."""
+    """A field; the content is without tag and length, of a group with its end tag."""
 
     number: int
     wire_type: int
     content: bytes
-    """Without tag and length; a group with its end."""
 
 
 def _fields(data: bytes) -> list[_Field]:
-    """Split an intact message."""
+    """Split a well-formed message into its fields."""
     found = []
     for number, wire_type, start, stop in walk(data, 0, len(data)):
-        begin = read_varint(data, start, stop)[1] if wire_type == START_GROUP else start
-        found.append(_Field(number, wire_type, data[begin:stop]))
+        if wire_type == START_GROUP:
+            start = read_varint(data, start, stop)[1]  # noqa: PLW2901 - after the tag
+        found.append(_Field(number, wire_type, data[start:stop]))
     return found
 
 
@@ -94,7 +92,7 @@ def _is_map_entry(message: Any) -> bool:
 
 
 def _known(descriptor: Any) -> dict[int, set[int]]:
-    """Return the wire types that a message takes, by field number."""
+    """Return the wire types that a message accepts, by field number."""
     known = {}
     for field in descriptor.fields:
         wire_type = _WIRE_TYPES[field.type]
@@ -103,25 +101,25 @@ def _known(descriptor: Any) -> dict[int, set[int]]:
 
 
 def _is_default(field: _Field, descriptor: Any) -> bool:
-    """Whether a map entry without this field means the same."""
-    if descriptor.fields_by_number[field.number].type == _ENUM:  # whose first number may be any
+    """Return whether a map entry without this field means the same."""
+    if descriptor.fields_by_number[field.number].type == _ENUM:  # its default need not be 0
         return False
     return not (field.content if field.wire_type == LEN else any(field.content))
 
 
-class Scribe:
-    """Writes messages in unusual ways that mean the same.
+class Reencoder:
+    """Rewrites messages in unusual but legal encodings.
 
     Parameters
     ----------
     below : callable
-        Takes the decisions.
+        Makes the choices: returns a number from 0 to n - 1, given n.
     oddity : int, optional
-        One decision in so many is the unusual one.
+        One choice in `oddity` is the unusual one.
     length_bytes : int, optional
-        Longest varint for a length: protobuf 7 takes 5, older ones take 10.
+        Longest varint for a length: protobuf 7 accepts 5 bytes, older ones 10.
     with_unknown_fields : bool, optional
-        Whether there may be fields that the reader does not know.
+        Whether there may be unknown fields.
     """
 
     def __init__(
@@ -137,17 +135,17 @@ class Scribe:
         self._length_bytes = length_bytes
         self._with_unknown_fields = with_unknown_fields
 
-    # --- the least parts
+    # --- parts of fields, fields, and their order
 
     def sometimes(self) -> bool:
-        """Say whether to do the unusual thing."""
+        """Decide whether to do the unusual."""
         return self._below(self._oddity) == self._oddity - 1
 
-    def varint(self, number: int, most: int = 10) -> bytes:
+    def varint(self, number: int, max_bytes: int = 10) -> bytes:
         """Write a number, maybe in more bytes than it needs."""
         if not self.sometimes():
             return varint(number)
-        return varint(number, 1 + self._below(most))
+        return varint(number, 1 + self._below(max_bytes))
 
     def tag(self, number: int, wire_type: int) -> bytes:
         """Write a tag."""
@@ -157,9 +155,9 @@ class Scribe:
         """Write a field of bytes."""
         return self.tag(number, LEN) + self.varint(len(content), self._length_bytes) + content
 
-    def unknown(self, known: dict[int, set[int]], deepest: int = 3) -> bytes:
-        """Write a field the reader does not know, for its number or for its wire type."""
-        types = [VARINT, LEN, I32, I64] + [START_GROUP] * (deepest > 0)
+    def unknown(self, known: dict[int, set[int]], depth_left: int = 3) -> bytes:
+        """Write a field with an unknown number, or with the wrong wire type."""
+        types = [VARINT, LEN, I32, I64] + [START_GROUP] * (depth_left > 0)
         wire_type = types[self._below(len(types))]
         numbers = [n for n in UNKNOWN_NUMBERS if n not in known]
         numbers += [n for n, types in known.items() if wire_type not in types]
@@ -171,13 +169,13 @@ class Scribe:
             length = self._below(20)
             return self.len_field(number, bytes(self._below(256) for _ in range(length)))
         if wire_type == START_GROUP:
-            inner = [self.unknown({}, deepest - 1) for _ in range(self._below(3))]
+            inner = [self.unknown({}, depth_left - 1) for _ in range(self._below(3))]
             return tag + b"".join(inner) + self.tag(number, END_GROUP)
         length = 4 if wire_type == I32 else 8
         return tag + bytes(self._below(256) for _ in range(length))
 
     def with_unknown(self, parts: Iterable[bytes], known: dict[int, set[int]]) -> bytes:
-        """Join fields, unknown ones between them."""
+        """Join fields, with unknown ones between them."""
         out = bytearray()
         for part in [*parts, b""]:
             while self._with_unknown_fields and self.sometimes():
@@ -186,7 +184,7 @@ class Scribe:
         return bytes(out)
 
     def pieces(self, n: int) -> list[slice]:
-        """Cut n items into runs, some of them maybe empty."""
+        """Cut n items into consecutive slices, some maybe empty."""
         cuts = [0]
         while self.sometimes():
             cuts.append(min(n, cuts[-1] + self._below(n + 1)))
@@ -194,7 +192,7 @@ class Scribe:
         return [slice(a, b) for a, b in pairwise(cuts)]
 
     def interleaved(self, strands: list[list[bytes]]) -> list[bytes]:
-        """Mix lists of fields, each of which stays in order."""
+        """Mix lists of fields, keeping the order within each."""
         strands = [strand[:] for strand in strands if strand]
         out = []
         while strands:
@@ -207,20 +205,20 @@ class Scribe:
     # --- whole messages
 
     def message(self, serialized: bytes, descriptor: Any) -> bytes:
-        """Write a message anew.
+        """Rewrite a message.
 
         Parameters
         ----------
         serialized : bytes
-            As the protobuf runtime writes it: every field plain, each singular one once.
+            As the protobuf runtime writes it: plainly, each singular field once.
         descriptor : Descriptor
             ``message_class.DESCRIPTOR``.
 
         Returns
         -------
         bytes
-            Another form of the same message. If it has unknown fields, the runtime keeps
-            them; ``DiscardUnknownFields`` makes the parsed messages equal.
+            Another encoding of the same message. The runtime keeps unknown fields;
+            without them (``DiscardUnknownFields``) the parsed messages are equal.
         """
         return self._message(_fields(serialized), descriptor)
 
@@ -234,23 +232,23 @@ class Scribe:
         for number, some in by_number.items():
             known = descriptor.fields_by_number.get(number)
             if known is None or known.type == _GROUP:
-                strands[number] = [self._as_it_is(field) for field in some]
+                strands[number] = [self._copied(field) for field in some]
             elif _is_repeated(known):
                 strands[number] = self._repeated(known, some)
             else:
                 strands[number] = self._singular(known, some[-1])
         parts = self.interleaved(list(strands.values()))
-        if _is_map_entry(descriptor):  # the runtime puts one with an unknown field aside
+        if _is_map_entry(descriptor):  # the runtime ignores entries with unknown fields
             return b"".join(parts)
         return self.with_unknown(parts, _known(descriptor))
 
-    def _as_it_is(self, field: _Field) -> bytes:
+    def _copied(self, field: _Field) -> bytes:
         if field.wire_type == LEN:
             return self.len_field(field.number, field.content)
         return self.tag(field.number, field.wire_type) + field.content
 
     def _plain(self, known: FieldDescriptor, content: bytes) -> bytes:
-        """Write one value that is no message."""
+        """Write one value of a field that is not a message."""
         wire_type = _WIRE_TYPES[known.type]
         if wire_type == LEN:
             return self.len_field(known.number, content)
@@ -275,7 +273,7 @@ class Scribe:
         return self._numbers(known, some)
 
     def _numbers(self, known: FieldDescriptor, some: list[_Field]) -> list[bytes]:
-        """Write numbers: packed, unpacked, or any mixture."""
+        """Write numbers packed, unpacked, or mixed."""
         wire_type = _WIRE_TYPES[known.type]
         values: list[bytes] = []
         for field in some:
@@ -299,7 +297,7 @@ class Scribe:
     def _entries(
         self, known: FieldDescriptor, parts: list[bytes], contents: list[bytes]
     ) -> list[bytes]:
-        """Put map entries in any order; in front of some, others with their keys."""
+        """Write map entries in any order, some after overruled ones with the same key."""
         strands = []
         for part, content in zip(parts, contents, strict=True):
             key = [field for field in _fields(content) if field.number == 1]
@@ -315,7 +313,7 @@ class Scribe:
         return self.len_field(known.number, self._message(fields, known.message_type))
 
     def _singular(self, known: FieldDescriptor, field: _Field) -> list[bytes]:
-        """Write a field once, or after others that do not count, or a message in parts."""
+        """Write a field, maybe after overruled ones; a message maybe in parts."""
         parts = []
         while self.sometimes():
             parts += self._decoy(known)
@@ -328,15 +326,15 @@ class Scribe:
         return parts
 
     def _decoy(self, known: FieldDescriptor) -> list[bytes]:
-        """Write what the field that follows overrules: its like, or one of its oneof."""
+        """Write a field that the next one overrules: the same, or another of its oneof."""
         others = [known]
         if known.containing_oneof is not None:
             others = list(known.containing_oneof.fields)
         other = others[self._below(len(others))]
-        if other.type == _MESSAGE:  # merges with its like, and overrules others of its oneof
+        if other.type == _MESSAGE:  # the same message merges, so its decoy is empty
             content = len_field(1, b"") if other is not known and self.sometimes() else b""
             return [self.len_field(other.number, content)]
-        if other.type in {_GROUP, _ENUM}:  # of an enumeration, no number is sure to be known
+        if other.type in {_GROUP, _ENUM}:  # which numbers an enumeration has is not known here
             return []
         contents = {LEN: b"decoy", I32: b"\1\2\3\4", I64: b"\1\2\3\4\5\6\7\1", VARINT: b"\1"}
         return [self._plain(other, contents[_WIRE_TYPES[other.type]])]

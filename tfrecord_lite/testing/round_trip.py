@@ -1,4 +1,4 @@
-"""Assertions: what was written comes back, and damage does not pass for data."""
+"""Assertions: what was written comes back, and damage is not read as data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor
-from tfrecord_lite.testing.records import is_sound
+from tfrecord_lite.testing.records import is_intact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
     _Array = AnyArray
 
-__all__ = ["assert_damage_is_noticed", "assert_round_trip", "assert_same"]
 
 _BYTES = (bytes, bytearray, memoryview)
-_MOST_BYTES = 8
-"""Of an integer of NumPy."""
+_MAX_INT_BYTES = 8
 
 
 def assert_round_trip(
@@ -35,24 +33,24 @@ def assert_round_trip(
     *,
     expected: Iterable[Any] | None = None,
 ) -> None:
-    """Assert that a reader gives back what a writer was given: all of it, in order, as it was.
+    """Assert that a reader returns exactly what a writer was given, in order.
 
     Parameters
     ----------
     write : callable
         Writes a file: ``write(path, items)``.
     read : callable
-        Reads one: ``read(path)``. Called twice: a second reading must give the same.
+        Reads one: ``read(path)``. Called twice, and must return the same both times.
     items : iterable
-        What to write: bytes, dictionaries of arrays, messages, anything.
+        The items to write: bytes, dictionaries of arrays, messages, anything.
     expected : iterable, optional
-        What the reader should give; `items`, unless it gives them in another form.
+        What the reader should return; by default `items`.
 
     Raises
     ------
     AssertionError
-        Which says in which item, and where in it, the difference is; see
-        :func:`assert_same` for what counts as one.
+        With the place of the first difference; :func:`assert_same` says what counts as
+        one.
 
     Examples
     --------
@@ -73,7 +71,7 @@ def assert_round_trip(
         path = str(Path(folder) / "round-trip.tfrecord")
         write(path, given)
         _assert_all_same(list(read(path)), wanted, "")
-        _assert_all_same(list(read(path)), wanted, "when read again, ")
+        _assert_all_same(list(read(path)), wanted, "on the second reading, ")
 
 
 def _assert_all_same(found: list[Any], expected: list[Any], when: str) -> None:
@@ -84,40 +82,39 @@ def _assert_all_same(found: list[Any], expected: list[Any], when: str) -> None:
 
 
 def assert_damage_is_noticed(
-    read: Callable[[str], Iterable[Any]], sound: bytes, damaged: bytes
+    read: Callable[[str], Iterable[Any]], intact: bytes, damaged: bytes
 ) -> None:
-    """Assert that a reader raises an error for a damaged file, and gives no other data before it.
+    """Assert that a reader raises an error for a damaged file, and returns no wrong data before it.
 
-    What it gives before the error must be what it gives of the sound file, in order, as far
-    as that goes.
+    The items before the error must be the first items of the intact file.
 
     Parameters
     ----------
     read : callable
         Reads a file: ``read(path)``.
-    sound : bytes
-        A sound file of records.
+    intact : bytes
+        An intact file of records.
     damaged : bytes
-        A damaged copy, as :func:`tfrecord_lite.testing.damaged` draws it. One that is
-        whole records and nothing else cannot be told from a sound one, and passes.
+        A damaged copy, as :func:`tfrecord_lite.testing.damaged` draws it. A copy that only
+        lacks whole records is not checked, as no reader could notice that.
 
     Raises
     ------
     AssertionError
-        If the reader ends without an error, or gives something else before it.
+        If the reader ends without an error, or returns something else before it.
     """
-    if is_sound(damaged):
+    if is_intact(damaged):
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sound.tfrecord"
-        path.write_bytes(sound)
+        path = Path(folder) / "intact.tfrecord"
+        path.write_bytes(intact)
         expected = list(read(str(path)))
         path = Path(folder) / "damaged.tfrecord"
         path.write_bytes(damaged)
         found = []
         try:
             for item in read(str(path)):
-                found.append(item)  # noqa: PERF402 - what comes before an error counts
+                found.append(item)  # noqa: PERF402 - keep those before an error
         except Exception:  # noqa: BLE001 - readers have errors of their own
             ended = True
         else:
@@ -125,26 +122,26 @@ def assert_damage_is_noticed(
     for i, (one, other) in enumerate(zip(found, expected, strict=False)):
         assert_same(one, other, f"before the damage was noticed, item {i}")
     if not ended:
-        raise AssertionError(f"no error; {len(found)} items were read of the damaged file")
+        raise AssertionError(f"no error; {len(found)} items were read from the damaged file")
     if len(found) > len(expected):
         more = len(found) - len(expected)
-        raise AssertionError(f"{more} items more than there are, before the damage was noticed")
+        raise AssertionError(f"{more} items too many before the damage was noticed")
 
 
 def assert_same(found: Any, expected: Any, where: str = "value") -> None:
-    """Assert that two values are the same, to the last bit that means something.
+    """Assert that two values are the same, bit for bit except for NaNs.
 
     Parameters
     ----------
     found, expected : any
-        Must be of the same class. Arrays and scalars of NumPy must have the same dtype and
-        shape, and the same bits but for NaNs, of which any is any other; so 0.0 is not
-        -0.0. Of masked arrays the masks must be the same, and what they leave to see.
-        Sequences and mappings are compared item by item, columns by what they hold, all
-        else by ``==``. The class does not count for bytes, bytearray and memoryview, for
-        messages of one type, which are compared by their bytes, and for arrays in a file.
+        Must be of the same class. NumPy's arrays and scalars must have the same dtype,
+        shape and bits, except that any NaN equals any other; so 0.0 is not -0.0. Masked
+        arrays must have the same masks, and the same values where these are False.
+        Sequences and mappings are compared item by item, columns by their arrays, anything
+        else by ``==``. These are interchangeable: bytes, bytearray and memoryview;
+        memory-mapped and other arrays; classes of one message type, compared as bytes.
     where : str, optional
-        What the error calls the value.
+        Name of the value in errors.
 
     Raises
     ------
@@ -175,7 +172,7 @@ def _assert_same_mapping(found: Any, expected: Any, where: str) -> None:
     missing, more = expected.keys() - found.keys(), found.keys() - expected.keys()
     if missing or more:
         lacks, has = sorted(missing, key=repr), sorted(more, key=repr)  # of any classes
-        raise AssertionError(f"{where} lacks {lacks}, and has {has} besides")
+        raise AssertionError(f"{where} lacks {lacks} and has {has} too many")
     keys = {key: key for key in found}
     for key, value in expected.items():
         assert_same(keys[key], key, f"{where}, key {key!r}")  # 1 is equal to True
@@ -183,12 +180,12 @@ def _assert_same_mapping(found: Any, expected: Any, where: str) -> None:
 
 
 def _kind(value: Any) -> object:
-    """Return what must be the same of two values, before they are looked into."""
+    """Return the class that two values must share to be compared."""
     if isinstance(value, _BYTES):
         return bytes
     if isinstance(value, np.memmap):
         return np.ndarray
-    if _is_message(value):  # each runtime has classes of its own
+    if _is_message(value):  # each protobuf runtime has classes of its own
         return value.DESCRIPTOR.full_name
     return type(value)
 
@@ -202,7 +199,7 @@ def _name(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Take a value apart, after its class has been compared."""
+    """Return a value in a form that can be compared, after its class has been."""
     if isinstance(value, _BYTES):
         return bytes(value)
     if isinstance(value, BytesColumn):
@@ -229,7 +226,7 @@ def _assert_same_array(found: Any, expected: Any, where: str) -> None:
 
 
 def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any = None) -> None:
-    """Compare plain arrays of one dtype and shape, but for what a mask hides."""
+    """Compare arrays of one dtype and shape, except where a mask is True."""
     if expected.dtype.names is not None:
         for name in expected.dtype.names:
             mask = None if hidden is None else hidden[name]
@@ -237,7 +234,7 @@ def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any
         return
     found, expected = found.reshape(-1), expected.reshape(-1)
     counts = np.True_ if hidden is None else ~hidden.reshape(-1)
-    if expected.dtype.kind in "OT":  # objects, and strings that may have NaN among them
+    if expected.dtype.kind in "OT":  # objects, and strings that may include NaN
         for i in np.flatnonzero(np.broadcast_to(counts, expected.shape)).tolist():
             assert_same(found[i], expected[i], f"{where}, value {i}")
         return
@@ -250,11 +247,11 @@ def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any
 
 
 def _are_same(found: _Array, expected: _Array) -> BoolArray:
-    """Say which values of two flat arrays have the same bits, or are both NaN."""
+    """Return which values of two flat arrays have the same bits, or are both NaN."""
     dtype = expected.dtype
     if dtype.kind == "c":
         return _are_same(found.real, expected.real) & _are_same(found.imag, expected.imag)
-    if dtype.kind == "f" and dtype.itemsize > _MOST_BYTES:  # some of its bits mean nothing
+    if dtype.kind == "f" and dtype.itemsize > _MAX_INT_BYTES:  # long doubles have padding
         same = (found == expected) & (np.signbit(found) == np.signbit(expected))
     else:
         same = (_bits(found) == _bits(expected)).all(axis=1)
@@ -262,14 +259,14 @@ def _are_same(found: _Array, expected: _Array) -> BoolArray:
         return same  # type: ignore[no-any-return]
     try:
         return same | (np.isnan(found) & np.isnan(expected))  # type: ignore[no-any-return]
-    except TypeError:  # of this dtype there is no NaN
+    except TypeError:  # a dtype without NaN
         return same  # type: ignore[no-any-return]
 
 
 def _bits(values: _Array) -> _Array:
-    """View a flat array as unsigned integers, a row of them for each value."""
+    """View a flat array as unsigned integers, shape (n_values, n_integers)."""
     size = values.dtype.itemsize
     if not size:
         return np.empty((values.size, 0), np.uint8)
-    unit = size if size in {1, 2, 4, _MOST_BYTES} else 1
+    unit = size if size in {1, 2, 4, _MAX_INT_BYTES} else 1
     return np.ascontiguousarray(values).view(f"u{unit}").reshape(values.size, size // unit)

@@ -1,8 +1,8 @@
-"""Strategies for what to ask of SequenceExamples, and for SequenceExamples that fit it.
+"""Strategies for features of SequenceExamples, and for SequenceExamples that fit them.
 
-As :mod:`.features`, with which the context is drawn: a SequenceExample that was drawn for
-some features parses with them. A list that may be missing sometimes is, and a step without
-values sometimes has no kind.
+The context is drawn by :mod:`.features`, and the same holds for lists: a SequenceExample
+drawn for some features parses with them. Optional lists are sometimes missing, and steps
+without values sometimes have no kind.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from tfrecord_lite.testing.features import (
     draw_lists,
     draw_specs,
     examples_for,
-    put,
-    values_of,
 )
+from tfrecord_lite.testing.messages import lists_of, put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
     Specs = Mapping[str, FeatureSpec]
-
-__all__ = ["sequence_examples_for", "sequence_feature_specs"]
 
 
 def _fixed_len_sequence(draw: DrawFn, _names: list[str]) -> FixedLenSequenceFeature:
@@ -54,18 +51,18 @@ _IN_LISTS = [_fixed_len_sequence, *IN_CONTEXT[1:]]
 def sequence_feature_specs(
     draw: DrawFn, max_size: int = 3
 ) -> tuple[dict[str, FeatureSpec], dict[str, FeatureSpec]]:
-    """Draw features to ask SequenceExamples for: of the context, and of the feature lists.
+    """Draw features of SequenceExamples: of the context, and of the feature lists.
 
     Parameters
     ----------
     max_size : int, optional
-        How many features at the most, in the context and in the lists; at least one in all.
+        Maximum number of features in each of the two; there is at least one in all.
 
     Returns
     -------
     context_features, sequence_features : dict of str to feature specification
         For :class:`SequenceExampleParser`. Within each, no key is read by two of them; a
-        key of the context may be one of the lists too.
+        key may be in both.
     """
     context = draw_specs(draw, IN_CONTEXT, 0, max_size)
     return context, draw_specs(draw, _IN_LISTS, 0 if context else 1, max_size)
@@ -80,14 +77,14 @@ def sequence_examples_for(
     *,
     allow_nan: bool = True,
 ) -> SequenceExample:
-    """Draw a SequenceExample that parses with some features.
+    """Draw a SequenceExample that parses with the given features.
 
     Parameters
     ----------
     context_features, sequence_features : mapping of str to feature specification, optional
-        As :func:`sequence_feature_specs` draws them, or your own.
+        Your own, or drawn by :func:`sequence_feature_specs`.
     max_steps : int, optional
-        Longest feature list.
+        Maximum number of steps in a list.
     allow_nan : bool, optional
         Whether floats may be NaN, which is not equal to itself.
 
@@ -98,7 +95,7 @@ def sequence_examples_for(
     Raises
     ------
     InvalidArgumentError, TypeError
-        For features that :class:`SequenceExampleParser` does not take.
+        For features that :class:`SequenceExampleParser` does not accept.
     """
     prepare_sequence(context_features, sequence_features)
     sequence = SequenceExample()
@@ -121,11 +118,11 @@ def sequence_examples_for(
 def _draw_steps(
     draw: DrawFn, name: str, spec: Any, n_steps: int, *, allow_nan: bool
 ) -> list[tuple[str, Kind, list[list[Any]]]]:
-    """Draw the values of each step, for each key that a specification reads; none below 0 steps."""
+    """Draw key, kind and values per step of each list a specification reads; none if n_steps < 0."""
     kind = kind_of(spec.dtype)
     key = (isinstance(spec, RaggedFeature) and spec.value_key) or name
     if isinstance(spec, FixedLenSequenceFeature):
-        one = values_of(kind, prod(spec.shape), allow_nan=allow_nan)
+        one = lists_of(kind, prod(spec.shape), allow_nan=allow_nan)
         steps = [{key: draw(one)} for _ in range(n_steps)]
     else:
         lists = [draw_lists(draw, name, spec, allow_nan=allow_nan) for _ in range(n_steps)]
