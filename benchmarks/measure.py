@@ -319,7 +319,7 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
     """
     from tfrecord_lite import TFRecordReader
     from tfrecord_lite.example.decode import build
-    from tfrecord_lite.example.decode.batch import Batch
+    from tfrecord_lite.example.decode.batch import MessageBatch
     from tfrecord_lite.wire.template import Rows
 
     passes: dict[bool, list[float]] = {True: [], False: []}
@@ -329,9 +329,9 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
         passes[verify].append(time.perf_counter() - start)
     parser = parser_of(data_set, strings)
     clock = _Clock()
-    clock.watch(Batch, "__init__", "match")
+    clock.watch(MessageBatch, "__init__", "match")
     clock.watch(Rows, "varints", "varints")
-    clock.watch(Batch, "lists", "values")
+    clock.watch(MessageBatch, "lists", "values")
     clock.watch(build, "strings", "strings")
     parse: Callable[[Block], Any] = clock.timed("build", parser)
     for block in TFRecordReader(path, verify=False).blocks(batch):

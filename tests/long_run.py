@@ -23,12 +23,12 @@ from google.protobuf.message import DecodeError
 from tests.support import reference_example as reference
 from tests.support.example_messages import RUNTIME
 from tfrecord_lite import Block
+from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.example.decode import batch as engine_batch
-from tfrecord_lite.example.decode.batch import Batch, Memory
+from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.repeated import Extents
 from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def by_runtime(message: bytes) -> Row | None:
     return row
 
 
-def by_engine(messages: list[bytes], memory: Memory) -> list[Row]:
+def by_engine(messages: list[bytes], memory: LayoutMemory) -> list[Row]:
     """Read a batch with the engine.
 
     Raises
@@ -175,19 +175,19 @@ def by_engine(messages: list[bytes], memory: Memory) -> list[Row]:
     stops = block.offsets + block.lengths
     keys = [key.encode() for key in KEYS]
     while True:  # ask for every key there is, those that damage has made included
-        batch = Batch(block.data, block.offsets, stops, KeyTable(keys), memory)
+        batch = MessageBatch(block.data, block.offsets, stops, KeyTable(keys), memory)
         unknown = batch.unknown_keys(1000)
         if not unknown:
             break
-        keys, memory = [*keys, *unknown], Memory()
+        keys, memory = [*keys, *unknown], LayoutMemory()
     rows: list[Row] = [{} for _ in messages]
     for number, key in enumerate(name.decode() for name in keys):
         for kind in Kind:
             lists = batch.lists(number, kind)
             flat = lists.flat
-            if isinstance(flat, Extents):
-                view, ends = block.data, flat.start + flat.length
-                values = [view[a:b].tobytes() for a, b in zip(flat.start, ends, strict=True)]
+            if isinstance(flat, ByteRanges):
+                view, ends = block.data, flat.starts + flat.lengths
+                values = [view[a:b].tobytes() for a, b in zip(flat.starts, ends, strict=True)]
             else:
                 values = flat.tolist()
             stop = 0
@@ -233,7 +233,7 @@ def compare(messages: list[bytes], count: Counter[str]) -> None:
         else:
             sound.append(message)
             rows.append(row)
-    for message, row, found in zip(sound, rows, by_engine(sound, Memory()), strict=True):
+    for message, row, found in zip(sound, rows, by_engine(sound, LayoutMemory()), strict=True):
         if not same(row, found):
             msg = f"{message!r}: the runtime reads {row}, the engine {found}"
             raise AssertionError(msg)
@@ -257,7 +257,7 @@ def is_refused(message: bytes) -> bool:
     """Whether the engine refuses a message."""
     try:
         with mock.patch.object(engine_batch, "FEW", 0):  # else it is the runtime that is asked
-            by_engine([message], Memory())
+            by_engine([message], LayoutMemory())
     except WireError:
         return True
     return False

@@ -56,7 +56,7 @@ class ByteRanges:
         """Return the number of ranges."""
         return self.starts.size
 
-    def take(self, indices: Int64Array) -> ByteRanges:
+    def take(self, indices: Int64Array | slice) -> ByteRanges:
         """Pick ranges by number, from the same buffer."""
         return ByteRanges(self.data, self.starts[indices], self.lengths[indices])
 

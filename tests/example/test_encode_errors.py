@@ -23,8 +23,9 @@ from tfrecord_lite import (
     encode_sequence_example,
     schema_of,
 )
+from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.wire.emit import emit
-from tfrecord_lite.wire.parts import Part, Ranges
+from tfrecord_lite.wire.parts import Part
 from tfrecord_lite.wire.scalar import WireError
 
 NONE = None
@@ -221,7 +222,7 @@ def test_a_sequence_of_the_wrong_type(row: Any) -> None:
 
 def test_a_message_that_protobuf_cannot_read_is_refused_before_memory_is_asked_for() -> None:
     starts = np.zeros(2, np.int64)
-    huge = Ranges(np.zeros(1, np.uint8), starts, np.array([1, 2**31 - 3]))
+    huge = ByteRanges(np.zeros(1, np.uint8), starts, np.array([1, 2**31 - 3]))
 
     with pytest.raises(WireError) as caught:
         emit(b"\x0a", [Part((b"\x0a",), huge)], 2)

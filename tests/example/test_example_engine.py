@@ -50,7 +50,7 @@ from tests.support.skips import in_c
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode import learn as learning
-from tfrecord_lite.example.decode.batch import Batch, Memory
+from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import WireError
@@ -58,7 +58,7 @@ from tfrecord_lite.wire.scalar import WireError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.example.decode.oneof import FeatureValues
 
 
 fills = st.sampled_from([b"\0", b"\xff", b"\x80", b"\x0a\x05", b"\x0a\xf5" + b"\xff" * 8 + b"\1"])
@@ -89,7 +89,7 @@ def refused(message: bytes, asked: set[bytes] | None = None) -> bool:
 def assert_engine_agrees(
     batch: Sequence[bytes],
     asked: Iterable[bytes] | None = None,
-    memory: Memory | None = None,
+    memory: LayoutMemory | None = None,
     *,
     general: bool = False,
     between: bytes = b"",
@@ -158,15 +158,18 @@ def test_the_engine_reads_or_refuses_every_prefix(message: bytes, behind: bytes)
             expected = with_a_kind(reference.parse(cut, set(keys)), keys)
         except RefusedError:
             with pytest.raises(WireError):
-                every_list(Batch(data, np.array([0]), np.array([stop]), table, Memory()), len(keys))
+                every_list(
+                    MessageBatch(data, np.array([0]), np.array([stop]), table, LayoutMemory()),
+                    len(keys),
+                )
         else:
-            batch = Batch(data, np.array([0]), np.array([stop]), table, Memory())
+            batch = MessageBatch(data, np.array([0]), np.array([stop]), table, LayoutMemory())
             every_list(batch, len(keys))
             kinds = {k: int(np.broadcast_to(batch.kinds(i), 1)[0]) for i, k in enumerate(keys)}
             assert kinds == {k: expected.get(k, ABSENT).kind for k in keys}
 
 
-def every_list(batch: Batch, n_features: int) -> None:
+def every_list(batch: MessageBatch, n_features: int) -> None:
     for feature, kind in itertools.product(range(n_features), Kind):
         batch.lists(feature, kind)
 
@@ -243,7 +246,7 @@ def test_the_general_way_gives_the_same_as_layouts(batch: list[bytes]) -> None:
 @given(st.lists(mixed_batches(), min_size=2, max_size=4))
 def test_layouts_of_one_batch_serve_the_next(batches: list[list[bytes]]) -> None:
     asked = sorted(keys_in(itertools.chain(*batches)))
-    memory = Memory()
+    memory = LayoutMemory()
     for batch in batches:
         assert_engine_agrees(batch, asked, memory)
 
@@ -267,7 +270,7 @@ def test_every_change_of_one_byte_in_a_batch_is_seen(n_bytes: int) -> None:
     message = plain(EVERY_FORM)
     if n_bytes >= len(message):
         return
-    memory = Memory()
+    memory = LayoutMemory()
     keys = [*EVERY_FORM, b"imt", b"\0"]
     for byte in (0, 1, 0x0A, 0x12, 0x1A, 0x7F, 0x80, 0xFF, message[n_bytes] + 1 & 0xFF):
         changed = message[:n_bytes] + bytes([byte]) + message[n_bytes + 1 :]
@@ -318,7 +321,7 @@ def test_more_layouts_than_there_may_be_leave_the_rest_to_the_general_way() -> N
 def test_learning_in_vain_is_not_tried_at_every_batch() -> None:
     orders = itertools.islice(itertools.permutations(EVERY_FORM), 500)
     batch = [plain({key: EVERY_FORM[key] for key in keys}) for keys in orders]
-    memory = Memory()
+    memory = LayoutMemory()
     with mock.patch.object(engine_batch, "learn", wraps=learning.learn) as learn:
         tried = []
         for _ in range(12):
@@ -505,7 +508,7 @@ def test_lengths_have_up_to_ten_bytes(size: int) -> None:
 A_MILLION = 1_000_000
 
 
-def as_array(lists: Lists) -> np.ndarray:
+def as_array(lists: FeatureValues) -> np.ndarray:
     """Return the values of lists of numbers."""
     assert isinstance(lists.flat, np.ndarray)
     return lists.flat
@@ -590,7 +593,7 @@ def peak_of(batch: list[bytes], keys: list[bytes], kind: Kind) -> int:
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        read_batch = Batch(*buffer, table, Memory())
+        read_batch = MessageBatch(*buffer, table, LayoutMemory())
         for feature in range(len(keys)):
             read_batch.lists(feature, kind)
         return tracemalloc.get_traced_memory()[1] - before

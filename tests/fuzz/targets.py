@@ -46,7 +46,7 @@ from tfrecord_lite import (
     parse_tensor,
     read_events,
 )
-from tfrecord_lite.example.decode.batch import Memory
+from tfrecord_lite.example.decode.batch import LayoutMemory
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.sink import RecordSink
@@ -245,7 +245,7 @@ def wire(data: bytes) -> str:
         return _unsettled(long_run.runtimes_differ(message))
     if wanted is None:
         return REFUSED
-    *rows, found, last = long_run.by_engine([*fellows, message, b""], Memory())
+    *rows, found, last = long_run.by_engine([*fellows, message, b""], LayoutMemory())
     if last or not long_run.same(wanted, found):
         raise differ(f"read {found}, the runtime {wanted}")
     others = [long_run.by_runtime(fellow) or {} for fellow in fellows]

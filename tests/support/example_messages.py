@@ -29,15 +29,15 @@ from tests.support.reference_example import (
     RefusedError,
 )
 from tfrecord_lite import testing
+from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.example.decode import batch as engine_batch
-from tfrecord_lite.example.decode.batch import Batch, Memory
-from tfrecord_lite.example.decode.layout import Match
+from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
+from tfrecord_lite.example.decode.layout import LayoutMatch
 from tfrecord_lite.messages import Example
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.testing.damage import mutate
 from tfrecord_lite.testing.reencode import UNKNOWN_NUMBERS, Below, len_field
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.repeated import Extents
 from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite import InvalidArgumentError
-    from tfrecord_lite.example.decode.oneof import Lists
-    from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+    from tfrecord_lite.example.decode.oneof import FeatureValues
 
 # What the tests take from here, and the package has for its users too.
 __all__ = ["UNKNOWN_NUMBERS", "Below", "len_field", "mutate", "varint"]
@@ -337,7 +336,7 @@ def buffer_of(messages: Sequence[bytes], between: bytes = b"", fill: bytes = b"\
 class Reading(NamedTuple):
     """A batch as the engine reads it, and by which way."""
 
-    batch: Batch
+    batch: MessageBatch
     table: KeyTable
     n_by_layout: int
     """Messages that a layout read."""
@@ -346,7 +345,7 @@ class Reading(NamedTuple):
 def read(
     messages: Sequence[bytes],
     keys: Iterable[bytes],
-    memory: Memory | None = None,
+    memory: LayoutMemory | None = None,
     *,
     general: bool = False,
     between: bytes = b"",
@@ -356,17 +355,17 @@ def read(
     table = KeyTable(list(keys))
     most, few = (0, 0) if general else (engine_batch._MAX_LAYOUTS, engine_batch.FEW)
     with mock.patch.multiple(engine_batch, _MAX_LAYOUTS=most, FEW=few):
-        batch = Batch(*buffer_of(messages, between, fill), table, memory or Memory())
-    by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, Match))
+        batch = MessageBatch(*buffer_of(messages, between, fill), table, memory or LayoutMemory())
+    by_layout = sum(part.n_messages for _, part in batch._parts if isinstance(part, LayoutMatch))
     return Reading(batch, table, by_layout)
 
 
-def flat_values(batch: Batch | SequenceMessageBatch, lists: Lists) -> list[int] | list[bytes]:
+def flat_values(lists: FeatureValues) -> list[int] | list[bytes]:
     """Return the values of one feature of all messages, end to end; floats as their bits."""
     flat = lists.flat
-    if isinstance(flat, Extents):
-        view = batch.data.tobytes()
-        extents = zip(flat.start.tolist(), flat.length.tolist(), strict=True)
+    if isinstance(flat, ByteRanges):
+        view = flat.data.tobytes()
+        extents = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
         return [view[start : start + length] for start, length in extents]
     if flat.dtype == np.float32:
         return [int(bits) for bits in flat.view(np.uint32)]
@@ -386,7 +385,7 @@ def features_of(reading: Reading) -> list[Features]:
             lists = batch.lists(number, kind)
             assert (lists.kind == kinds).all()
             assert not lists.counts[kinds != kind].any()
-            values = flat_values(batch, lists)
+            values = flat_values(lists)
             stop = 0
             for message, count in enumerate(lists.counts.tolist()):
                 start, stop = stop, stop + count

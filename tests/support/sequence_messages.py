@@ -28,7 +28,7 @@ from tests.support.example_messages import (
 )
 from tests.support.reference_example import LEN, NO_KIND, Feature, RefusedError, Sequence
 from tfrecord_lite.example.decode import batch as engine_batch
-from tfrecord_lite.example.decode.batch import Batch, Memory
+from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.sequence import batch as engine
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.messages import Example, SequenceExample
@@ -149,7 +149,7 @@ def steps_of(batch: SequenceMessageBatch, number: int) -> list[list[Feature] | N
     for kind in Kind:
         lists = batch.lists(number, kind)
         assert (lists.steps.kind == kinds).all()
-        values = flat_values(batch, lists.steps)
+        values = flat_values(lists.steps)
         stop = 0
         for step, count in enumerate(lists.steps.counts.tolist()):
             start, stop = stop, stop + count
@@ -189,7 +189,9 @@ def read_sequences(
         mock.patch.object(engine, "_GROUP_BYTES", group_bytes),
     ):
         batch = SequenceMessageBatch(*buffer, KeyTable(list_names))
-        features = Batch(buffer.data, buffer.starts, batch.context_stops, KeyTable(names), Memory())
+        features = MessageBatch(
+            buffer.data, buffer.starts, batch.context_stops, KeyTable(names), LayoutMemory()
+        )
     found = [Sequence(row, {}) for row in context_of(features, names)]
     for number, key in enumerate(list_names):
         for sequence, steps in zip(found, steps_of(batch, number), strict=True):
@@ -198,14 +200,14 @@ def read_sequences(
     return found
 
 
-def context_of(batch: Batch, keys: Many[bytes]) -> list[Features]:
+def context_of(batch: MessageBatch, keys: Many[bytes]) -> list[Features]:
     """Return the features that a batch has in each message."""
     found: list[Features] = [{} for _ in range(batch.n_messages)]
     for number, key in enumerate(keys):
         kinds = np.broadcast_to(batch.kinds(number), (batch.n_messages,))
         for kind in Kind:
             lists = batch.lists(number, kind)
-            values = flat_values(batch, lists)
+            values = flat_values(lists)
             stop = 0
             for message, count in enumerate(lists.counts.tolist()):
                 start, stop = stop, stop + count

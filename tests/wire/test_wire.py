@@ -28,12 +28,11 @@ from tests.support.example_messages import (
 from tests.support.example_strategies import float_bits, int64s, strings
 from tests.support.reference_example import BYTES, FLOAT, INT64, RefusedError
 from tfrecord_lite import arrays, testing
-from tfrecord_lite.arrays import gather, lanes, ranges, row_splits, rows
+from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges, row_splits, rows
 from tfrecord_lite.wire import fields as wire_fields
 from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.repeated import (
-    Extents,
     repeated_fixed32,
     repeated_len,
     repeated_varint,
@@ -326,7 +325,7 @@ def list_messages(draw: DrawFn, kind: int) -> bytes:
     return mutate(testing.chooser(draw), message) if draw(st.integers(0, 4)) == 4 else message
 
 
-READERS: dict[int, Callable[..., tuple[np.ndarray, Extents | np.ndarray]]] = {
+READERS: dict[int, Callable[..., tuple[np.ndarray, ByteRanges | np.ndarray]]] = {
     BYTES: repeated_len,
     FLOAT: repeated_fixed32,
     INT64: repeated_varint,
@@ -365,8 +364,8 @@ def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
     counts, found = READERS[kind](*buffer, 1)
     assert counts.tolist() == [len(values) for values in expected]
     flat = [value for values in expected for value in values]
-    if isinstance(found, Extents):
-        pairs = zip(found.start.tolist(), found.length.tolist(), strict=True)
+    if isinstance(found, ByteRanges):
+        pairs = zip(found.starts.tolist(), found.lengths.tolist(), strict=True)
         assert [buffer.data[a : a + n].tobytes() for a, n in pairs] == flat
     else:
         assert found.tolist() == flat
@@ -380,12 +379,12 @@ def test_runs_of_varints_are_decoded_each(runs: list[bytes]) -> None:
         expected = [reference.varints(run) for run in runs]
     except RefusedError:
         with pytest.raises(WireError) as caught:
-            varint_runs(data, starts, stops - starts)
+            varint_runs(ByteRanges(data, starts, stops - starts))
         with pytest.raises(RefusedError):
             reference.varints(runs[caught.value.message])
         return
 
-    counts, values = varint_runs(data, starts, stops - starts)
+    counts, values = varint_runs(ByteRanges(data, starts, stops - starts))
 
     assert counts.tolist() == [len(numbers) for numbers in expected]
     assert [n % 2**64 for n in values.tolist()] == [n for numbers in expected for n in numbers]
@@ -405,7 +404,7 @@ def test_keys_are_found_at_any_offset(known: list[bytes], others: list[bytes], f
     strings = known + others
     data, starts, stops = buffer_of(strings, fill, fill)
 
-    found = KeyTable(known).find(data, starts, stops - starts)
+    found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
 
     assert found.tolist() == [known.index(s) if s in known else -1 for s in strings]
 
@@ -414,7 +413,7 @@ def test_keys_that_differ_in_length_and_zeros_alone_are_told_apart() -> None:
     known = [b"a", b"b\0", b"a\0", b"", b"\0", b"\1", b"\1\0", b"\3\0\0", b"\0" * 8, b"\0" * 9]
     data, starts, stops = buffer_of(known)
 
-    found = KeyTable(known).find(data, starts, stops - starts)
+    found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
 
     assert found.tolist() == list(range(len(known)))
 
@@ -427,20 +426,20 @@ def test_another_fold_is_taken_when_fingerprints_collide() -> None:
         table = KeyTable(known)
 
     assert int(table._multiplier) != 2**60
-    assert table.find(data, starts, stops - starts).tolist() == list(range(50))
+    assert table.find(ByteRanges(data, starts, stops - starts)).tolist() == list(range(50))
 
 
 def test_no_keys_are_found_in_an_empty_table() -> None:
     data, starts, stops = buffer_of([b"", b"a"])
 
-    assert KeyTable([]).find(data, starts, stops - starts).tolist() == [-1, -1]
+    assert KeyTable([]).find(ByteRanges(data, starts, stops - starts)).tolist() == [-1, -1]
 
 
 def test_a_table_of_one_huge_key_and_many_short_ones_is_small() -> None:
     known = [b"x" * 1_000_000, *(b"%d" % i for i in range(5000))]
     data, starts, stops = buffer_of([*known, b"x" * 999_999 + b"y"])
 
-    found = KeyTable(known).find(data, starts, stops - starts)
+    found = KeyTable(known).find(ByteRanges(data, starts, stops - starts))
 
     assert found.tolist() == [*range(5001), -1]
 

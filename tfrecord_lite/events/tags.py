@@ -18,9 +18,8 @@ from tfrecord_lite.wire.keys import KeyTable
 from tfrecord_lite.wire.scalar import WireError
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import Int64Array, Uint8Array
+    from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
-    from tfrecord_lite.wire.repeated import Extents
 
 _FEW = 8
 """So many unknown tags are looked at first; four times as many in each further round."""
@@ -46,13 +45,13 @@ class Tags:
         self._numbers: dict[bytes, int] = {}
         self._table = KeyTable([])  # of the first ones
 
-    def numbers(self, data: Uint8Array, tags: Extents, owner: Int64Array) -> Int64Array:
+    def numbers(self, data: Uint8Array, tags: ByteRanges, owner: Int64Array) -> Int64Array:
         """Return the number of each of many tags; those that are new get one.
 
         Parameters
         ----------
         data : uint8, shape (n_bytes,)
-        tags : Extents
+        tags : ByteRanges
             Where the tags are in `data`.
         owner : int64, shape (n,)
             Numbers of their messages, for errors.
@@ -66,19 +65,19 @@ class Tags:
         WireError
             For a tag that is not UTF-8.
         """
-        found = self._table.find(data, tags.start, tags.length)
+        found = self._table.find(tags)
         unknown = np.flatnonzero(found < 0)
         n_looked_at = _FEW
         while unknown.size and len(self._table.keys) < _MOST_AT_ONCE:
             for i in unknown[: min(n_looked_at, _MOST_AT_ONCE)].tolist():
-                self._number(data, int(tags.start[i]), int(tags.length[i]), int(owner[i]))
+                self._number(data, int(tags.starts[i]), int(tags.lengths[i]), int(owner[i]))
             self._table = KeyTable([*self._numbers])
-            some = self._table.find(data, tags.start[unknown], tags.length[unknown])
+            some = self._table.find(tags.take(unknown))
             found[unknown] = some
             unknown = unknown[some < 0]
             n_looked_at *= 4
         for i in unknown.tolist():
-            found[i] = self._number(data, int(tags.start[i]), int(tags.length[i]), int(owner[i]))
+            found[i] = self._number(data, int(tags.starts[i]), int(tags.lengths[i]), int(owner[i]))
         return found
 
     def _number(self, data: Uint8Array, start: int, length: int, owner: int) -> int:
@@ -94,7 +93,7 @@ class Tags:
         self,
         data: Uint8Array,
         numbers: Int64Array,
-        metadata: Extents,
+        metadata: ByteRanges,
         owner: Int64Array,
     ) -> None:
         """Keep the first metadata of each tag that had none.
@@ -104,7 +103,7 @@ class Tags:
         data : uint8, shape (n_bytes,)
         numbers : int64, shape (n,)
             The tag that each metadata is about.
-        metadata : Extents
+        metadata : ByteRanges
             Where they are in `data`.
         owner : int64, shape (n,)
             Numbers of their messages, for errors.
@@ -122,8 +121,8 @@ class Tags:
         for tag, i in zip(tags.tolist(), firsts.tolist(), strict=True):
             if tag in self.metadata:
                 continue
-            start = int(metadata.start[i])
-            stored = data[start : start + int(metadata.length[i])].tobytes()
+            start = int(metadata.starts[i])
+            stored = data[start : start + int(metadata.lengths[i])].tobytes()
             try:
                 self.metadata[tag] = SummaryMetadata.FromString(stored)
             except (DecodeError, UnicodeDecodeError):

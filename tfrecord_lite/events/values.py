@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, ObjectArray, Uint8Array, lanes
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, ObjectArray, Uint8Array, lanes
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import Extents, repeated_len
+from tfrecord_lite.wire.repeated import repeated_len
 from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError
 from tfrecord_lite.wire.varint import read_varints
 
@@ -171,7 +171,7 @@ def _split(block: Block) -> _Split:
         counts, extents = repeated_len(data, summaries.start, summaries.stop, 1, depth=1)
     owner = np.repeat(summaries.owner, counts)
     with renumbered(owner):
-        fields = tokenise(data, extents.start, extents.start + extents.length, depth=2)
+        fields = tokenise(data, extents.starts, extents.starts + extents.lengths, depth=2)
     is_len = fields.wire_type == LEN
     number = fields.number
     is_form = is_len & (number >= _OLDEST) & (number <= TENSOR) & (number != 7)
@@ -228,10 +228,12 @@ def _tags(split: _Split, tags: Tags) -> Numbers:
         at[missing] = _last(fields, is_len & (fields.number == 7), n_values)[missing]
     # A field more, for a value without either.
     start, stop = (np.append(column, 0) for column in (fields.start, fields.stop))
-    found = tags.numbers(split.data, Extents(start[at], stop[at] - start[at]), split.owner)
+    found = tags.numbers(
+        split.data, ByteRanges(split.data, start[at], stop[at] - start[at]), split.owner
+    )
     metadata = fields.only(is_len & (fields.number == 9))
     if metadata.owner.size:
-        extents = Extents(metadata.start, metadata.stop - metadata.start)
+        extents = ByteRanges(split.data, metadata.start, metadata.stop - metadata.start)
         about = metadata.owner
         tags.learn(split.data, found[about], extents, split.owner[about])
     return found

@@ -21,7 +21,7 @@ import numpy as np
 from tfrecord_lite.arrays import Int64Array, Uint8Array, row_splits
 from tfrecord_lite.block import Block, Span
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.first_error import Misfit, first_misfit
+from tfrecord_lite.example.decode.first_error import MisfitError, first_misfit
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.proto import ITEMS, ITEMS_CONTEXT
@@ -215,7 +215,7 @@ def _read(
     try:
         lists = _split(block)
     except WireError as error:
-        one = Misfit(error.message, Reason.MALFORMED, None, error.detail)
+        one = MisfitError(error.message, Reason.MALFORMED, None, error.detail)
         first = first_misfit(block, _split, one)
         if first.message:  # all before it can be split, but may have something wrong in them
             _read(block[: first.message], read_contexts, read_examples)

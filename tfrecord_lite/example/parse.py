@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.example.decode.first_error import first_wrong
+from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     FeatureReader,
     as_block,
@@ -121,7 +121,7 @@ class ExampleParser:
             stops = block.offsets + block.lengths
             return self._reader.read(block.data, block.offsets, stops, single=single)
 
-        return first_wrong(block, names, parse)
+        return parse_or_first_error(block, names, parse)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""

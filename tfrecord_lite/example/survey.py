@@ -2,7 +2,7 @@
 
 ::
 
-    Block ── Keys ──> Batch ── lists of every key ──> counts, least and greatest values
+    Block ── DiscoveredKeys ──> MessageBatch ── lists of every key ──> counts, least and greatest values
 
 As fast as parsing every feature into columns, since it is the same work: values are read
 and looked at, and nothing is built of them.
@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, Uint8Array, lanes
+from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.batch import Batch, Keys
-from tfrecord_lite.example.decode.first_error import first_wrong
+from tfrecord_lite.example.decode.batch import DiscoveredKeys, MessageBatch
+from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Summary
 from tfrecord_lite.wire.fields import tokenise
-from tfrecord_lite.wire.repeated import Extents
 from tfrecord_lite.wire.scalar import LEN, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.batch import Memory
+    from tfrecord_lite.example.decode.batch import LayoutMemory
     from tfrecord_lite.wire.keys import KeyTable
 
 
@@ -56,7 +55,7 @@ class ExampleSurvey:
     """
 
     def __init__(self) -> None:
-        self._keys = Keys()
+        self._keys = DiscoveredKeys()
         self._n_records = 0
         self._found: dict[bytes, dict[Kind, ListSummary]] = {}
 
@@ -74,18 +73,18 @@ class ExampleSurvey:
             ``MALFORMED`` about the first record that is no Example, and for records of
             which some are SequenceExamples; ``UNSUPPORTED`` if all are.
         """
-        refuse_sequences(block, is_first=self._n_records == 0)
+        reject_sequences(block, is_first=self._n_records == 0)
         try:
             self._add(block)
         except WireError:
-            first_wrong(block, None, ExampleSurvey()._add)  # noqa: SLF001
+            parse_or_first_error(block, None, ExampleSurvey()._add)  # noqa: SLF001
             raise
 
     def _add(self, block: Block) -> None:
         stops = block.offsets + block.lengths
 
-        def read(table: KeyTable, memory: Memory) -> Batch:
-            return Batch(block.data, block.offsets, stops, table, memory)
+        def read(table: KeyTable, memory: LayoutMemory) -> MessageBatch:
+            return MessageBatch(block.data, block.offsets, stops, table, memory)
 
         batch = self._keys.read(len(block), read, int(block.lengths.sum()))
         if batch is None:  # too many keys at once
@@ -118,7 +117,7 @@ def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int6
 
 
 def _summary(
-    batch: Batch, number: int, kind: Kind, having: Int64Array | None, block: Block
+    batch: MessageBatch, number: int, kind: Kind, having: Int64Array | None, block: Block
 ) -> ListSummary:
     """Summarise the lists of one kind that a feature has in a batch."""
     values = batch.lists(number, kind).values
@@ -135,8 +134,8 @@ def _summary(
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
     """Return the least and the greatest value; of byte strings, their lengths in bytes."""
-    if isinstance(flat, Extents):
-        flat = flat.length
+    if isinstance(flat, ByteRanges):
+        flat = flat.lengths
     elif flat.dtype == object:
         flat = np.fromiter(map(len, flat), np.int64, flat.size)
     if not flat.size:
@@ -150,7 +149,7 @@ def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
     return low.item(), high.item()
 
 
-def refuse_sequences(block: Block, *, is_first: bool = True) -> None:
+def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     """Refuse records that have feature lists: SequenceExamples.
 
     Parameters

@@ -15,21 +15,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array, row_splits
+from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.batch import FEW, Batch, Keys
-from tfrecord_lite.example.decode.first_error import first_wrong
+from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch
+from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import renumbered
-from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.batch import Memory
-    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.example.decode.batch import LayoutMemory
+    from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.wire.keys import KeyTable
 
@@ -61,7 +60,7 @@ class ExampleDecoder:
     """
 
     def __init__(self) -> None:
-        self._keys = Keys()
+        self._keys = DiscoveredKeys()
 
     def __call__(self, block: Block) -> list[Row]:
         """Decode the messages of a block.
@@ -77,7 +76,7 @@ class ExampleDecoder:
             ``MALFORMED``, about the first message that is.
         """
         rows = by_runtime(_row_of, block) if len(block) <= FEW else None
-        return first_wrong(block, None, self.rows) if rows is None else rows
+        return parse_or_first_error(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[Row]:
         """Decode a batch, one by one if it has too many keys for one table.
@@ -89,8 +88,8 @@ class ExampleDecoder:
         """
         stops = block.offsets + block.lengths
 
-        def read(table: KeyTable, memory: Memory) -> Batch:
-            return Batch(block.data, block.offsets, stops, table, memory)
+        def read(table: KeyTable, memory: LayoutMemory) -> MessageBatch:
+            return MessageBatch(block.data, block.offsets, stops, table, memory)
 
         batch = self._keys.read(len(block), read, int(block.lengths.sum()))
         if batch is None:
@@ -105,10 +104,10 @@ class ExampleDecoder:
                 if isinstance(kinds, int):
                     if kinds == kind:
                         names.append(key.decode())
-                        columns.append(split(batch.data, batch.lists(number, kind)))
+                        columns.append(split(batch.lists(number, kind)))
                 elif (having := np.flatnonzero(kinds == kind)).size:
                     lists = batch.lists(number, kind)
-                    partial.append((key.decode(), having, split(batch.data, lists)))
+                    partial.append((key.decode(), having, split(lists)))
         if names:
             rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         else:
@@ -129,11 +128,11 @@ def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[An
 
 def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> list[AnyRow] | None:
     """Decode a few messages with the protobuf runtime; None where that does not know all."""
-    from tfrecord_lite.example.decode.runtime import NotSure  # noqa: PLC0415 - not light
+    from tfrecord_lite.example.decode.runtime import UnsureError  # noqa: PLC0415 - not light
 
     try:
         return [row_of(record) for record in records]
-    except NotSure:
+    except UnsureError:
         return None
 
 
@@ -142,7 +141,7 @@ def _row_of(serialized: bytes) -> Row:
 
     Raises
     ------
-    NotSure
+    UnsureError
     """
     from tfrecord_lite.example.decode.runtime import array_of, features_of  # noqa: PLC0415 - not light
 
@@ -155,14 +154,13 @@ class Arrays:
 
     Parameters
     ----------
-    data : uint8, shape (n_bytes,)
-    lists : Lists
+    lists : FeatureValues
     """
 
-    def __init__(self, data: Uint8Array, lists: Lists) -> None:
+    def __init__(self, lists: FeatureValues) -> None:
         flat: Any = lists.flat
-        if isinstance(flat, Extents):
-            flat = build.strings(data, flat, as_column=False)
+        if isinstance(flat, ByteRanges):
+            flat = build.strings(flat, as_column=False)
         count = lists.values.counts
         self._splits: Int64Array | None = None
         if isinstance(count, int):
@@ -182,9 +180,9 @@ class Arrays:
         return [row.copy() for row in rows] if self._is_wide else rows
 
 
-def split(data: Uint8Array, lists: Lists) -> list[AnyArray]:
+def split(lists: FeatureValues) -> list[AnyArray]:
     """Divide the values of a feature into an array a message."""
-    return Arrays(data, lists).some(0, lists.n_messages)
+    return Arrays(lists).some(0, lists.n_messages)
 
 
 def decode_example(serialized: bytes | str) -> Row:

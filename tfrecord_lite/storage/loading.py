@@ -13,7 +13,7 @@ from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.lossless import is_raw, restore
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.example.parse import ExampleParser
-from tfrecord_lite.example.survey import refuse_sequences
+from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
@@ -315,7 +315,7 @@ class _Batches:
         is_first = True
         with closed(blocks):
             for block in blocks:
-                refuse_sequences(block, is_first=is_first)
+                reject_sequences(block, is_first=is_first)
                 is_first = False
                 yield self._restored(block)
 

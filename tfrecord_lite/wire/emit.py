@@ -19,6 +19,7 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteRanges,
     Int64Array,
     Uint8Array,
     place_all,
@@ -34,7 +35,6 @@ from tfrecord_lite.wire.parts import (
     Fixed,
     Objects,
     Part,
-    Ranges,
     Short,
     SizedPart,
     filled,
@@ -284,7 +284,7 @@ class _Pen:
             case Fixed(cells) | Short(cells):
                 if cells.shape[1]:
                     self._store(cells[chosen], at[chosen])
-            case Ranges(data, starts, sizes):
+            case ByteRanges(data, starts, sizes):
                 scatter(self._data, at[chosen], data, starts[chosen], sizes[chosen])
             case Objects(items):
                 if present is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import LANE_BYTES, Int64Array, Uint8Array, Uint64Array, lanes
+from tfrecord_lite.arrays import LANE_BYTES, ByteRanges, Int64Array, Uint64Array, lanes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,8 @@ class KeyTable:
     --------
     >>> data = np.frombuffer(b"agelabel" + bytes(16), np.uint8)
     >>> table = KeyTable([b"age", b"label"])
-    >>> table.find(data, np.array([3, 0, 0]), np.array([5, 3, 2])).tolist()
+    >>> strings = ByteRanges(data, np.array([3, 0, 0]), np.array([5, 3, 2]))
+    >>> table.find(strings).tolist()
     [1, 0, -1]
     """
 
@@ -78,28 +79,23 @@ class KeyTable:
         prints ^= prints >> _SHIFT
         return prints
 
-    def find(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        lengths: Int64Array,
-    ) -> Int64Array:
+    def find(self, strings: ByteRanges) -> Int64Array:
         """Look up the byte string at each of many places.
 
         Parameters
         ----------
-        data : uint8, shape (n_bytes,)
-            The buffer; 8 bytes or more follow the last string.
-        starts, lengths : int64, shape (n,)
+        strings : ByteRanges
+            8 bytes or more follow the last one in their buffer.
 
         Returns
         -------
         int64, shape (n,)
             The number of the key in `keys`, -1 for none of them.
         """
+        data, starts, lengths = strings.data, strings.starts, strings.lengths
         ids = np.full(starts.size, -1, np.int64)
         if self._long_lengths:
-            self._find_long(data, starts, lengths, ids)
+            self._find_long(strings, ids)
         if not self._prints.size:
             return ids
         fits = self._is_length[np.minimum(lengths, self._is_length.size - 1)]
@@ -122,16 +118,10 @@ class KeyTable:
         ids[some[is_key]] = self._numbers[guess[is_key]]
         return ids
 
-    def _find_long(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        lengths: Int64Array,
-        ids: Int64Array,
-    ) -> None:
+    def _find_long(self, strings: ByteRanges, ids: Int64Array) -> None:
         """Look up the long keys, one by one: there cannot be many of them in a buffer."""
-        view = memoryview(data)  # type: ignore[arg-type]
-        for place in np.flatnonzero(lengths > _LONG_BYTES).tolist():
-            start, length = int(starts[place]), int(lengths[place])
+        view = memoryview(strings.data)  # type: ignore[arg-type]
+        for place in np.flatnonzero(strings.lengths > _LONG_BYTES).tolist():
+            start, length = int(strings.starts[place]), int(strings.lengths[place])
             if length in self._long_lengths:
                 ids[place] = self.index.get(view[start : start + length].tobytes(), -1)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, rows
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, rows
 from tfrecord_lite.wire.scalar import varint_size
 from tfrecord_lite.wire.template import Hole
 
@@ -66,20 +66,6 @@ class Short:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranges:
-    """A payload of any sizes, in one buffer."""
-
-    data: Uint8Array
-    starts: Int64Array
-    sizes: Int64Array
-
-    @property
-    def lengths(self) -> Counts:
-        """Bytes of each."""
-        return self.sizes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Objects:
     """A payload that is large, an object each."""
 
@@ -92,7 +78,7 @@ class Objects:
         return self.sizes
 
 
-Payload: TypeAlias = Fixed | Short | Ranges | Objects
+Payload: TypeAlias = Fixed | Short | ByteRanges | Objects
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,7 +193,7 @@ def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payloa
     )
     is_even = longest == shortest
     if longest > WIDEST_CELL_BYTES or longest - shortest > GAP_BYTES or not starts.size:
-        return Ranges(data, starts, lengths)
+        return ByteRanges(data, starts, lengths)
     if longest == 0:
         return Fixed(np.zeros((starts.size, 0), np.uint8))
     if int(starts.max()) + longest > data.size:

@@ -12,13 +12,12 @@ chunk is a run of many, an unpacked value a run of one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteRanges,
     Int64Array,
     Uint8Array,
     Uint32Array,
@@ -36,21 +35,13 @@ _GROUP_VALUES = 8 * 1024
 """Values that are decoded in one go; what lies between them and the result stays in the cache."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extents:
-    """Where byte strings lie in a buffer; each array has the shape (n,)."""
-
-    start: Int64Array
-    length: Int64Array
-
-
 def repeated_len(
     data: Uint8Array,
     starts: Int64Array,
     stops: Int64Array,
     number: int,
     depth: int = 0,
-) -> tuple[Int64Array, Extents]:
+) -> tuple[Int64Array, ByteRanges]:
     """Find the values of a repeated string, bytes or message field.
 
     Parameters
@@ -64,7 +55,7 @@ def repeated_len(
     -------
     counts : int64, shape (n,)
         Values of each message.
-    values : Extents
+    values : ByteRanges
         Of all values, by message.
 
     Raises
@@ -76,11 +67,11 @@ def repeated_len(
     if single is not None:
         begin, is_single = single
         if is_single.all():
-            return np.ones(starts.size, np.int64), Extents(begin, stops - begin)
+            return np.ones(starts.size, np.int64), ByteRanges(data, begin, stops - begin)
     fields = tokenise(data, starts, stops, depth)
     fields = fields.only((fields.number == number) & (fields.wire_type == LEN))
     counts = np.bincount(fields.owner, minlength=starts.size).astype(np.int64, copy=False)
-    return counts, Extents(fields.start, fields.stop - fields.start)
+    return counts, ByteRanges(data, fields.start, fields.stop - fields.start)
 
 
 def repeated_varint(
@@ -112,20 +103,16 @@ def repeated_varint(
     """
     owner, begin, length = _runs(data, starts, stops, number, VARINT, depth)
     with renumbered(owner):
-        per_run, values = varint_runs(data, begin, length)
+        per_run, values = varint_runs(ByteRanges(data, begin, length))
     return _per_message(owner, starts.size, per_run), values
 
 
-def varint_runs(
-    data: Uint8Array, starts: Int64Array, lengths: Int64Array
-) -> tuple[Int64Array, Int64Array]:
+def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
     """Decode runs of varints, as the packed chunks of many messages.
 
     Parameters
     ----------
-    data : uint8, shape (n_bytes,)
-    starts, lengths : int64, shape (n,)
-        The extent of each run in `data`.
+    runs : ByteRanges
 
     Returns
     -------
@@ -140,7 +127,8 @@ def varint_runs(
         For a run that ends inside a value, or holds one of more than 10 bytes; its
         `message` is the number of the run.
     """
-    single = _one_each(data, starts, lengths)
+    starts, lengths = runs.starts, runs.lengths
+    single = _one_each(runs)
     if single is not None:
         return np.ones(starts.size, np.int64), single
     counts = np.empty(starts.size, np.int64)
@@ -150,7 +138,7 @@ def varint_runs(
     for last in _groups(lengths):
         run = slice(first, last)
         try:
-            counts[run], some = _decode_runs(gather(data, starts[run], lengths[run]), lengths[run])
+            counts[run], some = _decode_runs(runs.take(run).joined(), lengths[run])
         except WireError as error:
             number = first + error.message
             raise WireError(number, int(starts[number]), error.detail) from None
@@ -161,8 +149,9 @@ def varint_runs(
     return counts, values
 
 
-def _one_each(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Int64Array | None:
+def _one_each(runs: ByteRanges) -> Int64Array | None:
     """Decode runs of one varint each; None if not all are that."""
+    data, starts, lengths = runs.data, runs.starts, runs.lengths
     longest = int(lengths.max(initial=0))
     if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
         return None

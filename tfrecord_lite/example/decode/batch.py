@@ -3,7 +3,7 @@
 A batch of a few goes to the protobuf runtime (:mod:`.few`). Of a larger one:
 the first message that has not been read yet, and some more, teach a
 :class:`~.layout.Layout`; all messages that match it are read by it. So it goes on
-while layouts pay; :class:`~.lists.AnyEncoding` reads what is left. What layouts
+while layouts pay; :class:`~.lists.GeneralMessages` reads what is left. What layouts
 there were is remembered, so the next batch learns nothing anew.
 
 Batches with every key they have, when nobody has said which.
@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.example.decode.general import AnyEncoding
+from tfrecord_lite.example.decode.general import GeneralMessages
 from tfrecord_lite.example.decode.learn import learn
-from tfrecord_lite.example.decode.oneof import Lists, Values, merge
+from tfrecord_lite.example.decode.oneof import FeatureValues, ListValues, merge
 from tfrecord_lite.wire.fields import renumbered
 from tfrecord_lite.wire.keys import KeyTable
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
-    from tfrecord_lite.example.decode.layout import Layout, Match
-    from tfrecord_lite.example.decode.runtime import FewMessages
+    from tfrecord_lite.example.decode.layout import Layout, LayoutMatch
+    from tfrecord_lite.example.decode.runtime import RuntimeMessages
     from tfrecord_lite.schema import Kind
 
 _MAX_LAYOUTS = 4
@@ -46,7 +46,7 @@ _MOST_CELLS = 4_000_000
 """Features times messages that are read the general way in one go; sets the memory that takes."""
 
 
-class Memory:
+class LayoutMemory:
     """What is remembered from one batch to the next of the same kind.
 
     Learning in vain costs as much as reading some hundred messages. So after a batch in
@@ -74,7 +74,7 @@ class Memory:
             self._pause = self._left = min(2 * self._pause + 1, _LONGEST_PAUSE)
 
 
-class Batch:
+class MessageBatch:
     """The features of a batch of messages.
 
     Parameters
@@ -84,7 +84,7 @@ class Batch:
     starts, stops : int64, shape (n,)
     table : KeyTable
         The keys of the features asked for.
-    memory : Memory
+    memory : LayoutMemory
         That of earlier batches with this table; brought up to date.
 
     Raises
@@ -100,11 +100,11 @@ class Batch:
         starts: Int64Array,
         stops: Int64Array,
         table: KeyTable,
-        memory: Memory,
+        memory: LayoutMemory,
     ) -> None:
         self.n_messages = starts.size
         self.data = data
-        self._parts: list[tuple[Int64Array, Match | AnyEncoding | FewMessages]] = []
+        self._parts: list[tuple[Int64Array, LayoutMatch | GeneralMessages | RuntimeMessages]] = []
         left = np.arange(starts.size)
         if 0 < left.size <= FEW and (few := _read_few(data, starts, stops, table)):
             self._parts.append((left, few))
@@ -114,14 +114,14 @@ class Batch:
         for first in range(0, left.size, most):
             rest = left[first : first + most]
             with renumbered(rest):
-                self._parts.append((rest, AnyEncoding(data, starts[rest], stops[rest], table)))
+                self._parts.append((rest, GeneralMessages(data, starts[rest], stops[rest], table)))
 
     def _read_by_layouts(
         self,
         starts: Int64Array,
         stops: Int64Array,
         table: KeyTable,
-        memory: Memory,
+        memory: LayoutMemory,
         left: Int64Array,
     ) -> Int64Array:
         """Read what layouts can read of the messages that are left; return the others."""
@@ -178,7 +178,7 @@ class Batch:
             kinds[chosen] = part.kinds(feature)
         return kinds
 
-    def lists(self, feature: int, kind: Kind) -> Lists:
+    def lists(self, feature: int, kind: Kind) -> FeatureValues:
         """Return the lists of a feature, with the values of those of one kind.
 
         Raises
@@ -186,15 +186,15 @@ class Batch:
         WireError
             For a value that is malformed.
         """
-        found: list[Values] = []
+        found: list[ListValues] = []
         for chosen, part in self._parts:
             with renumbered(chosen):
                 found.append(part.values(feature, kind))
         kinds = self.kinds(feature)
         if len(found) == 1:
-            return Lists(self.n_messages, kinds, found[0])
+            return FeatureValues(self.n_messages, kinds, found[0])
         parts = [(chosen, values) for (chosen, _), values in zip(self._parts, found, strict=True)]
-        return Lists(self.n_messages, kinds, merge(kind, self.n_messages, parts))
+        return FeatureValues(self.n_messages, kinds, merge(kind, self.n_messages, parts))
 
 
 def _read_few(
@@ -202,12 +202,12 @@ def _read_few(
     starts: Int64Array,
     stops: Int64Array,
     table: KeyTable,
-) -> FewMessages | None:
-    from tfrecord_lite.example.decode.runtime import FewMessages, NotSure  # noqa: PLC0415 - not light
+) -> RuntimeMessages | None:
+    from tfrecord_lite.example.decode.runtime import RuntimeMessages, UnsureError  # noqa: PLC0415 - not light
 
     try:
-        return FewMessages(data, starts, stops, table)
-    except NotSure:
+        return RuntimeMessages(data, starts, stops, table)
+    except UnsureError:
         return None
 
 
@@ -227,7 +227,7 @@ class _HasKeys(Protocol):
 AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
 
 
-class Keys:
+class DiscoveredKeys:
     """The keys that batches were seen to have.
 
     Attributes
@@ -238,12 +238,12 @@ class Keys:
 
     def __init__(self) -> None:
         self.table = KeyTable([])
-        self._memory = Memory()
+        self._memory = LayoutMemory()
 
     def read(
         self,
         n_messages: int,
-        read: Callable[[KeyTable, Memory], AnyBatch],
+        read: Callable[[KeyTable, LayoutMemory], AnyBatch],
         n_bytes: int | None = None,
     ) -> AnyBatch | None:
         """Read a batch with all the keys it has; None if those are too many for several.
@@ -263,7 +263,7 @@ class Keys:
             if len(keys) > limit:
                 keys = []  # forget those of earlier batches
                 if is_fresh:
-                    self.table, self._memory = KeyTable([]), Memory()
+                    self.table, self._memory = KeyTable([]), LayoutMemory()
                     return None
                 is_fresh = True
-            self.table, self._memory = KeyTable(keys), Memory()
+            self.table, self._memory = KeyTable(keys), LayoutMemory()

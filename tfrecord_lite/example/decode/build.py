@@ -5,7 +5,7 @@ and what was asked for; and returns the result. With `single` the batch is one
 message, and the result is that of the single-example call, without the batch
 dimension (rule E1).
 
-A message that does not fit raises :class:`~.blame.Misfit`, the first that does not fit this
+A message that does not fit raises :class:`~.blame.MisfitError`, the first that does not fit this
 feature.
 """
 
@@ -21,24 +21,22 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteRanges,
     Int64Array,
     ObjectArray,
-    Uint8Array,
-    gather,
     ranges,
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.first_error import Misfit
+from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.schema import Dense, Padded, RaggedFeature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Partition, Ragged, Sparse
-    from tfrecord_lite.wire.repeated import Extents
 
     Flat: TypeAlias = AnyArray | BytesColumn
 
@@ -48,13 +46,13 @@ _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 Memory is not taken on a number's word."""
 
 
-class Column:
+class FeatureColumn:
     """The values of one feature in all messages of a batch.
 
     Parameters
     ----------
     key : str
-    lists : Lists
+    lists : FeatureValues
         What was read, of the right kind or none.
     flat : ndarray or BytesColumn
         All values, end to end.
@@ -65,7 +63,7 @@ class Column:
     def __init__(
         self,
         key: str,
-        lists: Lists,
+        lists: FeatureValues,
         flat: Flat,
         is_missing: BoolArray | None = None,
     ) -> None:
@@ -75,14 +73,14 @@ class Column:
         self._lists = lists
         self._is_missing = is_missing
 
-    def copy(self) -> Column:
+    def copy(self) -> FeatureColumn:
         """Return a column of values of its own."""
         flat = self.flat
         if isinstance(flat, BytesColumn):
             copied: Flat = BytesColumn(flat.offsets.copy(), flat.data.copy())
         else:
             copied = flat.copy()
-        return Column(self.key, self._lists, copied, self._is_missing)
+        return FeatureColumn(self.key, self._lists, copied, self._is_missing)
 
     @property
     def count(self) -> int | None:
@@ -101,32 +99,31 @@ class Column:
         return self._lists.counts
 
     def refuse(self, wrong: BoolArray, reason: Reason, detail: str) -> None:
-        """Raise :class:`Misfit` for the first message that is wrong; `{}` is its count."""
+        """Raise :class:`MisfitError` for the first message that is wrong; `{}` is its count."""
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            raise Misfit(first, reason, self.key, detail.format(self.counts[first]))
+            raise MisfitError(first, reason, self.key, detail.format(self.counts[first]))
 
 
-def strings(data: Uint8Array, extents: Extents, *, as_column: bool) -> ObjectArray | BytesColumn:
+def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
     """Copy byte strings out of a buffer: an object each, or one column of all."""
     if as_column:
-        joined = gather(data, extents.start, extents.length)
-        return BytesColumn(row_splits(extents.length), joined)
-    starts, lengths = extents.start, extents.length
+        return BytesColumn(row_splits(stored.lengths), stored.joined())
+    starts, lengths = stored.starts, stored.lengths
     out = np.empty(starts.size, object)
     if int(lengths.sum()) < _SHORT_BYTES * starts.size:
         # Slices of bytes are cheaper than views of an array, and the copy is small.
         splits = row_splits(lengths).tolist()
-        copied = gather(data, starts, lengths).tobytes()
+        copied = stored.joined().tobytes()
         out[:] = [copied[a:b] for a, b in pairwise(splits)]
         return out
-    view = memoryview(data)  # type: ignore[arg-type]
+    view = memoryview(stored.data)  # type: ignore[arg-type]
     stops = (starts + lengths).tolist()
     out[:] = [view[a:b].tobytes() for a, b in zip(starts.tolist(), stops, strict=True)]
     return out
 
 
-def dense(column: Column, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
+def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | BytesColumn:
     r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
     shape = feature.shape if single else (column.n_messages, *feature.shape)
     flat = column.flat
@@ -152,7 +149,7 @@ def dense(column: Column, feature: Dense, *, single: bool) -> AnyArray | BytesCo
     return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
 
 
-def padded(column: Column, feature: Padded, *, single: bool) -> AnyArray:
+def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
     detail = f"found {{}} values, expected a multiple of {feature.size}"
     column.refuse(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
@@ -182,7 +179,7 @@ def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
 
     Raises
     ------
-    Misfit
+    MisfitError
         ``TENSOR_TOO_LARGE``, about the longest.
     """
     try:
@@ -193,10 +190,10 @@ def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
             f"{sizes.size} messages, padded to the {sizes[longest]} of this one, are more than can "
             "be allocated; parse fewer at a time, or ask for a RaggedFeature, which is not padded"
         )
-        raise Misfit(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
+        raise MisfitError(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
 
 
-def var_len(column: Column, *, single: bool) -> SparseTensor:
+def var_len(column: FeatureColumn, *, single: bool) -> SparseTensor:
     """Build the result of a VarLenFeature (rule V1)."""
     place = ranges(np.zeros_like(column.counts), column.counts)
     longest = int(column.counts.max(initial=0))
@@ -212,7 +209,9 @@ def as_array(flat: Flat) -> AnyArray:
     return flat.to_numpy() if isinstance(flat, BytesColumn) else flat
 
 
-def sparse(values: Column, indices: list[Column], feature: Sparse, *, single: bool) -> SparseTensor:
+def sparse(
+    values: FeatureColumn, indices: list[FeatureColumn], feature: Sparse, *, single: bool
+) -> SparseTensor:
     """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
     for index in indices:
         wrong = index.counts != values.counts
@@ -225,7 +224,7 @@ def sparse(values: Column, indices: list[Column], feature: Sparse, *, single: bo
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             detail = f"an index is {column[first]}, expected 0 to {size - 1}"
-            raise Misfit(int(message[first]), Reason.BAD_INDEX, index.key, detail)
+            raise MisfitError(int(message[first]), Reason.BAD_INDEX, index.key, detail)
     flat = as_array(values.flat)
     dense_shape = np.array(feature.sizes if single else (values.counts.size, *feature.sizes))
     places = np.stack(columns if single else [message, *columns], 1)
@@ -236,7 +235,7 @@ def sparse(values: Column, indices: list[Column], feature: Sparse, *, single: bo
 
 
 def ragged(
-    values: Column, partitions: dict[str, Column], feature: Ragged, *, single: bool
+    values: FeatureColumn, partitions: dict[str, FeatureColumn], feature: Ragged, *, single: bool
 ) -> AnyArray | BytesColumn | RaggedTensor:
     """Build the result of a RaggedFeature (rules G1 to G8, always consistent).
 
@@ -282,7 +281,9 @@ def _reshaped(key: str, inner: AnyArray, shape: tuple[int, int]) -> AnyArray:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail) from None
 
 
-def _uniform(values: Column, items: Int64Array, length: int) -> tuple[Int64Array, Int64Array]:
+def _uniform(
+    values: FeatureColumn, items: Int64Array, length: int
+) -> tuple[Int64Array, Int64Array]:
     """Cut each message's items into rows of one length (rule G3); lengths, rows of each message."""
     detail = f"the rows of {{}} values do not divide into rows of {length}"
     values.refuse(items % length != 0, Reason.BAD_PARTITION, detail)
@@ -291,7 +292,7 @@ def _uniform(values: Column, items: Int64Array, length: int) -> tuple[Int64Array
 
 
 def _uniform_0(
-    values: Column, items: Int64Array, *, single: bool, is_plain: bool
+    values: FeatureColumn, items: Int64Array, *, single: bool, is_plain: bool
 ) -> tuple[Int64Array, Int64Array]:
     """Do the same for length 0: a plain vector is one row, of anything else there are none."""
     if not single:  # how many there are in each message, nothing says (rule G4)
@@ -304,7 +305,7 @@ def _uniform_0(
 
 def _partition(
     partition: Partition,
-    column: Column,
+    column: FeatureColumn,
     items: Int64Array,
     dtype: np.dtype[Any],
 ) -> tuple[Int64Array, Int64Array]:
@@ -330,7 +331,7 @@ def _partition(
             if bad.size:
                 message = int(np.searchsorted(starts, bad[0], side="right")) - 1
                 detail = f"the first row starts at {numbers[bad[0]]}, expected 0"
-                raise Misfit(message, Reason.BAD_PARTITION, column.key, detail)
+                raise MisfitError(message, Reason.BAD_PARTITION, column.key, detail)
             stops = np.empty_like(numbers)
             stops[:-1] = numbers[1:]
             last = (starts + counts - 1)[counts > 0]
@@ -340,12 +341,12 @@ def _partition(
             return _row_ids(column, numbers, items)
 
 
-def _check_first(column: Column, dtype: np.dtype[Any]) -> None:
+def _check_first(column: FeatureColumn, dtype: np.dtype[Any]) -> None:
     """Refuse the splits of a single message if values come before the first row."""
     first = int(np.asarray(column.flat).astype(dtype)[0]) if len(column.flat) else 0
     if first != 0:
         detail = f"the first split is {first}, expected 0"
-        raise Misfit(0, Reason.BAD_PARTITION, column.key, detail)
+        raise MisfitError(0, Reason.BAD_PARTITION, column.key, detail)
 
 
 def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
@@ -356,7 +357,9 @@ def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
     return lengths
 
 
-def _row_ids(column: Column, ids: Int64Array, items: Int64Array) -> tuple[Int64Array, Int64Array]:
+def _row_ids(
+    column: FeatureColumn, ids: Int64Array, items: Int64Array
+) -> tuple[Int64Array, Int64Array]:
     """Count the items of each row, given the row of each item; gaps make empty rows."""
     column.refuse(column.counts != items, Reason.BAD_PARTITION, "{} row ids for other items")
     message = np.repeat(np.arange(items.size), items)
@@ -365,7 +368,7 @@ def _row_ids(column: Column, ids: Int64Array, items: Int64Array) -> tuple[Int64A
     wrong = np.flatnonzero(falls | (ids < 0))
     if wrong.size:
         detail = "row ids must not fall, nor be negative"
-        raise Misfit(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
+        raise MisfitError(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
     highest = np.full_like(items, -1)
     highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
     empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats: no sum is too large
@@ -380,7 +383,7 @@ def _row_ids(column: Column, ids: Int64Array, items: Int64Array) -> tuple[Int64A
 
 
 def _check(
-    column: Column,
+    column: FeatureColumn,
     lengths: Int64Array,
     rows: Int64Array,
     items: Int64Array,
@@ -397,4 +400,4 @@ def _check(
             "rows of negative length" if negative[first] else f"rows of {taken[first]:.0f} items"
         )
         detail = f"it makes {found}, there are {items[first]}"
-        raise Misfit(first, Reason.BAD_PARTITION, column.key, detail)
+        raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)

@@ -17,17 +17,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, gather, lanes, ranges
+from tfrecord_lite.arrays import (
+    BoolArray,
+    ByteRanges,
+    Int64Array,
+    Uint8Array,
+    lanes,
+    ranges,
+)
 from tfrecord_lite.example.proto import ENTRY, KEY, KEY_TAG, KIND_OF_TAG, VALUE, VALUE_TAG
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import Extents
 from tfrecord_lite.wire.scalar import LEN, MAX_VARINT_BYTES, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
-    _Looked = tuple[Extents, Uint8Array, Int64Array]
+    _Looked = tuple[ByteRanges, Uint8Array, Int64Array]
 
 # A plain entry: what is known of its first two bytes, and of the four behind its key,
 # which is linear in the number of bytes r from there to the end.
@@ -51,7 +57,7 @@ def join(parts: list[Fields]) -> Fields:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Located:
+class LocatedEntries:
     """Which entries have the keys that were asked for.
 
     A *cell* is one key in one message; its number is ``key * n_messages + message``.
@@ -63,11 +69,11 @@ class Located:
     """The number of the entry that counts in each of them: the last; shape (n,)."""
     aside: Int64Array
     """The entries with such a key that do not count; shape (m,)."""
-    unknown: Extents
+    unknown: ByteRanges
     """All other keys."""
 
 
-class Entries:
+class MapEntries:
     """The map entries of many messages, by message, then in the order stored.
 
     Parameters
@@ -118,7 +124,7 @@ class Entries:
         is_plain &= room - np.uint64(_SHORTEST) <= np.uint64(_LONGEST - _SHORTEST)
         kind = KIND_OF_TAG[((body >> np.uint64(16)) & np.uint64(0xFF)).view(np.int64)]
         kind *= is_plain
-        return Extents(start, length), kind, value + 4
+        return ByteRanges(self._data, start, length), kind, value + 4
 
     def _look_at_lists(self, entries: Fields) -> _Looked:
         """Find the key and the FeatureList of each plain entry; not its kind, which is 1."""
@@ -133,7 +139,7 @@ class Entries:
         is_plain = head & _HEAD_KNOWN == _HEAD
         is_plain &= self._data[value] == VALUE_TAG[0]
         is_plain &= (room >= 0) & (lengths == room.view(np.uint64)) & (sizes <= MAX_VARINT_BYTES)
-        return Extents(start, length), is_plain.astype(np.uint8), begin
+        return ByteRanges(self._data, start, length), is_plain.astype(np.uint8), begin
 
     def _split(self, odd: Fields) -> None:
         """Split the entries that are not plain into fields; find their keys."""
@@ -143,12 +149,12 @@ class Entries:
         self.is_void[self._odd[parts.owner[~is_known]]] = True
         self._values = submessages(parts, VALUE)
         self._keys = submessages(parts, KEY)
-        self.key.start[self._odd], self.key.length[self._odd] = odd.start, 0
+        self.key.starts[self._odd], self.key.lengths[self._odd] = odd.start, 0
         owner = self._odd[self._keys.owner]  # of several writes to one place, the last remains
-        self.key.start[owner] = self._keys.start
-        self.key.length[owner] = self._keys.stop - self._keys.start
+        self.key.starts[owner] = self._keys.start
+        self.key.lengths[owner] = self._keys.stop - self._keys.start
 
-    def locate(self, table: KeyTable, n_messages: int) -> Located:
+    def locate(self, table: KeyTable, n_messages: int) -> LocatedEntries:
         """Look up all keys.
 
         Parameters
@@ -159,14 +165,14 @@ class Entries:
 
         Returns
         -------
-        Located
+        LocatedEntries
 
         Raises
         ------
         WireError
             For a key that is not UTF-8 (rule W8).
         """
-        ids = table.find(self._data, self.key.start, self.key.length)
+        ids = table.find(self.key)
         is_known = ids >= 0
         self._check_keys(is_known)
         unknown = np.flatnonzero(~is_known)
@@ -176,11 +182,11 @@ class Entries:
         last[ids[known] * n_messages + self.message[known]] = known
         cell = np.flatnonzero(last >= 0)
         is_known[last[cell]] = False
-        return Located(
+        return LocatedEntries(
             cell,
             last[cell],
             np.flatnonzero(is_known),
-            Extents(self.key.start[unknown], self.key.length[unknown]),
+            self.key.take(unknown),
         )
 
     def _check_keys(self, is_known: BoolArray) -> None:
@@ -189,10 +195,10 @@ class Entries:
         # All keys of an entry but the last are nowhere else.
         keys = self._keys
         hidden = np.flatnonzero(keys.owner[1:] == keys.owner[:-1])
-        starts = np.concatenate([self.key.start[unsure], keys.start[hidden]])
-        lengths = np.concatenate([self.key.length[unsure], (keys.stop - keys.start)[hidden]])
+        starts = np.concatenate([self.key.starts[unsure], keys.start[hidden]])
+        lengths = np.concatenate([self.key.lengths[unsure], (keys.stop - keys.start)[hidden]])
         with renumbered(self.message[np.concatenate([unsure, self._odd[keys.owner[hidden]]])]):
-            _check_utf8(self._data, starts, lengths)
+            _check_utf8(ByteRanges(self._data, starts, lengths))
 
     def values(self, chosen: Int64Array) -> Fields:
         """Return the values of some entries.
@@ -252,10 +258,10 @@ class Entries:
         return join([fields, replace(found, owner=odd[values.owner[found.owner]])])
 
 
-def keys_at(data: Uint8Array, extents: Extents, limit: int) -> list[bytes]:
-    """Return the different keys among those at some places, so many at the most."""
-    view = memoryview(data)  # type: ignore[arg-type]
-    starts, stops = extents.start, extents.start + extents.length
+def distinct(keys: ByteRanges, limit: int) -> list[bytes]:
+    """Return the different keys, up to one more than the limit."""
+    view = memoryview(keys.data)  # type: ignore[arg-type]
+    starts, stops = keys.starts, keys.starts + keys.lengths
     found: dict[bytes, None] = {}
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         found[view[start:stop].tobytes()] = None
@@ -264,13 +270,14 @@ def keys_at(data: Uint8Array, extents: Extents, limit: int) -> list[bytes]:
     return list(found)
 
 
-def _check_utf8(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> None:
-    """Refuse strings that are not UTF-8; the number in the error is that of the string."""
-    joined = gather(data, starts, lengths)
+def _check_utf8(strings: ByteRanges) -> None:
+    """Raise WireError with the number of the first string that is not UTF-8."""
+    joined = strings.joined()
     if joined.size == 0 or int(joined.max()) < 0x80:
         return
-    view = memoryview(data)  # type: ignore[arg-type]
-    for i, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
+    view = memoryview(strings.data)  # type: ignore[arg-type]
+    extents = zip(strings.starts.tolist(), strings.lengths.tolist(), strict=True)
+    for i, (start, length) in enumerate(extents):
         try:
             str(view[start : start + length], "utf-8")
         except UnicodeDecodeError:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 
-class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makings of one
+class MisfitError(Exception):
     """A message that does not fit a feature, or is none at all."""
 
     def __init__(self, message: int, reason: Reason, key: str | None, detail: str) -> None:
@@ -31,9 +31,9 @@ class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makin
         self.key = key
         self.detail = detail
 
-    def moved(self, n_before: int) -> Misfit:
+    def moved(self, n_before: int) -> MisfitError:
         """Return this of a batch that has so many messages before."""
-        return Misfit(n_before + self.message, self.reason, self.key, self.detail)
+        return MisfitError(n_before + self.message, self.reason, self.key, self.detail)
 
     def as_error(self, block: Block, example_name: str | None = None) -> InvalidArgumentError:
         """Make the error that a user sees.
@@ -51,7 +51,7 @@ class Misfit(Exception):  # noqa: N818 - not an error a user sees, but the makin
         return block.place(self.message).locate(error)
 
 
-def first_wrong(
+def parse_or_first_error(
     block: Block, names: Sequence[str] | None, parse: Callable[[Block], Found]
 ) -> Found:
     """Parse a batch; when a message is wrong, tell of the first that is.
@@ -62,7 +62,7 @@ def first_wrong(
     names : sequence of str, optional
         Of the messages, for errors.
     parse : callable
-        Parses a block; raises WireError or Misfit about one of the messages that are
+        Parses a block; raises WireError or MisfitError about one of the messages that are
         wrong, maybe not the first.
 
     Raises
@@ -70,39 +70,39 @@ def first_wrong(
     InvalidArgumentError
     """
     result = _attempt(block, parse)
-    if not isinstance(result, Misfit):
+    if not isinstance(result, MisfitError):
         return result
     found = first_misfit(block, parse, result)
     raise found.as_error(block, names[found.message] if names else None)
 
 
-def first_misfit(block: Block, parse: Callable[[Block], object], found: Misfit) -> Misfit:
+def first_misfit(block: Block, parse: Callable[[Block], object], found: MisfitError) -> MisfitError:
     """Return what is wrong with the first message that is, given one that is wrong.
 
     Parameters
     ----------
     block, parse
-        As :func:`first_wrong`.
-    found : Misfit
+        As :func:`parse_or_first_error`.
+    found : MisfitError
     """
     sound = 0  # so many messages are
     while sound < found.message:
         stop = (sound + found.message + 1) // 2
         earlier = _attempt(block[sound:stop], parse)
-        if isinstance(earlier, Misfit):
+        if isinstance(earlier, MisfitError):
             found = earlier.moved(sound)
         else:
             sound = stop
     # Of several things wrong with it, the batch may have told another than it does by itself.
     alone = _attempt(block[found.message : found.message + 1], parse)
-    return alone.moved(found.message) if isinstance(alone, Misfit) else found
+    return alone.moved(found.message) if isinstance(alone, MisfitError) else found
 
 
-def _attempt(block: Block, parse: Callable[[Block], Found]) -> Found | Misfit:
+def _attempt(block: Block, parse: Callable[[Block], Found]) -> Found | MisfitError:
     """Parse, or say what is wrong with one of the messages, maybe not the first."""
     try:
         return parse(block)
-    except Misfit as misfit:
+    except MisfitError as misfit:
         return misfit
     except WireError as error:
-        return Misfit(error.message, Reason.MALFORMED, None, error.detail)
+        return MisfitError(error.message, Reason.MALFORMED, None, error.detail)

@@ -27,21 +27,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.example.decode.entries import Entries, keys_at, submessages
-from tfrecord_lite.example.decode.oneof import Cells
+from tfrecord_lite.example.decode.entries import MapEntries, distinct, submessages
+from tfrecord_lite.example.decode.oneof import MergedFeatures
 from tfrecord_lite.example.proto import FEATURES
 from tfrecord_lite.wire.fields import tokenise
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
-    from tfrecord_lite.example.decode.oneof import Values
+    from tfrecord_lite.example.decode.oneof import ListValues
     from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
 
 _LIST_DEPTH = 4
 
 
-class AnyEncoding:
+class GeneralMessages:
     """The lists of some features in many messages, however they are encoded.
 
     A *cell* is one feature of one message; its number is
@@ -59,7 +59,7 @@ class AnyEncoding:
     ------
     WireError
         For a message the protobuf runtime would refuse, as far as it was looked
-        into. Values are looked into when they are asked for.
+        into. ListValues are looked into when they are asked for.
     """
 
     def __init__(
@@ -71,26 +71,26 @@ class AnyEncoding:
     ) -> None:
         self._data = data
         self.n_messages = n_messages = starts.size
-        entries = Entries(data, submessages(tokenise(data, starts, stops), FEATURES))
+        entries = MapEntries(data, submessages(tokenise(data, starts, stops), FEATURES))
         located = entries.locate(table, n_messages)
         self._unknown = located.unknown
         self._filled = located.cell
         self._n_cells = len(table.keys) * n_messages
         found = entries.features(located.entry)
         found = replace(found, owner=located.cell[found.owner])
-        self._cells = Cells(
+        self._cells = MergedFeatures(
             data, found, self._n_cells, lambda cells: cells % n_messages, _LIST_DEPTH
         )
         aside = located.aside
         if aside.size:  # the runtime refuses what is malformed there, too
             found = entries.features(aside)
-            Cells(
+            MergedFeatures(
                 data, found, aside.size, lambda some: entries.message[aside[some]], _LIST_DEPTH
             ).check()
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return the keys that are not in the table, so many at the most."""
-        return keys_at(self._data, self._unknown, limit)
+        return distinct(self._unknown, limit)
 
     def present(self, feature: int) -> BoolArray:
         """Return whether each message has a feature, be it without a kind."""
@@ -102,7 +102,7 @@ class AnyEncoding:
         """Return the :class:`Kind` of a feature in each message, 0 for none."""
         return self._cells.kind[feature * self.n_messages : (feature + 1) * self.n_messages]
 
-    def values(self, feature: int, kind: Kind) -> Values:
+    def values(self, feature: int, kind: Kind) -> ListValues:
         """Read the values of a feature in each message; no values where it is of another kind.
 
         Raises

@@ -23,11 +23,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array, gather, lanes, rows
-from tfrecord_lite.example.decode.oneof import LIST_READERS, Values
+from tfrecord_lite.arrays import (
+    AnyArray,
+    BoolArray,
+    ByteRanges,
+    Int64Array,
+    Uint8Array,
+    lanes,
+    rows,
+)
+from tfrecord_lite.example.decode.oneof import LIST_READERS, NO_VALUES, ListValues
 from tfrecord_lite.example.proto import FEATURES_TAG, LIST_VALUE
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.repeated import Extents, varint_runs
+from tfrecord_lite.wire.repeated import varint_runs
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole, Template
 from tfrecord_lite.wire.varint import read_varints
 
@@ -35,12 +43,12 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.oneof import Flat
     from tfrecord_lite.wire.template import Rows
 
-    _Payload: TypeAlias = AnyArray | Extents
+    _Payload: TypeAlias = AnyArray | ByteRanges
 
 _IN_ROW_BYTES = 64
 
 
-class Form(Enum):
+class ValueForm(Enum):
     """How a slot's value is stored, and so how it is read."""
 
     FIXED = auto()
@@ -58,7 +66,7 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class LayoutEntry:
     """One map entry of a layout."""
 
     key: bytes
@@ -66,7 +74,7 @@ class Slot:
     """Number of its key in the table, -1 if not there."""
     kind: int
     """The :class:`Kind` of its list, 0 for none."""
-    form: Form
+    form: ValueForm
     head: bytes
     """The entry up to its payload."""
     holes: tuple[Hole, ...]
@@ -80,9 +88,9 @@ class _Step:
     """What is matched with one gather."""
 
     template: Template
-    fixed: tuple[tuple[Slot, int], ...]
+    fixed: tuple[tuple[LayoutEntry, int], ...]
     """Slots whose payload of fixed size is in the stretch, and where."""
-    last: Slot | None
+    last: LayoutEntry | None
     """The slot whose payload follows the stretch."""
 
 
@@ -91,11 +99,11 @@ class Layout:
 
     Parameters
     ----------
-    slots : list of Slot
+    slots : list of LayoutEntry
         The map entries, in order.
     """
 
-    def __init__(self, slots: list[Slot]) -> None:
+    def __init__(self, slots: list[LayoutEntry]) -> None:
         self._steps = _join(slots)
         self.unknown = [slot.key for slot in slots if slot.feature < 0]
         """The keys that are not in the table."""
@@ -105,7 +113,7 @@ class Layout:
         data: Uint8Array,
         starts: Int64Array,
         stops: Int64Array,
-    ) -> Match:
+    ) -> LayoutMatch:
         """Read the messages that look like this.
 
         Parameters
@@ -116,12 +124,12 @@ class Layout:
 
         Returns
         -------
-        Match
+        LayoutMatch
         """
         lengths, sizes = read_varints(lanes(data), starts + 1)
         at = starts + 1 + sizes
         bad = (data[starts] != FEATURES_TAG[0]) | (at + lengths.view(np.int64) != stops)
-        match = Match(self, data)
+        match = LayoutMatch(self, data)
         for step in self._steps:
             # A message that has gone astray goes on from its start, where all loads are safe.
             at = np.where(bad, starts, at) if bad.any() else at
@@ -139,7 +147,7 @@ class Layout:
         return match
 
 
-class Match:
+class LayoutMatch:
     """What a layout found in the messages that match it."""
 
     def __init__(self, layout: Layout, data: Uint8Array) -> None:
@@ -148,24 +156,24 @@ class Match:
         self.chosen: Int64Array | None = None
         """Numbers of the messages that match; None for all."""
         self.n_messages = 0
-        self._found: dict[int, tuple[Slot, _Payload]] = {}
+        self._found: dict[int, tuple[LayoutEntry, _Payload]] = {}
 
-    def add(self, slot: Slot, payload: _Payload) -> None:
+    def add(self, slot: LayoutEntry, payload: _Payload) -> None:
         """Take in the payloads of a slot."""
         if slot.feature >= 0:
             self._found[slot.feature] = slot, payload
 
-    def add_last(self, slot: Slot, stretch: Rows, at: Int64Array) -> Int64Array:
+    def add_last(self, slot: LayoutEntry, stretch: Rows, at: Int64Array) -> Int64Array:
         """Take in the payloads that follow a stretch; return where they end."""
-        is_fixed = slot.form is Form.FIXED
+        is_fixed = slot.form is ValueForm.FIXED
         lengths = np.full(at.size, slot.length) if is_fixed else stretch.lengths()
-        if slot.form is Form.VARINT:
+        if slot.form is ValueForm.VARINT:
             values, sizes = stretch.varints()
             stretch.refuse(sizes != lengths)
             self.add(slot, values)
         else:
-            self.add(slot, Extents(at, lengths))
-            if slot.form is Form.CHUNK and slot.kind == Kind.FLOAT:
+            self.add(slot, ByteRanges(self._data, at, lengths))
+            if slot.form is ValueForm.CHUNK and slot.kind == Kind.FLOAT:
                 stretch.refuse(lengths & 3 != 0)
         return at + lengths
 
@@ -191,7 +199,7 @@ class Match:
         """Return the :class:`Kind` a feature has in every message, 0 for none."""
         return self._found[feature][0].kind if feature in self._found else 0
 
-    def values(self, feature: int, kind: Kind) -> Values:
+    def values(self, feature: int, kind: Kind) -> ListValues:
         """Read the values of a feature in each message; none if it is of another kind.
 
         Raises
@@ -200,43 +208,41 @@ class Match:
             For a value nothing but which is malformed.
         """
         if self.kinds(feature) != kind:
-            return Values(0, _NO_VALUES[kind])
+            return ListValues(0, NO_VALUES[kind])
         slot, payload = self._found[feature]
-        if slot.form is Form.FIXED:
-            return Values(slot.length // 4, self._fixed(slot, payload))
-        if slot.form is Form.STRING or not isinstance(payload, Extents):
-            return Values(1, payload)  # one string, or one number, which is decoded already
-        if slot.form is Form.LIST:
-            stops = payload.start + payload.length
-            counts, flat = LIST_READERS[kind](self._data, payload.start, stops, LIST_VALUE, 4)
+        if slot.form is ValueForm.FIXED:
+            return ListValues(slot.length // 4, self._fixed(slot, payload))
+        if slot.form is ValueForm.STRING or not isinstance(payload, ByteRanges):
+            return ListValues(1, payload)  # one string, or one number, which is decoded already
+        if slot.form is ValueForm.LIST:
+            stops = payload.starts + payload.lengths
+            counts, flat = LIST_READERS[kind](self._data, payload.starts, stops, LIST_VALUE, 4)
         elif kind is Kind.INT64:
-            counts, flat = varint_runs(self._data, payload.start, payload.length)
+            counts, flat = varint_runs(payload)
         else:
-            counts, flat = payload.length >> 2, gather(self._data, payload.start, payload.length)
-        return Values(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
+            counts, flat = payload.lengths >> 2, payload.joined()
+        return ListValues(counts, flat.view("<f4") if kind is Kind.FLOAT else flat)
 
-    def _fixed(self, slot: Slot, payload: _Payload) -> Flat:
+    def _fixed(self, slot: LayoutEntry, payload: _Payload) -> Flat:
         if slot.length == 0:
-            return _NO_VALUES[Kind(slot.kind)]
-        if isinstance(payload, Extents):
-            payload = rows(self._data, slot.length)[payload.start].view(np.uint8)
+            return NO_VALUES[Kind(slot.kind)]
+        if isinstance(payload, ByteRanges):
+            payload = rows(self._data, slot.length)[payload.starts].view(np.uint8)
         return payload.reshape(-1).view("<f4")
 
 
 def _take(payload: _Payload, chosen: Int64Array) -> _Payload:
-    if isinstance(payload, Extents):
-        return Extents(payload.start[chosen], payload.length[chosen])
-    return payload[chosen]
+    return payload.take(chosen) if isinstance(payload, ByteRanges) else payload[chosen]
 
 
-def _join(slots: list[Slot]) -> list[_Step]:
+def _join(slots: list[LayoutEntry]) -> list[_Step]:
     """Join slots into stretches, each as long as it may be."""
     steps: list[_Step] = []
     known = b""
     unknown: list[tuple[int, int]] = []
-    fixed: list[tuple[Slot, int]] = []
+    fixed: list[tuple[LayoutEntry, int]] = []
 
-    def end(last: Slot | None, holes: list[Hole]) -> None:
+    def end(last: LayoutEntry | None, holes: list[Hole]) -> None:
         nonlocal known, unknown, fixed
         steps.append(_Step(Template(known, unknown, holes), tuple(fixed), last))
         known, unknown, fixed = b"", [], []
@@ -246,7 +252,7 @@ def _join(slots: list[Slot]) -> list[_Step]:
             end(None, [])
         place = len(known)
         known += slot.head
-        if slot.form is not Form.FIXED:
+        if slot.form is not ValueForm.FIXED:
             end(slot, [replace(hole, place=place + hole.place) for hole in slot.holes])
         elif len(known) + slot.length > MAX_TEMPLATE_BYTES or slot.length > _IN_ROW_BYTES:
             end(slot, [])
@@ -257,10 +263,3 @@ def _join(slots: list[Slot]) -> list[_Step]:
     if known:
         end(None, [])
     return steps
-
-
-_NO_VALUES: dict[Kind, Flat] = {
-    Kind.BYTES: Extents(np.empty(0, np.int64), np.empty(0, np.int64)),
-    Kind.FLOAT: np.empty(0, np.float32),
-    Kind.INT64: np.empty(0, np.int64),
-}

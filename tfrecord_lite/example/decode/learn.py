@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.example.decode.layout import Form, Layout, Slot
+from tfrecord_lite.example.decode.layout import Layout, LayoutEntry, ValueForm
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURES_TAG,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.wire.keys import KeyTable
 
 _MAX_HOLE_BYTES = 5
-_MAY_BE_FIXED = (Form.CHUNK, Form.SKIPPED)
+_MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
 
 
 def learn(
@@ -71,11 +71,13 @@ def learn(
     for i, slot in enumerate(first):
         varies = any(other[i].length != slot.length for other in like)
         is_fixed = slot.form in _MAY_BE_FIXED and slot.kind != Kind.INT64 and not varies
-        slots.append(replace(slot, form=Form.FIXED) if is_fixed or not slot.holes else slot)
+        slots.append(replace(slot, form=ValueForm.FIXED) if is_fixed or not slot.holes else slot)
     return Layout(slots)
 
 
-def _most_alike(samples: list[list[Slot]]) -> tuple[list[Slot], list[list[Slot]]]:
+def _most_alike(
+    samples: list[list[LayoutEntry]],
+) -> tuple[list[LayoutEntry], list[list[LayoutEntry]]]:
     """Return the first sample that others look like, and those; nothing if there is none."""
     for i, first in enumerate(samples):
         like = [other for other in samples[i + 1 :] if _is_like(first, other)]
@@ -84,14 +86,14 @@ def _most_alike(samples: list[list[Slot]]) -> tuple[list[Slot], list[list[Slot]]
     return [], []
 
 
-def _is_like(first: list[Slot], other: list[Slot]) -> bool:
+def _is_like(first: list[LayoutEntry], other: list[LayoutEntry]) -> bool:
     """Whether two messages have the same features in the same order and form."""
     return [(slot.feature, slot.form, slot.kind) for slot in first] == [
         (slot.feature, slot.form, slot.kind) for slot in other
     ]
 
 
-def _slots(view: memoryview, table: KeyTable) -> list[Slot] | None:
+def _slots(view: memoryview, table: KeyTable) -> list[LayoutEntry] | None:
     """Read a message's entries; None if they are not as programs write them."""
     body = nested(view, 0, len(view), FEATURES_TAG[0])
     if body is None:
@@ -107,7 +109,7 @@ def _slots(view: memoryview, table: KeyTable) -> list[Slot] | None:
     return slots if slots and len(set(known)) == len(known) else None
 
 
-def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[Slot | None, int]:
+def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[LayoutEntry | None, int]:
     """Read the map entry at a place; return it, and where the next one starts."""
     none = None, 0
     at = nested(view, entry, None, ENTRY_TAG[0])
@@ -126,14 +128,14 @@ def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[Slot | None, i
         return none
     starts.append(value)
     feature = table.index.get(bytes(view[key:value]), -1)
-    kind, form = 0, Form.SKIPPED
+    kind, form = 0, ValueForm.SKIPPED
     if feature >= 0 and payload < stop:
         kind = int(KIND_OF_TAG[view[payload]])
         content = nested(view, payload, stop, view[payload])
         if not kind or content is None:
             return none
         starts.append(payload)
-        payload, form = content, Form.LIST
+        payload, form = content, ValueForm.LIST
         chunk = nested(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
         if chunk is not None:
             starts.append(content)
@@ -142,19 +144,23 @@ def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[Slot | None, i
             if kind == Kind.FLOAT and (stop - chunk) % 4:
                 return none
     length = stop - payload
-    is_bare = payload == stop and form is not Form.STRING  # an empty string is a value like any
+    is_bare = (
+        payload == stop and form is not ValueForm.STRING
+    )  # an empty string is a value like any
     holes = [] if is_bare else [_hole(view, start, entry, length) for start in starts]
     if any(hole.width > _MAX_HOLE_BYTES for hole in holes):
         return none
     head, name = bytes(view[entry:payload]), bytes(view[key:value])
-    return Slot(name, feature, kind, form, head, tuple(holes), length), stop
+    return LayoutEntry(name, feature, kind, form, head, tuple(holes), length), stop
 
 
-def _form(kind: int, chunk: memoryview) -> Form:
+def _form(kind: int, chunk: memoryview) -> ValueForm:
     if kind == Kind.BYTES:
-        return Form.STRING
+        return ValueForm.STRING
     is_number = kind == Kind.INT64 and sum(byte < 0x80 for byte in chunk[:11]) == 1
-    return Form.VARINT if is_number and chunk[-1] < 0x80 and len(chunk) <= 10 else Form.CHUNK
+    return (
+        ValueForm.VARINT if is_number and chunk[-1] < 0x80 and len(chunk) <= 10 else ValueForm.CHUNK
+    )
 
 
 def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:

@@ -19,6 +19,7 @@ import numpy as np
 from tfrecord_lite.arrays import (
     AnyArray,
     BoolArray,
+    ByteRanges,
     Float32Array,
     Int64Array,
     Uint8Array,
@@ -29,7 +30,6 @@ from tfrecord_lite.example.proto import LIST_VALUE
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered
 from tfrecord_lite.wire.repeated import (
-    Extents,
     repeated_fixed32,
     repeated_len,
     repeated_varint,
@@ -40,11 +40,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-Flat: TypeAlias = "Float32Array | Int64Array | Extents"
+Flat: TypeAlias = "Float32Array | Int64Array | ByteRanges"
+
+
+NO_VALUES: dict[Kind, Flat] = {
+    Kind.BYTES: ByteRanges(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int64)),
+    Kind.FLOAT: np.empty(0, np.float32),
+    Kind.INT64: np.empty(0, np.int64),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
+class ListValues:
     """The values of some lists, end to end."""
 
     counts: Int64Array | int
@@ -54,7 +61,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class FeatureValues:
     """One feature of N messages.
 
     Nearly always all messages have it alike; then its kind and count are plain
@@ -64,7 +71,7 @@ class Lists:
     n_messages: int
     kinds: Uint8Array | int
     """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
-    values: Values
+    values: ListValues
     """Of each message, none where it is of another kind than was asked for."""
 
     @property
@@ -88,18 +95,18 @@ class Lists:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StepLists:
+class FeatureListValues:
     """One feature list of N messages."""
 
     is_present: BoolArray
     """Whether each message has the list; shape (n_messages,)."""
     n_steps: Int64Array
     """Steps in each message, 0 if it has not; shape (n_messages,)."""
-    steps: Lists
+    steps: FeatureValues
     """The Features of all steps, by message; a "message" there is a step."""
 
 
-class Cells:
+class MergedFeatures:
     """The Features of many cells.
 
     Parameters
@@ -168,7 +175,7 @@ class Cells:
         for kind in Kind:
             self._read(kind)
 
-    def values(self, first: int, last: int, kind: Kind) -> Values:
+    def values(self, first: int, last: int, kind: Kind) -> ListValues:
         """Read the values of a range of cells; no values where one is of another kind.
 
         Raises
@@ -179,7 +186,7 @@ class Cells:
             self._values[kind] = self._read(kind)
         splits, flat = self._values[kind]
         splits = splits[first : last + 1]
-        return Values(np.diff(splits), _part(flat, int(splits[0]), int(splits[-1])))
+        return ListValues(np.diff(splits), _part(flat, int(splits[0]), int(splits[-1])))
 
     def _read(self, kind: Kind) -> tuple[Int64Array, Flat]:
         """Read the values of all lists of one kind; return where each cell's start, and all."""
@@ -193,14 +200,14 @@ class Cells:
         return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
 
 
-def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Values]]) -> Values:
+def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, ListValues]]) -> ListValues:
     """Put values that were read apart in their places among those of all.
 
     Parameters
     ----------
     kind : Kind
     n_lists : int
-    parts : list of (numbers of lists, Values of these)
+    parts : list of (numbers of lists, ListValues of these)
     """
     counts = np.zeros(n_lists, np.int64)
     for chosen, values in parts:
@@ -208,17 +215,20 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, Values]]) -> V
     splits = row_splits(counts)
     places = [ranges(splits[chosen], counts[chosen]) for chosen, _ in parts]
     found = [values for _, values in parts]
-    return Values(counts, _merge(kind, int(splits[-1]), places, found))
+    return ListValues(counts, _merge(kind, int(splits[-1]), places, found))
 
 
-def _merge(kind: Kind, n_values: int, places: list[Int64Array], found: list[Values]) -> Flat:
+def _merge(kind: Kind, n_values: int, places: list[Int64Array], found: list[ListValues]) -> Flat:
     """Put the values of all parts in their places among those of the batch."""
     flats = [values.flat for values in found]
+    if not n_values:
+        return NO_VALUES[kind]
     if kind is Kind.BYTES:
-        extents = [flat for flat in flats if isinstance(flat, Extents)]
-        starts = _scatter(np.dtype(np.int64), n_values, places, [e.start for e in extents])
-        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.length for e in extents])
-        return Extents(starts, lengths)
+        extents = [flat for flat in flats if isinstance(flat, ByteRanges)]
+        data = max((part.data for part in extents), key=len)  # all lie in one, but where none are
+        starts = _scatter(np.dtype(np.int64), n_values, places, [e.starts for e in extents])
+        lengths = _scatter(np.dtype(np.int64), n_values, places, [e.lengths for e in extents])
+        return ByteRanges(data, starts, lengths)
     arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
     return _scatter(kind.dtype, n_values, places, arrays)
 
@@ -236,9 +246,7 @@ def _scatter(
 
 
 def _part(flat: Flat, start: int, stop: int) -> Flat:
-    if isinstance(flat, Extents):
-        return Extents(flat.start[start:stop], flat.length[start:stop])
-    return flat[start:stop]
+    return flat.take(slice(start, stop)) if isinstance(flat, ByteRanges) else flat[start:stop]
 
 
 LIST_READERS: dict[Kind, Callable[..., tuple[Int64Array, Any]]] = {

@@ -3,7 +3,7 @@
 ::
 
     list of bytes ─┐
-    Block ─────────┴─> Batch ─> Column, one a key ─> result, one a feature
+    Block ─────────┴─> MessageBatch ─> FeatureColumn, one a key ─> result, one a feature
                        wire     kinds checked        build
 
 What is wrong with a message is said of the first message of the batch that is
@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.batch import Batch, Memory
-from tfrecord_lite.example.decode.build import Column
-from tfrecord_lite.example.decode.first_error import Misfit
+from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
+from tfrecord_lite.example.decode.build import FeatureColumn
+from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, Sparse, VarLen, keys_to_read
 from tfrecord_lite.wire.keys import KeyTable
-from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
     from tfrecord_lite.columns import RaggedTensor, SparseTensor
-    from tfrecord_lite.example.decode.oneof import Lists
+    from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Prepared
 
     Result: TypeAlias = AnyArray | BytesColumn | RaggedTensor | SparseTensor
@@ -96,7 +96,7 @@ class FeatureReader(ColumnReader):
     ) -> None:
         super().__init__(prepared, strings)
         self._no_kind_is_missing = no_kind_is_missing
-        self._memory = Memory()
+        self._memory = LayoutMemory()
 
     def read(
         self,
@@ -110,17 +110,17 @@ class FeatureReader(ColumnReader):
 
         Raises
         ------
-        WireError, Misfit
+        WireError, MisfitError
         """
-        batch = Batch(data, starts, stops, self.table, self._memory)
+        batch = MessageBatch(data, starts, stops, self.table, self._memory)
         column = self.columns(lambda key: self._column(batch, key))
         return build_all(self.prepared, lambda feature: _build(feature, column, single=single))
 
-    def _column(self, batch: Batch, key: str) -> Column:
+    def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:
         kind, number = self.kinds[key], self.numbers[key]
         lists = batch.lists(number, kind)
         is_missing = None if self._no_kind_is_missing else ~batch.present(number)
-        return column_of(batch.data, key, kind, lists, self.strings, is_missing)
+        return column_of(key, kind, lists, self.strings, is_missing)
 
 
 def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> d
 
     Raises
     ------
-    Misfit
+    MisfitError
         The one of the first message, if several features have one.
     """
     results = {}
@@ -136,7 +136,7 @@ def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> d
     for name, feature in features.items():
         try:
             results[name] = build_one(feature)
-        except Misfit as misfit:
+        except MisfitError as misfit:
             misfits.append(misfit)
     if misfits:
         raise min(misfits, key=lambda misfit: misfit.message)
@@ -144,18 +144,17 @@ def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> d
 
 
 def column_of(
-    data: Uint8Array,
     key: str,
     kind: Kind,
-    lists: Lists,
+    lists: FeatureValues,
     strings: str,
     is_missing: BoolArray | None = None,
-) -> Column:
+) -> FeatureColumn:
     """Make a column of what was read of one key.
 
     Raises
     ------
-    Misfit
+    MisfitError
         For messages that have it in another kind (rules X6, V2).
     """
     if lists.kinds != kind if isinstance(lists.kinds, int) else True:
@@ -163,16 +162,16 @@ def column_of(
         if wrong.size:
             found = Kind(int(lists.kind[wrong[0]])).label
             detail = f"found {found}, expected {kind.label}"
-            raise Misfit(int(wrong[0]), Reason.WRONG_KIND, key, detail)
+            raise MisfitError(int(wrong[0]), Reason.WRONG_KIND, key, detail)
     flat: Any = lists.flat
-    if isinstance(flat, Extents):
-        flat = build.strings(data, flat, as_column=strings == "BytesColumn")
+    if isinstance(flat, ByteRanges):
+        flat = build.strings(flat, as_column=strings == "BytesColumn")
     elif kind is Kind.BYTES and strings == "BytesColumn":
         flat = BytesColumn.from_list(flat.tolist())
-    return Column(key, lists, flat, is_missing)
+    return FeatureColumn(key, lists, flat, is_missing)
 
 
-def _build(feature: Prepared, column: Callable[[str], Column], *, single: bool) -> Result:
+def _build(feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool) -> Result:
     match feature:
         case Dense():
             return build.dense(column(feature.key), feature, single=single)

@@ -2,7 +2,7 @@
 
 A step in lockstep costs as much for one message as for a thousand, so for a few the
 runtime's own parser is faster. It reads the same out of the same bytes. Where it
-cannot say all, it does not say anything (:class:`NotSure`), and the batch is read the
+cannot say all, it does not say anything (:class:`UnsureError`), and the batch is read the
 general way: it refuses messages without saying where, and its Python floats do not
 keep the bits of every NaN (rule P3).
 """
@@ -16,7 +16,7 @@ import numpy as np
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 
-from tfrecord_lite.example.decode.oneof import Lists, StepLists, Values
+from tfrecord_lite.example.decode.oneof import FeatureListValues, FeatureValues, ListValues
 from tfrecord_lite.messages import Example, SequenceExample
 from tfrecord_lite.schema import Kind
 
@@ -29,7 +29,7 @@ _IN_PYTHON = api_implementation.Type() == "python"
 _KINDS = {None: 0, "bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_list": Kind.INT64}
 
 
-class NotSure(Exception):  # noqa: N818 - never seen by a user
+class UnsureError(Exception):
     """The runtime refuses a message, or loses bits of it."""
 
 
@@ -38,7 +38,7 @@ def features_of(serialized: bytes) -> Any:
 
     Raises
     ------
-    NotSure
+    UnsureError
         If the runtime refuses it.
     """
     return _parsed(Example, serialized).features.feature
@@ -49,7 +49,7 @@ def sequence_of(serialized: bytes) -> Any:
 
     Raises
     ------
-    NotSure
+    UnsureError
         If the runtime refuses it.
     """
     return _parsed(SequenceExample, serialized)
@@ -57,11 +57,11 @@ def sequence_of(serialized: bytes) -> Any:
 
 def _parsed(message: Any, serialized: bytes) -> Any:
     if _IN_PYTHON:
-        raise NotSure("the runtime in Python reads some encodings in another way")
+        raise UnsureError("the runtime in Python reads some encodings in another way")
     try:
         return message.FromString(serialized)
     except DecodeError as error:
-        raise NotSure(str(error)) from None
+        raise UnsureError(str(error)) from None
 
 
 def array_of(feature: Any) -> tuple[int, AnyArray | None]:
@@ -69,7 +69,7 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
 
     Raises
     ------
-    NotSure
+    UnsureError
         If there may be NaNs among them.
     """
     kind = _KINDS[feature.WhichOneof("kind")]
@@ -80,17 +80,17 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
     if kind == Kind.FLOAT:
         values = feature.float_list.value
         if isnan(sum(values)):
-            raise NotSure("a sum of floats is not a number")
+            raise UnsureError("a sum of floats is not a number")
         return kind, np.array(values, np.float32)
     return 0, None
 
 
-class FewMessages:
+class RuntimeMessages:
     """What :class:`~.lists.AnyEncoding` is, for a few messages.
 
     Raises
     ------
-    NotSure
+    UnsureError
     """
 
     def __init__(
@@ -128,17 +128,17 @@ class FewMessages:
         kinds = [kind for kind, _ in self._found[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
 
-    def values(self, feature: int, kind: Kind) -> Values:
+    def values(self, feature: int, kind: Kind) -> ListValues:
         """Read the values of a feature in each message; none where it is of another kind."""
         return _values(self._found[feature], kind)
 
 
-class FewSequences:
+class RuntimeSequences:
     """The feature lists of a few messages; see :class:`~tfrecord_lite.example.sequence.batch.FeatureLists`.
 
     Raises
     ------
-    NotSure
+    UnsureError
     """
 
     def __init__(
@@ -174,18 +174,18 @@ class FewSequences:
         """Return the kind of each step of a list, of all messages."""
         return np.array([kind for kind, _ in self._steps[number]], np.uint8)
 
-    def lists(self, number: int, kind: Kind) -> StepLists:
+    def lists(self, number: int, kind: Kind) -> FeatureListValues:
         """Return a feature list of each message, with the values of steps of one kind."""
         kinds = self.kinds(number)
-        steps = Lists(kinds.size, kinds, _values(self._steps[number], kind))
-        return StepLists(self._is_present[number], self._n_steps[number], steps)
+        steps = FeatureValues(kinds.size, kinds, _values(self._steps[number], kind))
+        return FeatureListValues(self._is_present[number], self._n_steps[number], steps)
 
 
-def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> Values:
+def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> ListValues:
     """Put the values of some Features end to end; none where it is of another kind."""
     none = np.empty(0, kind.dtype)
     arrays = [array if has == kind and array is not None else none for has, array in found]
     if len(arrays) == 1:
-        return Values(arrays[0].size, arrays[0])
+        return ListValues(arrays[0].size, arrays[0])
     counts = np.array([array.size for array in arrays], np.int64)
-    return Values(counts, np.concatenate(arrays) if arrays else none)
+    return ListValues(counts, np.concatenate(arrays) if arrays else none)

@@ -24,21 +24,34 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, Float32Array, Int64Array, Uint8Array, ranges, row_splits
+from tfrecord_lite.arrays import (
+    BoolArray,
+    ByteRanges,
+    Float32Array,
+    Int64Array,
+    Uint8Array,
+    ranges,
+    row_splits,
+)
 from tfrecord_lite.example.decode import batch
-from tfrecord_lite.example.decode.entries import Entries, keys_at, submessages
-from tfrecord_lite.example.decode.oneof import Cells, Lists, StepLists, Values, merge
+from tfrecord_lite.example.decode.entries import MapEntries, distinct, submessages
+from tfrecord_lite.example.decode.oneof import (
+    FeatureListValues,
+    FeatureValues,
+    ListValues,
+    MergedFeatures,
+    merge,
+)
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES
 from tfrecord_lite.example.sequence.steps import find_plain, find_steps
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import Extents
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tfrecord_lite.example.decode.entries import Located
+    from tfrecord_lite.example.decode.entries import LocatedEntries
     from tfrecord_lite.example.decode.oneof import Flat
-    from tfrecord_lite.example.decode.runtime import FewSequences
+    from tfrecord_lite.example.decode.runtime import RuntimeSequences
     from tfrecord_lite.example.sequence.steps import PlainSteps
     from tfrecord_lite.schema import Kind
     from tfrecord_lite.wire.keys import KeyTable
@@ -67,7 +80,7 @@ class FeatureLists:
     def __init__(self, data: Uint8Array, maps: Fields, n_messages: int, table: KeyTable) -> None:
         self._data = data
         self.n_messages = n_messages
-        entries = Entries(data, maps, of_features=False)
+        entries = MapEntries(data, maps, of_features=False)
         located = entries.locate(table, n_messages)
         self._unknown = located.unknown
         self._is_present = np.zeros(len(table.keys) * n_messages, np.bool_)
@@ -87,7 +100,7 @@ class FeatureLists:
         if located.aside.size:  # lists that do not count must be well formed, too
             _steps_of(data, entries, located.aside)[1].check()
 
-    def _guess(self, entries: Entries, located: Located, left: BoolArray) -> None:
+    def _guess(self, entries: MapEntries, located: LocatedEntries, left: BoolArray) -> None:
         """Find the lists of each key that have plain steps only, and unmark them in `left`."""
         values = entries.values(located.entry)
         if values.owner.size != left.size or (values.owner[1:] == values.owner[:-1]).any():
@@ -105,9 +118,9 @@ class FeatureLists:
 
     def unknown_keys(self, limit: int) -> list[bytes]:
         """Return keys that are not in the table, `limit` at the most."""
-        return keys_at(self._data, self._unknown, limit)
+        return distinct(self._unknown, limit)
 
-    def lists(self, number: int, kind: Kind) -> StepLists:
+    def lists(self, number: int, kind: Kind) -> FeatureListValues:
         """Return one list of each message, with the values of the steps of one kind."""
         cells = self._cells_of(number)
         n_steps = self._n_steps[cells]
@@ -122,8 +135,8 @@ class FeatureLists:
         if len(found) > 1:
             places = [self._places(number, in_cells=in_cells) for in_cells in (False, True)]
             values = merge(kind, int(n_steps.sum()), list(zip(places, found, strict=True)))
-        steps = Lists(int(n_steps.sum()), self.kinds(number), values)
-        return StepLists(self._is_present[cells], n_steps, steps)
+        steps = FeatureValues(int(n_steps.sum()), self.kinds(number), values)
+        return FeatureListValues(self._is_present[cells], n_steps, steps)
 
     def even_floats(self, number: int, n_values: int) -> PlainSteps | None:
         """Return a list, not read yet, if each message has it with steps of `n_values` floats."""
@@ -162,12 +175,14 @@ class FeatureLists:
         return ranges(row_splits(n_steps)[:-1], counts)
 
 
-def _steps_of(data: Uint8Array, entries: Entries, chosen: Int64Array) -> tuple[Int64Array, Cells]:
+def _steps_of(
+    data: Uint8Array, entries: MapEntries, chosen: Int64Array
+) -> tuple[Int64Array, MergedFeatures]:
     """Return the number of steps of each chosen entry, and their Features."""
     values = entries.values(chosen)
     message = entries.message[chosen]
     if not chosen.size:
-        return chosen, Cells(data, values, 0, lambda cells: cells, _LIST_DEPTH)
+        return chosen, MergedFeatures(data, values, 0, lambda cells: cells, _LIST_DEPTH)
     with renumbered(message[values.owner]):
         counts, found = find_steps(data, values.start, values.stop)
     if values.owner.size == chosen.size and (values.owner[1:] > values.owner[:-1]).all():
@@ -180,7 +195,7 @@ def _steps_of(data: Uint8Array, entries: Entries, chosen: Int64Array) -> tuple[I
     def message_of(steps: Int64Array) -> Int64Array:
         return message[np.searchsorted(ends, steps, side="right")]
 
-    return n_steps, Cells(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
+    return n_steps, MergedFeatures(data, found, int(n_steps.sum()), message_of, _LIST_DEPTH)
 
 
 class SequenceMessageBatch:
@@ -206,7 +221,7 @@ class SequenceMessageBatch:
         context = submessages(fields, FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains
         maps = submessages(fields, FEATURE_LISTS)
-        self._groups: list[tuple[int, FeatureLists | FewSequences]] = []
+        self._groups: list[tuple[int, FeatureLists | RuntimeSequences]] = []
         if 0 < starts.size <= min(_FEW, batch.FEW) and (
             few := _read_few(data, starts, stops, table)
         ):
@@ -254,7 +269,7 @@ class SequenceMessageBatch:
             part.pad(out[first : first + part.counts.size])
         return out, n_steps
 
-    def lists(self, number: int, kind: Kind) -> StepLists:
+    def lists(self, number: int, kind: Kind) -> FeatureListValues:
         """Return one list of each message, with the values of the steps of one kind."""
         parts = []
         for first, group in self._groups:
@@ -265,11 +280,11 @@ class SequenceMessageBatch:
         sizes = [part.steps.n_messages for part in parts]
         kinds = _one_or_all([part.steps.kinds for part in parts], sizes)
         counts = _one_or_all([part.steps.values.counts for part in parts], sizes)
-        values = Values(counts, _joined([part.steps.flat for part in parts]))
-        return StepLists(
+        values = ListValues(counts, _joined([part.steps.flat for part in parts]))
+        return FeatureListValues(
             np.concatenate([part.is_present for part in parts]),
             np.concatenate([part.n_steps for part in parts]),
-            Lists(sum(sizes), kinds, values),
+            FeatureValues(sum(sizes), kinds, values),
         )
 
 
@@ -287,10 +302,11 @@ def _one_or_all(
 
 def _joined(flats: list[Flat]) -> Flat:
     """Join the values of several groups."""
-    extents = [flat for flat in flats if isinstance(flat, Extents)]
+    extents = [flat for flat in flats if isinstance(flat, ByteRanges)]
     if extents:
-        starts = np.concatenate([flat.start for flat in extents])
-        return Extents(starts, np.concatenate([flat.length for flat in extents]))
+        starts = np.concatenate([flat.starts for flat in extents])
+        lengths = np.concatenate([flat.lengths for flat in extents])
+        return ByteRanges(extents[0].data, starts, lengths)
     flat: Flat = np.concatenate([flat for flat in flats if isinstance(flat, np.ndarray)])
     return flat
 
@@ -300,12 +316,12 @@ def _read_few(
     starts: Int64Array,
     stops: Int64Array,
     table: KeyTable,
-) -> FewSequences | None:
-    from tfrecord_lite.example.decode.runtime import FewSequences, NotSure  # noqa: PLC0415 - not light
+) -> RuntimeSequences | None:
+    from tfrecord_lite.example.decode.runtime import RuntimeSequences, UnsureError  # noqa: PLC0415 - not light
 
     try:
-        return FewSequences(data, starts, stops, table)
-    except NotSure:
+        return RuntimeSequences(data, starts, stops, table)
+    except UnsureError:
         return None
 
 

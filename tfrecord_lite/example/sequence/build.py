@@ -2,7 +2,7 @@
 
 Each function takes one feature list of all messages, as a column with a row per *step*, and
 the specification. With `single` the batch is one message, and the result has no batch
-dimension (rule Q1). The first message that does not fit raises a Misfit.
+dimension (rule Q1). The first message that does not fit raises a MisfitError.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tfrecord_lite.arrays import AnyArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.first_error import Misfit
+from tfrecord_lite.example.decode.first_error import MisfitError
 
 if TYPE_CHECKING:
-    from tfrecord_lite.example.decode.build import Column
-    from tfrecord_lite.example.decode.oneof import StepLists
+    from tfrecord_lite.example.decode.build import FeatureColumn
+    from tfrecord_lite.example.decode.oneof import FeatureListValues
     from tfrecord_lite.schema import Padded, Ragged
 
 
 class FeatureListColumn:
     """One feature list in all messages of a batch."""
 
-    def __init__(self, key: str, lists: StepLists, steps: Column) -> None:
+    def __init__(self, key: str, lists: FeatureListValues, steps: FeatureColumn) -> None:
         self.key = key
         self.is_present = lists.is_present
         """Which messages have the list; shape (n_messages,)."""
@@ -43,13 +43,13 @@ class FeatureListColumn:
         return copied
 
 
-def at_message(misfit: Misfit, n_steps: Int64Array) -> Misfit:
-    """Return a Misfit about one of all steps as one about the message that has it."""
+def at_message(misfit: MisfitError, n_steps: Int64Array) -> MisfitError:
+    """Return a MisfitError about one of all steps as one about the message that has it."""
     ends = np.cumsum(n_steps)
     message = int(np.searchsorted(ends, misfit.message, side="right"))
     step = misfit.message - int(ends[message] - n_steps[message])
     detail = f"in step {step} of the list: {misfit.detail}"
-    return Misfit(message, misfit.reason, misfit.key, detail)
+    return MisfitError(message, misfit.reason, misfit.key, detail)
 
 
 def padded(
@@ -63,14 +63,14 @@ def padded(
     missing = ~column.is_present
     if not feature.allow_missing and missing.any():
         detail = "the list is missing; with allow_missing=True it would have no steps"
-        raise Misfit(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
+        raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
     steps = column.steps
     if steps.count != feature.size:
         wrong = steps.counts != feature.size
         detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
         try:
             steps.refuse(wrong, Reason.WRONG_COUNT, detail)
-        except Misfit as misfit:
+        except MisfitError as misfit:
             raise at_message(misfit, column.n_steps) from None
     flat = build.as_array(steps.flat)
     if single:
@@ -127,11 +127,11 @@ def ragged(
             first = int(wrong[0])
             found, wanted = column.n_steps[first], values.n_steps[first]
             detail = f"found {found} steps, expected {wanted} as the values have"
-            raise Misfit(first, Reason.BAD_PARTITION, column.key, detail)
+            raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)
     steps = {key: column.steps for key, column in partitions.items()}
     try:
         rows: Any = build.ragged(values.steps, steps, feature, single=False)
-    except Misfit as misfit:
+    except MisfitError as misfit:
         raise at_message(misfit, values.n_steps) from None
     if single:
         return rows  # type: ignore[no-any-return]

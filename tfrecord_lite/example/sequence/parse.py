@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.first_error import Misfit, first_wrong
+from tfrecord_lite.example.decode.first_error import MisfitError, parse_or_first_error
 from tfrecord_lite.example.decode.reader import (
     ColumnReader,
     FeatureReader,
@@ -144,7 +144,7 @@ class SequenceExampleParser:
         if not len(block) and self._required:
             detail = "without messages, a required feature is missing"
             raise InvalidArgumentError(Reason.MISSING, key=self._required[0].key, detail=detail)
-        return first_wrong(block, names, lambda some: self._parse(some, single=False))
+        return parse_or_first_error(block, names, lambda some: self._parse(some, single=False))
 
     def parse_single(
         self, serialized: bytes | str, name: str | None = None
@@ -159,7 +159,7 @@ class SequenceExampleParser:
         block = as_block([as_bytes(serialized)])
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
-        return first_wrong(block, names, lambda some: self._parse(some, single=True))
+        return parse_or_first_error(block, names, lambda some: self._parse(some, single=True))
 
     def _parse(self, block: Block, *, single: bool) -> tuple[Results, Results, Lengths]:
         """Parse; the error is about one of the messages that are wrong, maybe not the first."""
@@ -187,7 +187,7 @@ class FeatureListReader(ColumnReader):
     def read(self, batch: SequenceMessageBatch, lengths: Lengths, *, single: bool) -> Results:
         """Build all results; the lengths of padded ones go into `lengths`.
 
-        Raises Misfit about one of the messages that are wrong, maybe not the first.
+        Raises MisfitError about one of the messages that are wrong, maybe not the first.
         """
         column = self.columns(lambda key: self._column(batch, key))
 
@@ -206,8 +206,8 @@ class FeatureListReader(ColumnReader):
         kind = self.kinds[key]
         lists = batch.lists(self.numbers[key], kind)
         try:
-            steps = column_of(batch.data, key, kind, lists.steps, self.strings)
-        except Misfit as misfit:
+            steps = column_of(key, kind, lists.steps, self.strings)
+        except MisfitError as misfit:
             raise build.at_message(misfit, lists.n_steps) from None
         return FeatureListColumn(key, lists, steps)
 

@@ -29,7 +29,7 @@ that need be known of a list. So floats of one size are padded without looking a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,11 +47,11 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.example.decode.entries import join
 from tfrecord_lite.example.decode.learn import length_before, nested
-from tfrecord_lite.example.decode.oneof import Values
+from tfrecord_lite.example.decode.oneof import NO_VALUES, ListValues
 from tfrecord_lite.example.proto import KIND_OF_TAG, KIND_TAGS, LIST_VALUE_TAG, STEP, STEP_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
-from tfrecord_lite.wire.repeated import Extents, repeated_len, varint_runs
+from tfrecord_lite.wire.repeated import repeated_len, varint_runs
 from tfrecord_lite.wire.scalar import LEN
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def find_steps(
     """
     counts, features = repeated_len(data, starts, stops, STEP, _LIST_DEPTH)
     with renumbered(np.repeat(np.arange(starts.size), counts)):
-        return counts, _fields_of(data, features.start, features.start + features.length)
+        return counts, _fields_of(data, features.starts, features.starts + features.lengths)
 
 
 def _fields_of(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Fields:
@@ -335,15 +335,13 @@ class PlainSteps:
     contents: EvenContents | ByteRanges
     """The content of each of their steps."""
 
-    def values(self, kind: Kind) -> Values:
+    def values(self, kind: Kind) -> ListValues:
         """Read the values of all steps; none if they are of another kind.
 
         Raises WireError with the number of the list.
         """
         if kind != self.kind:
-            none: Any = np.empty(0, np.int64)
-            is_bytes = kind is Kind.BYTES
-            return Values(0, Extents(none, none) if is_bytes else none.astype(kind.dtype))
+            return ListValues(0, NO_VALUES[kind])
         contents, data = self.contents, self.contents.data
         if isinstance(contents, ByteRanges):
             start, lengths = contents.starts, contents.lengths
@@ -351,19 +349,19 @@ class PlainSteps:
             start, length = contents.starts(self.counts), contents.length
             if kind is Kind.FLOAT:
                 if not length:
-                    return Values(0, np.empty(0, np.float32))
-                return Values(length // 4, rows(data, length)[start].view("<f4"))
+                    return ListValues(0, np.empty(0, np.float32))
+                return ListValues(length // 4, rows(data, length)[start].view("<f4"))
             lengths = np.broadcast_to(length, start.shape)
         if kind is Kind.BYTES:
-            return Values(1, Extents(start, lengths))
+            return ListValues(1, ByteRanges(data, start, lengths))
         if kind is Kind.FLOAT:
-            return Values(lengths >> 2, gather(data, start, lengths).view("<f4"))
+            return ListValues(lengths >> 2, gather(data, start, lengths).view("<f4"))
         with (
             renumbered(np.flatnonzero(self.is_plain)),
             renumbered(np.repeat(np.arange(self.counts.size), self.counts)),
         ):
-            counts, numbers = varint_runs(data, start, lengths)
-        return Values(1 if (counts == 1).all() else counts, numbers)
+            counts, numbers = varint_runs(ByteRanges(data, start, lengths))
+        return ListValues(1 if (counts == 1).all() else counts, numbers)
 
     def are_floats(self, n_values: int) -> bool:
         """Say whether all steps of all lists are `n_values` floats, and lie evenly."""

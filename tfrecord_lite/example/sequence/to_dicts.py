@@ -18,8 +18,8 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Uint8Array, row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.example.decode.batch import FEW, Keys
-from tfrecord_lite.example.decode.first_error import first_wrong
+from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys
+from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.example.to_dicts import Arrays, ExampleDecoder, by_halves, by_runtime, split
@@ -28,7 +28,7 @@ from tfrecord_lite.schema import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.example.decode.batch import Memory
+    from tfrecord_lite.example.decode.batch import LayoutMemory
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.example.to_dicts import Row
     from tfrecord_lite.wire.keys import KeyTable
@@ -57,7 +57,7 @@ class SequenceExampleDecoder:
 
     def __init__(self) -> None:
         self._context = ExampleDecoder()
-        self._keys = Keys()
+        self._keys = DiscoveredKeys()
 
     def __call__(self, block: Block) -> Iterator[SequenceRow]:
         """Decode the messages of a block.
@@ -68,7 +68,7 @@ class SequenceExampleDecoder:
         rows = by_runtime(_row_of, block) if len(block) <= FEW else None
         if rows is not None:
             return iter(rows)
-        parts = first_wrong(block, None, self._read)
+        parts = parse_or_first_error(block, None, self._read)
         return chain.from_iterable(chain.from_iterable(map(_DecodedBatch.rows, parts)))
 
     def _read(self, block: Block) -> list[_DecodedBatch]:
@@ -78,7 +78,7 @@ class SequenceExampleDecoder:
         """
         stops = block.offsets + block.lengths
 
-        def read(table: KeyTable, _: Memory) -> SequenceMessageBatch:
+        def read(table: KeyTable, _: LayoutMemory) -> SequenceMessageBatch:
             return SequenceMessageBatch(block.data, block.offsets, stops, table)
 
         batch = self._keys.read(len(block), read)
@@ -127,12 +127,12 @@ class _DecodedList:
         lists = batch.lists(number, wanted[0])
         self._splits = row_splits(lists.n_steps).tolist()
         self._is_present = None if lists.is_present.all() else lists.is_present.tolist()
-        arrays = Arrays(batch.data, lists.steps)
+        arrays = Arrays(lists.steps)
         self._some = arrays.some
         if len(wanted) > 1:
             steps = arrays.some(0, lists.steps.n_messages)
             for kind in wanted[1:]:
-                others = split(batch.data, batch.lists(number, kind).steps)
+                others = split(batch.lists(number, kind).steps)
                 for i in np.flatnonzero(kinds == kind).tolist():
                     steps[i] = others[i]
             self._some = lambda first, last: steps[first:last]
