@@ -331,7 +331,7 @@ def tensors(data: bytes) -> str:
 # --- schema files
 
 _READERS: tuple[Callable[[bytes], Schema], ...] = (
-    lambda data: sidecar._parsed("x.json", data, None)[0],
+    lambda data: sidecar.parse("x.json", data).schema,
     lambda data: Schema.from_json(data.decode("utf-8", "replace")),
     superserial.from_yaml,
     tfds.from_json,

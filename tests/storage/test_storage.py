@@ -38,7 +38,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.schema import Original
-from tfrecord_lite.storage.structure import checked, flatten, rebuild
+from tfrecord_lite.storage.structure import flatten, rebuild, structure_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -995,7 +995,7 @@ def test_nesting_without_end_is_refused(tmp_path: Path) -> None:
     deep: Any = "x"
     for _ in range(800):
         deep = [deep]
-    assert checked(deep, ["x"])
+    assert structure_of_json(deep, ["x"])
 
 
 def test_fixed_width_strings_may_be_wider_than_their_data(tmp_path: Path) -> None:

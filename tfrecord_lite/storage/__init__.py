@@ -1,4 +1,4 @@
-"""Data saved and loaded as they were: a TFRecord file, and a sidecar with what it cannot say.
+"""Saving and loading: a TFRecord file, with a sidecar for what Examples cannot hold.
 
 ::
 
@@ -6,12 +6,15 @@
                           │
                           ╰── Schema, structure ──────> data.tfrecord.schema.json
 
-    structure    nested dicts and tuples <-> columns by name
-    widening     the schemas of batches, or of files, to one that fits all of them
-    rows         an iterable of rows to batches of columns
-    sidecar      reading and writing schema files, ours and others'
-    stamps       which data a sidecar is of
-    saving, loading                            what users call
+=================  ==========================================================================
+``saving``         :func:`save`
+``loading``        :func:`load`
+``infer``          :func:`summarize` and :func:`infer_schema`, for data without a schema
+``sidecar``        schema files, written and read: ours, and with ``formats`` those of others
+``structure``      nested dicts and tuples, as columns by name and back
+``stream_schema``  rows as batches of columns, and the one schema that fits all of them
+``formats``        schemas of Super Serial, TensorFlow Datasets and TFX
+=================  ==========================================================================
 
 Nothing is pickled, and nothing in a sidecar can name code.
 """

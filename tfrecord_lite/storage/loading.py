@@ -1,45 +1,62 @@
-"""load: TFRecord files to the columns they were saved from."""
+"""load: TFRecord files as the columns they were saved from.
+
+::
+
+    sidecars, schema_path, or infer_schema ──> Schema, structure
+                                                   │
+    TFRecordReader ── blocks ── ExampleParser ── restore ── join ── rebuild ──> data
+"""
 
 from __future__ import annotations
 
-import os
+import math
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns.dense import as_array
 from tfrecord_lite.columns.join import join
-from tfrecord_lite.convert.lossless import is_raw, restore
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.convert.lossless import restore
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.limits import ReadingLimits
-from tfrecord_lite.schema import Schema, kind_of
+from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import closed, infer_schema, summarize
-from tfrecord_lite.storage.stream_schema import Conflict, as_missing, as_ragged, widened
+from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.stream_schema import (
+    IncompatibleError,
+    as_missing,
+    as_ragged,
+    items_of,
+    schema_of_items,
+    widened,
+)
 from tfrecord_lite.storage.structure import rebuild
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.records.damage import OnError
-    from tfrecord_lite.storage.stream_schema import Feature
+    from tfrecord_lite.storage.stream_schema import SchemaItem
     from tfrecord_lite.storage.structure import Structure
 
     SchemaPath = str | os.PathLike[str] | Schema | None
 
-_MOST_MADE_UP = 2**24
-"""Values that are made for records without any, on the word of a schema alone."""
+_MOST_WITHOUT_VALUES = 2**24
+"""Most array elements for records without any value, whose number only the schema tells."""
 _WIDE_BYTES = 2**28
 _WIDE_TIMES = 16
-"""Fixed-width strings may take so many bytes, unless they are about as long as that."""
+"""Fixed-width strings of more bytes must not be wider than this many times the longest one."""
 
 
 @overload
@@ -144,25 +161,25 @@ def load(
     [2 3]
     [4]
     """
-    sources = _sources(path)
+    sources = _data_files(path)
     limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
     reader = _reader(sources, compression, limits, on_error=on_error, max_errors=max_errors)
     if isinstance(schema_path, Schema):
-        schema, structure = schema_path, None
+        described = Sidecar(schema_path, None)
     elif schema_path is not None:
-        schema, structure = sidecar.read(schema_path)
+        described = sidecar.read(schema_path)
     else:
-        # Damage is told of when the data are read, and not before.
-        ahead = reader if on_error == "raise" else _looking_ahead(sources, limits, compression)
-        schema, structure = _beside(sources, limits) or (infer_schema(ahead), None)
-    batches = _Batches(reader, schema, structure)
+        # Damage is reported when the data are read, not before.
+        ahead = reader if on_error == "raise" else _silent_reader(sources, limits, compression)
+        described = _sidecar_of(sources, limits) or Sidecar(infer_schema(ahead), None)
+    loader = _Loader(described)
     if batch_size is None:
-        return batches.whole()
-    return batches.each(reader.blocks(batch_size))
+        return loader.whole(reader.blocks())
+    return loader.batches(reader.blocks(batch_size))
 
 
-def _sources(path: Sources) -> list[Source]:
-    """List the files; a pattern that matches sidecars as well does not mean them."""
+def _data_files(path: Sources) -> list[Source]:
+    """List the files; leave out sidecars, which a pattern may match as well."""
     sources = expand(path)
     data = [source for source in sources if not name_of(source).endswith(sidecar.SUFFIX)]
     return data or sources
@@ -174,140 +191,132 @@ def _reader(
     return TFRecordReader(sources, compression, **limits.as_arguments(), **damage)
 
 
-def _looking_ahead(
+def _silent_reader(
     sources: Sources, limits: ReadingLimits, compression: CompressionType = None
 ) -> TFRecordReader:
-    """Return a reader for what is not data yet: it goes on behind damage, and says nothing."""
+    """Return a reader for a first look at the data, which skips damage and does not report it."""
     return _reader(sources, compression, limits, on_error=lambda span: None)  # noqa: ARG005
 
 
-def _beside(sources: list[Source], limits: ReadingLimits) -> tuple[Schema, Structure | None] | None:
-    """Read the sidecars of all files into one; None if there are none."""
-    found = [_one_beside(source) for source in sources]
-    if not any(found):
+# --------------------------------------------------------- one schema from many sidecars
+
+
+def _sidecar_of(sources: list[Source], limits: ReadingLimits) -> Sidecar | None:
+    """Merge the sidecars of all files; None if there are none."""
+    found = [(source, sidecar.read_beside(source)) for source in sources]
+    if not any(one for _, one in found):
         return None
-    whole: tuple[Schema, Structure | None] | None = None
-    before: list[Source] = []
-    # What was saved from no rows says nothing of those in other files.
-    some = [
-        bool(one and one[0]) or not _is_empty(s, limits)
-        for s, one in zip(sources, found, strict=True)
+    # Files saved from no rows go with any others.
+    used = [
+        (source, one)
+        for source, one in found
+        if (one and one.schema) or not _is_empty(source, limits)
     ]
-    for source, one, has_some in zip(sources, found, some, strict=True):
-        if not has_some and any(some):
-            continue
+    merged: Sidecar | None = None
+    before: list[Source] = []
+    for source, one in used or found:
         if one is None:
-            detail = "a file without a sidecar among files that have one; give schema_path"
-            raise _refuse(detail, name_of(source))
-        if whole is None:
-            whole = one
-        elif whole != one:
-            whole = _merged(whole, one, before, source, limits)
+            detail = "this file has no sidecar, but others have; give schema_path"
+            raise argument_error(detail, source=name_of(source))
+        if merged is None:
+            merged = one
+        elif merged != one:
+            merged = _merged(merged, one, before, source, limits)
         before.append(source)
-    return whole
+    return merged
 
 
 def _is_empty(source: Source, limits: ReadingLimits) -> bool:
-    """Whether a file has no records."""
-    blocks = _looking_ahead(source, limits).blocks(1)
+    """Return whether a file has no records."""
+    blocks = _silent_reader(source, limits).blocks(1)
     with closed(blocks):
         return next(blocks, None) is None
 
 
-def _one_beside(source: Source) -> tuple[Schema, Structure | None] | None:
-    if not isinstance(source, (str, os.PathLike)):
-        return None
-    try:
-        return sidecar.read_beside(name_of(source))
-    except FileNotFoundError:
-        return None
-
-
 def _merged(
-    whole: tuple[Schema, Structure | None],
-    one: tuple[Schema, Structure | None],
-    before: list[Source],
-    last: Source,
-    limits: ReadingLimits,
-) -> tuple[Schema, Structure | None]:
-    """Return what fits the files so far and one more."""
-    source = name_of(last)
-    (schema, structure), (other, its_structure) = whole, one
-    if structure != its_structure or schema.keys() != other.keys():
-        raise _refuse("a file of other features than those before it", source)
-    specs, originals = {}, {}
-    for name in schema:
-        pair = [(s[name], s.originals.get(name)) for s in (schema, other)]
+    merged: Sidecar, one: Sidecar, before: list[Source], source: Source, limits: ReadingLimits
+) -> Sidecar:
+    """Merge the sidecar of one more file into that of the files before."""
+    if merged.structure != one.structure or merged.schema.keys() != one.schema.keys():
+        detail = "this file has other features than those before it"
+        raise argument_error(detail, source=name_of(source))
+    ours, theirs = items_of(merged.schema), items_of(one.schema)
+    items = {}
+    for name in ours:
+        pair = ours[name], theirs[name]
         try:
-            try:
-                specs[name], original = widened(name, *pair)
-            except Conflict:
-                fitted = _beside_nothing(name, pair[0], pair[1], [last], limits)
-                fitted = fitted or _beside_nothing(name, pair[1], pair[0], before, limits)
-                if fitted is None:
-                    raise
-                specs[name], original = fitted
-        except Conflict as conflict:
-            raise _refuse(str(conflict), source, name) from None
-        if original is not None:
-            originals[name] = original
-    return Schema(specs, originals), structure
+            items[name] = _widened(name, *pair, before, source, limits)
+        except IncompatibleError as error:
+            raise argument_error(str(error), source=name_of(source), key=name) from None
+    return Sidecar(schema_of_items(items), merged.structure)
 
 
-def _beside_nothing(
-    name: str, feature: Feature, other: Feature, sources: list[Source], limits: ReadingLimits
-) -> Feature | None:
-    """Return what fits a feature, and files where it never has a value; None if it has one.
+def _widened(
+    name: str,
+    ours: SchemaItem,
+    theirs: SchemaItem,
+    before: list[Source],
+    source: Source,
+    limits: ReadingLimits,
+) -> SchemaItem:
+    """Return the item that fits the files before and one more."""
+    try:
+        return widened(name, ours, theirs)
+    except IncompatibleError:
+        fitted = _without_values(name, ours, theirs, [source], limits)
+        fitted = fitted or _without_values(name, theirs, ours, before, limits)
+        if fitted is None:
+            raise
+        return fitted
 
-    Such a feature was saved as one of byte strings, for want of anything else.
+
+def _without_values(
+    name: str, item: SchemaItem, other: SchemaItem, sources: list[Source], limits: ReadingLimits
+) -> SchemaItem | None:
+    """Return the item that also fits `sources`, if the feature has no value in these files.
+
+    Such a feature was saved as byte strings, as nothing told its type.
     """
-    original = other[1]
+    original = other.original
     if original is None or original.dtype != "string" or original.text is not None:
         return None
     if not original.missing and original.shape != (None,):
         return None
     for source in sources:
-        summary = summarize(_looking_ahead(source, limits))
+        summary = summarize(_silent_reader(source, limits))
         if name in summary and summary[name].lengths != (0, 0):
             return None
-    return as_missing(name, feature) if original.missing else as_ragged(name, feature)
+    return as_missing(name, item) if original.missing else as_ragged(name, item)
 
 
-def _refuse(detail: str, source: str | None = None, key: str | None = None) -> InvalidArgumentError:
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, key=key, detail=detail)
+# ---------------------------------------------------------------------- blocks to columns
 
 
-class _Batches:
-    """Turns blocks into what was saved."""
+class _Loader:
+    """Restores what was saved from blocks of records."""
 
-    def __init__(self, reader: TFRecordReader, schema: Schema, structure: Structure | None) -> None:
-        self._reader = reader
-        self._schema = schema
-        plain: Structure = {name: name for name in schema}
-        self._structure = plain if structure is None else structure
-        originals = schema.originals
-        self._raw = {
-            name
-            for name, spec in schema.items()
-            if is_raw(originals.get(name), kind_of(spec.dtype))  # type: ignore[attr-defined]
-        }
-        # Raw values come as one column; an object for each string would only be in the way.
+    def __init__(self, described: Sidecar) -> None:
+        self._schema = schema = described.schema
+        names: Structure = {name: name for name in schema}
+        self._structure = names if described.structure is None else described.structure
+        self._raw = {name for name, item in items_of(schema).items() if item.is_raw}
+        # Raw values must be in one column; one object per string would only slow this down.
         self._parse = ExampleParser(schema, strings="BytesColumn") if schema else None
 
-    def each(self, blocks: Iterator[Block]) -> Iterator[Any]:
+    def batches(self, blocks: Iterator[Block]) -> Iterator[Any]:
         """Yield the records of each block."""
         for columns in self._columns(blocks):
             yield rebuild(self._structure, columns)
 
-    def whole(self) -> Any:
+    def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks."""
         parts: dict[str, list[Any]] = {name: [] for name in self._schema}
-        for columns in self._columns(self._reader.blocks()):
+        for columns in self._columns(blocks):
             for name, column in columns.items():
                 parts[name].append(column)
         if not any(parts.values()):
             return rebuild(self._structure, self._restored(Block.from_records([])))
-        # What is joined is let go, so that no more than one column is there twice.
+        # Parts are dropped once joined, so that only one column is in memory twice.
         whole = {name: join(parts.pop(name)) for name in list(parts)}
         return rebuild(self._structure, whole)
 
@@ -324,11 +333,11 @@ class _Batches:
         if self._parse is None:
             return {}
         parsed = {
-            name: column if name in self._raw else _objects(column)
+            name: column if name in self._raw else _as_objects(column)
             for name, column in self._parse(block).items()
         }
         try:
-            self._check_sizes(parsed, len(block))
+            _check_sizes(self._schema, parsed, len(block))
             restored = restore(parsed, self._schema)
         except InvalidArgumentError as error:
             if error.index is None:
@@ -337,46 +346,45 @@ class _Batches:
         except TFRecordError:
             raise
         except (ValueError, OverflowError) as error:
-            # Of NumPy, about shapes that no array can have.
-            detail = f"the schema's originals are none that arrays can have: {error}"
-            raise _refuse(detail) from None
-        return {name: _objects(column) for name, column in restored.items()}
-
-    def _check_sizes(self, parsed: dict[str, Any], n_records: int) -> None:
-        """Refuse to make arrays whose size nothing but the schema speaks for."""
-        for name, original in self._schema.originals.items():
-            column: Any = parsed[name]
-            flat = getattr(column, "flat_values", column)
-            flat = flat.values if isinstance(flat, SparseTensor) else flat
-            if original.missing and len(flat) == 0:
-                size = n_records
-                for dim in original.shape or ():
-                    size *= dim or 0
-                if size > _MOST_MADE_UP:
-                    detail = f"no record has a value, and the shape {original.shape} is large"
-                    raise InvalidArgumentError(Reason.WRONG_COUNT, key=name, detail=detail)
-            if original.text is not None and original.text[0] in "SU":
-                self._check_width(name, flat, original.text)
-
-    def _check_width(self, name: str, flat: Any, text: str) -> None:
-        width = int(text[1:]) * (4 if text[0] == "U" else 1)
-        count = flat.size if isinstance(flat, np.ndarray) else len(flat)
-        if count * width <= _WIDE_BYTES:
-            return
-        lengths = flat.lengths if isinstance(flat, BytesColumn) else map(len, flat.ravel())
-        longest = max(map(int, lengths), default=0)
-        if width > _WIDE_TIMES * max(longest, 1) * (4 if text[0] == "U" else 1):
-            detail = f"strings of fixed width {text}, the longest of {count} has {longest} bytes"
-            raise InvalidArgumentError(Reason.WRONG_COUNT, key=name, detail=detail)
+            # From NumPy, about shapes that no array can have.
+            raise argument_error(f"no array can have the schema's originals: {error}") from None
+        return {name: _as_objects(column) for name, column in restored.items()}
 
 
-def _objects(column: Any) -> Any:
-    """Return a column with byte strings as an object array."""
-    if isinstance(column, BytesColumn):
-        return column.to_numpy()
+def _check_sizes(schema: Schema, parsed: dict[str, Any], n_records: int) -> None:
+    """Reject arrays that would be large for no other reason than the schema's word."""
+    for name, original in schema.originals.items():
+        column: Any = parsed[name]
+        flat = getattr(column, "flat_values", column)
+        flat = flat.values if isinstance(flat, SparseTensor) else flat
+        if original.missing and len(flat) == 0:
+            size = n_records * math.prod(dim or 0 for dim in original.shape or ())
+            if size > _MOST_WITHOUT_VALUES:
+                detail = f"no record has a value for the large shape {original.shape}"
+                raise InvalidArgumentError(Reason.WRONG_COUNT, key=name, detail=detail)
+        if original.text is not None and original.text[0] in "SU":
+            _check_width(name, flat, original.text)
+
+
+def _check_width(name: str, flat: Any, text: str) -> None:
+    """Reject strings of a fixed width far above their lengths."""
+    char_bytes = 4 if text[0] == "U" else 1
+    width = int(text[1:]) * char_bytes
+    count = flat.size if isinstance(flat, np.ndarray) else len(flat)
+    if count * width <= _WIDE_BYTES:
+        return
+    lengths = flat.lengths if isinstance(flat, BytesColumn) else map(len, flat.ravel())
+    longest = max(map(int, lengths), default=0)
+    if width > _WIDE_TIMES * max(longest, 1) * char_bytes:
+        detail = f"the width of {text} is too large for {count} strings of at most {longest} bytes"
+        raise InvalidArgumentError(Reason.WRONG_COUNT, key=name, detail=detail)
+
+
+def _as_objects(column: Any) -> Any:
+    """Return a column with byte strings as objects."""
     if isinstance(column, RaggedTensor):
-        inner = _objects(column.values)
+        inner = _as_objects(column.values)
         return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
     if isinstance(column, SparseTensor):
-        return SparseTensor(column.indices, _objects(column.values), column.dense_shape)
-    return column
+        return SparseTensor(column.indices, _as_objects(column.values), column.dense_shape)
+    return as_array(column)

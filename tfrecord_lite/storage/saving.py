@@ -1,4 +1,4 @@
-"""save: columns or rows to a TFRecord file and its sidecar."""
+"""save: columns or rows as a TFRecord file and its sidecar."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.dataframes import columns_of_dataframe
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.names import is_same_file, name_of
 from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.sidecar import Stamped
-from tfrecord_lite.storage.stream_schema import Batches, row_batches
+from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar
+from tfrecord_lite.storage.stream_schema import StreamSchema, row_batches
 from tfrecord_lite.storage.structure import flatten
 from tfrecord_lite.writer import TFRecordWriter
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import Schema
-    from tfrecord_lite.storage.structure import Structure
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
@@ -109,8 +108,8 @@ def save(
     beside = f"{name_of(path)}{sidecar.SUFFIX}"
     schema_path = beside if schema_path is None else schema_path
     if is_same_file(name_of(path), name_of(schema_path)):
-        detail = "schema_path is the data's own file; they need two"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=name_of(path), detail=detail)
+        detail = "schema_path must be another file than the data"
+        raise argument_error(detail, source=name_of(path))
     frame = columns_of_dataframe(data)
     data = data if frame is None else frame
     if not isinstance(data, _COLUMNS) and (
@@ -119,7 +118,7 @@ def save(
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
     file = open_output(path, atomic=True)
     try:
-        target: Any = Stamped(file)
+        target: Any = FingerprintingFile(file)
         with TFRecordWriter(target, options) as writer:
             try:
                 written = _write(writer, data, name_of(path))
@@ -127,9 +126,9 @@ def save(
                 target.abandon()
                 raise
         file.finish()
-        described = sidecar.write(schema_path, *written, target.stamp)
+        described = sidecar.write(schema_path, written, target.fingerprint)
         try:
-            _place(file, described)
+            _commit(file, described)
         except BaseException:
             described.abandon()
             raise
@@ -138,52 +137,50 @@ def save(
         raise
     if not is_same_file(beside, name_of(schema_path)):
         remove(beside)
-    return written[0]
+    return written.schema
 
 
-def _place(data: OutputFile, described: OutputFile) -> None:
-    """Let both files appear.
+def _commit(data: OutputFile, described: OutputFile) -> None:
+    """Let both files appear, the sidecar first.
 
-    The sidecar goes first: it is refused with data that are not its own, while data of ours
-    without it would be read, as byte strings.
+    Beside other data a sidecar is rejected, while our data without it would be read as byte
+    strings.
     """
     is_new = not described.replaces(described.name)
     try:
         described.commit()
         data.commit()
     except BaseException:
-        # An interrupt may come when the data are there already: then both are.
+        # The data may be in place already when an interrupt comes; then both stay.
         if is_new and not data.is_placed:
             described.take_back()
         raise
 
 
-def _write(writer: TFRecordWriter, data: Any, name: str) -> tuple[Schema, Structure]:
-    write = _write_columns if isinstance(data, _COLUMNS) else _write_rows
+def _write(writer: TFRecordWriter, data: Any, name: str) -> Sidecar:
     try:
-        return write(writer, data)
+        return (_write_columns if isinstance(data, _COLUMNS) else _write_rows)(writer, data)
     except InvalidArgumentError as error:
-        where = (None, name, error.index)
-        raise InvalidArgumentError(error.reason, *where, error.key, error.detail) from None
+        raise error.at(source=name) from None
 
 
-def _write_columns(writer: TFRecordWriter, data: Any) -> tuple[Schema, Structure]:
+def _write_columns(writer: TFRecordWriter, data: Any) -> Sidecar:
     structure, columns = flatten(data)
     made = {name: normalize(name, column, "strict") for name, column in columns.items()}
     schema = schema_of(made)
     if made:
         writer.write_examples(made, schema)
-    return schema, structure
+    return Sidecar(schema, structure)
 
 
-def _write_rows(writer: TFRecordWriter, rows: Iterable[Any]) -> tuple[Schema, Structure]:
-    batches = Batches()
+def _write_rows(writer: TFRecordWriter, rows: Iterable[Any]) -> Sidecar:
+    stream = StreamSchema()
     for batch in row_batches(rows):
-        columns, schema = batches.add(batch)
+        columns, schema = stream.add(batch)
         if columns:
             writer.write_examples(columns, schema)
         else:  # nothing but None and empty lists
             for _ in batch:
                 writer.write(b"")
-    structure = batches.structure
-    return batches.schema, {} if structure is None else structure
+    structure = stream.structure
+    return Sidecar(stream.schema, {} if structure is None else structure)

@@ -1,7 +1,7 @@
-"""Schema files: our sidecars, written and read, and those of other programs, read.
+"""Schema files: sidecars, written and read, and the schemas of other programs, read.
 
-A sidecar is a Schema's JSON with the stamp of its data, and for data that are no flat dict
-their structure::
+A sidecar is a Schema's JSON with the fingerprint of its data, and with the structure of data that
+are not a flat dict::
 
     {
       "format": "tfrecord_lite.Schema",
@@ -11,13 +11,11 @@ their structure::
       "structure": ["0", "1"]
     }
 
-So it can be read by :meth:`Schema.from_json` too, which leaves those aside. A sidecar
-without a stamp is of any data.
+:meth:`Schema.from_json` can read it as well, and ignores both. A sidecar without a fingerprint
+fits any data.
 
-Of which data a sidecar speaks: their size, and a checksum of how they begin.
-
-Two files cannot appear at once. A sidecar that names its data can appear first: whatever
-a crash leaves, other data than its own are told, and never read by it.
+Two files cannot appear at once. The fingerprint lets the sidecar appear first: after a crash,
+older data beside it are recognised, and never read by the wrong schema.
 """
 
 from __future__ import annotations
@@ -26,28 +24,29 @@ import json
 import os
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import local_size, name_of, remote_place
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.schema import Schema
+from tfrecord_lite.schema.text import FORMAT
 from tfrecord_lite.storage.formats import superserial, tfds
-from tfrecord_lite.storage.structure import checked, is_plain
+from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
 
 if TYPE_CHECKING:
+    from tfrecord_lite.files.names import Source
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.storage.structure import Structure
 
     Path = str | os.PathLike[str]
 
 SUFFIX = ".schema.json"
-"""Added to a data file's name for that of its sidecar."""
+"""Appended to the name of a data file for that of its sidecar."""
 
 _MOST_BYTES = 256 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
-_FORMAT = "tfrecord_lite.Schema"
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = re.compile(
     rb"^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -57,28 +56,28 @@ _TFX = re.compile(
 
 
 def load_schema(path: Path) -> Schema:
-    """Read a schema file: our own, or one of Super Serial, TFDS or TFX.
+    """Read a schema file: a sidecar, or a file of Super Serial, TFDS or TFX.
 
     Parameters
     ----------
     path : str or PathLike
-        A path or URL; or a directory with TFDS's ``features.json``. Which kind of file it
-        is, its content says.
+        A path or URL; or a directory with TFDS's ``features.json``. The format is detected
+        from the content.
 
     Returns
     -------
     Schema
-        With the original dtypes and shapes, as far as the file has them.
+        With the original dtypes and shapes that the file has.
 
     Raises
     ------
     FileNotFoundError
-        If it is not there.
+        If there is no such file.
     ImportError
         For a Super Serial header, if PyYAML is not installed.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the content is none of these; ``UNSUPPORTED`` for features that
-        cannot be read, with the feature's name in `key`. `source` is the file.
+        ``BAD_ARGUMENT`` if the content is in none of these formats; ``UNSUPPORTED`` for features
+        that cannot be read, with the feature's name in `key`. `source` is the file.
 
     Examples
     --------
@@ -92,114 +91,114 @@ def load_schema(path: Path) -> Schema:
     -----  ---------------  -----  --------  --------------
     image  FixedLenFeature  int64  [28, 28]  uint8 [28, 28]
     """
-    return read(path)[0]
+    return read(path).schema
 
 
-def read_beside(path: Path) -> tuple[Schema, Structure | None]:
-    """Read the sidecar of a data file.
+class Sidecar(NamedTuple):
+    """What a schema file holds."""
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is none, or no data.
-    InvalidArgumentError
-        As :func:`load_schema`; ``BAD_ARGUMENT`` if it names other data than those.
-    """
-    return read(f"{name_of(path)}{SUFFIX}", of_data=name_of(path))
+    schema: Schema
+    structure: Structure | None
+    """None for a flat dict."""
 
 
-def read(path: Path, *, of_data: str | None = None) -> tuple[Schema, Structure | None]:
-    """Read a schema file, and the structure if it has one; errors as :func:`load_schema`."""
-    name = os.fspath(path)
-    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
-        name = os.path.join(name, "features.json")  # noqa: PTH118
-    data = _bytes_of(name)
-    try:
-        return _parsed(name, data.removeprefix(b"\xef\xbb\xbf"), of_data)
-    except InvalidArgumentError as error:
-        raise InvalidArgumentError(
-            error.reason, None, name, error.index, error.key, error.detail
-        ) from None
-
-
-def _parsed(name: str, data: bytes, of_data: str | None) -> tuple[Schema, Structure | None]:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
-        detail = "a schema file is UTF-8 text; this is UTF-16, UTF-32 or no text at all"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    if data.lstrip()[:1] == b"{":
-        return _from_json(name, data, of_data)
-    if name.endswith(_TFX_NAMES) or _TFX.search(data):
-        from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
-
-        return tfx.from_text(data), None
-    return superserial.from_yaml(data), None
-
-
-def _from_json(name: str, data: bytes, of_data: str | None) -> tuple[Schema, Structure | None]:
-    try:
-        found: Any = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        detail = f"a schema file that is not JSON: {type(error).__name__}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
-    if found.get("format") == _FORMAT:
-        schema = Schema.from_json(data)
-        if of_data is not None and "data" in found and found["data"] != stamp_of(of_data):
-            detail = (
-                f"the sidecar is of other data than {of_data}, which may have been changed since, "
-                "or its saving did not end; if it does fit, give it as schema_path"
-            )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        if "structure" not in found:
-            return schema, None
-        return schema, checked(found["structure"], schema)
-    if tfds.is_features(found):
-        return tfds.from_json(data, _info_beside(name)), None
-    if isinstance(found.get("format"), str) or not _is_header(found):
-        detail = (
-            f'JSON that is no schema: expected a sidecar with "format": "{_FORMAT}", '
-            "a features.json of TFDS, or a header of Super Serial with a shape and a dtype "
-            "for each feature"
-        )
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return superserial.from_mapping(found), None
-
-
-def _is_header(found: dict[str, Any]) -> bool:
-    """Whether some feature has what those of Super Serial have."""
-    return any(isinstance(item, dict) and {"shape", "dtype"} & {*item} for item in found.values())
-
-
-def _info_beside(name: str) -> bytes | None:
-    """Return TFDS's other file, if it is there."""
-    folder, base = os.path.split(name)
-    if base != "features.json":
+def read_beside(source: Source) -> Sidecar | None:
+    """Read the sidecar of a data file and check its fingerprint; None if there is none."""
+    if not isinstance(source, (str, os.PathLike)):
         return None
+    name = name_of(source)
     try:
-        return _bytes_of(os.path.join(folder, "dataset_info.json"))  # noqa: PTH118 - as above
+        return read(f"{name}{SUFFIX}", of_data=name)
     except FileNotFoundError:
         return None
 
 
-def _bytes_of(name: str) -> bytes:
-    """Read a whole file, which must not be larger than any schema."""
+def read(path: Path, *, of_data: str | None = None) -> Sidecar:
+    """Read a schema file, which must fit the data file `of_data` if given."""
+    name = os.fspath(path)
+    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
+        name = os.path.join(name, "features.json")  # noqa: PTH118
+    content = _content_of(name)
+    try:
+        return parse(name, content.removeprefix(b"\xef\xbb\xbf"), of_data)
+    except InvalidArgumentError as error:
+        raise error.at(source=name) from None
+
+
+def parse(name: str, content: bytes, of_data: str | None = None) -> Sidecar:
+    """Detect the format of a schema file, and read it."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
+        raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
+    if content.lstrip()[:1] == b"{":
+        return _parse_json(name, content, of_data)
+    if name.endswith(_TFX_NAMES) or _TFX.search(content):
+        from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
+
+        return Sidecar(tfx.from_text(content), None)
+    return Sidecar(superserial.from_yaml(content), None)
+
+
+def _parse_json(name: str, content: bytes, of_data: str | None) -> Sidecar:
+    try:
+        found: Any = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise argument_error(f"not valid JSON ({type(error).__name__})") from None
+    if found.get("format") == FORMAT:
+        schema = Schema.from_json(content)
+        if of_data is not None and "data" in found and found["data"] != fingerprint_of(of_data):
+            raise argument_error(
+                f"the sidecar was written for other data than are now in {of_data}; if it does "
+                "fit them, give it as schema_path"
+            )
+        if "structure" not in found:
+            return Sidecar(schema, None)
+        return Sidecar(schema, structure_of_json(found["structure"], schema))
+    if tfds.is_features(found):
+        return Sidecar(tfds.from_json(content, _tfds_info(name)), None)
+    # A Super Serial header: some feature has what its features have.
+    is_header = any(
+        isinstance(item, dict) and {"shape", "dtype"} & {*item} for item in found.values()
+    )
+    if isinstance(found.get("format"), str) or not is_header:
+        raise argument_error(
+            f'this JSON is not a schema; expected a sidecar with "format": "{FORMAT}", '
+            "a features.json of TFDS, or a header of Super Serial with a shape and a dtype "
+            "for each feature"
+        )
+    return Sidecar(superserial.from_mapping(found), None)
+
+
+def _tfds_info(name: str) -> bytes | None:
+    """Return the ``dataset_info.json`` beside a ``features.json``, if there is one."""
+    folder, base = os.path.split(name)
+    if base != "features.json":
+        return None
+    try:
+        return _content_of(os.path.join(folder, "dataset_info.json"))  # noqa: PTH118 - as above
+    except FileNotFoundError:
+        return None
+
+
+def _content_of(name: str) -> bytes:
+    """Read a whole file, within the limit for schema files."""
     file = open_input(name)
     data = bytearray()
     try:
         while chunk := file.read(_READ_BYTES):
             data += chunk
             if len(data) > _MOST_BYTES:
-                detail = f"more than {_MOST_BYTES} bytes; is this a schema file?"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=name, detail=detail)
+                detail = f"a schema file must have at most {_MOST_BYTES} bytes"
+                raise argument_error(detail, source=name)
     finally:
         file.close()
     return bytes(data)
 
 
-def write(path: Path, schema: Schema, structure: Structure, stamp: Stamp) -> OutputFile:
-    """Write a sidecar beside its place; the caller commits it, or abandons it."""
-    document = {**json.loads(schema.to_json()), "data": stamp}
-    if not is_plain(structure) or not isinstance(structure, dict):
-        document["structure"] = structure
+def write(path: Path, sidecar: Sidecar, fingerprint: Fingerprint) -> OutputFile:
+    """Write a sidecar to a temporary file; the caller commits or abandons it."""
+    document = {**json.loads(sidecar.schema.to_json()), "data": fingerprint}
+    if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
+        document["structure"] = sidecar.structure
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     file = open_output(name_of(path), atomic=True)
     try:
@@ -211,31 +210,28 @@ def write(path: Path, schema: Schema, structure: Structure, stamp: Stamp) -> Out
     return file
 
 
-Stamp: TypeAlias = dict[str, int]
-"""``bytes``, the size of the file; ``crc32_of_head``, of its first 64 KiB."""
+# -------------------------------------------------------------------------- fingerprints
+
+Fingerprint: TypeAlias = dict[str, int]
+"""Ties a sidecar to its data file: ``bytes``, its size; ``crc32_of_head``, of its first 64 KiB."""
 
 _HEAD_BYTES = 64 * 1024
 
 
-class Stamped:
-    """A file object to write to, that makes the stamp of what is written.
-
-    Parameters
-    ----------
-    file : OutputFile
-    """
+class FingerprintingFile:
+    """A file object to write to that computes the fingerprint of what is written."""
 
     def __init__(self, file: OutputFile) -> None:
         self.name = file.name
         self._file = file
         self._n_bytes = 0
         self._crc32 = 0
-        self._is_wanted = True
+        self._is_abandoned = False
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
         """Write all of `data`."""
         view = memoryview(data).cast("B")
-        if self._is_wanted:
+        if not self._is_abandoned:
             self._file.write([view])
             if self._n_bytes < _HEAD_BYTES:
                 self._crc32 = zlib.crc32(view[: _HEAD_BYTES - self._n_bytes], self._crc32)
@@ -243,24 +239,18 @@ class Stamped:
         return len(view)
 
     def abandon(self) -> None:
-        """Remove the file; what is written from now on goes nowhere."""
-        self._is_wanted = False
+        """Remove the file; later writes are ignored."""
+        self._is_abandoned = True
         self._file.abandon()
 
     @property
-    def stamp(self) -> Stamp:
-        """Of what was written so far."""
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint of what was written so far."""
         return {"bytes": self._n_bytes, "crc32_of_head": self._crc32}
 
 
-def stamp_of(name: str) -> Stamp:
-    """Return the stamp of a file, by its path or URL.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it is not there.
-    """
+def fingerprint_of(name: str) -> Fingerprint:
+    """Compute the fingerprint of a file, by its path or URL."""
     file = open_input(name)
     n_bytes = crc32 = 0
     try:
@@ -270,13 +260,9 @@ def stamp_of(name: str) -> Stamp:
     finally:
         file.close()
     if n_bytes == _HEAD_BYTES:
-        n_bytes = _size_of(name)
+        size = local_size(name)
+        if size is None:
+            filesystem, path = remote_place(name)
+            size = int(filesystem.size(path))
+        n_bytes = size
     return {"bytes": n_bytes, "crc32_of_head": crc32}
-
-
-def _size_of(name: str) -> int:
-    size = local_size(name)
-    if size is not None:
-        return size
-    filesystem, path = remote_place(name)
-    return int(filesystem.size(path))

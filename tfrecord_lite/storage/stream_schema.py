@@ -1,28 +1,29 @@
-"""Rows, one at a time, to batches of columns that are stored alike.
+"""Rows in batches of columns, and the one schema that fits all of them.
 
-The first batch decides how each column is stored; the schema may become wider with later
-ones, as far as what was written stays readable by it (:mod:`.widening`). A row that does
-not fit is refused, with its number and the column's name.
-
-The schemas of two batches to one that fits both, as long as both are stored alike.
-
-How a column is stored depends on its dtype and on how many of its dimensions vary, but not
-on the size of its first dimension, nor on whether a record may lack it. So a schema may
-become wider after records have been written by it:
+The first batch decides how each column is stored: that depends on its dtype and on how many of
+its dimensions vary, but not on the size of its first dimension, nor on whether values are
+missing. So the schema may become wider after records have been written by it, and they remain
+readable:
 
 =======================================  ==============================================
+before and now                           wider
+=======================================  ==============================================
 (3,) and (5,)                            any length
-always there, and missing somewhere      a masked array
+always there, and sometimes missing      a masked array
 int32 and uint8; float16 and float32     the dtype that holds both, if stored alike
 ``U3`` and ``U5``                        ``U5``
 =======================================  ==============================================
+
+A row that does not fit raises an error with its number and the column's name. The schemas of
+several files are merged in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -50,20 +51,20 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024
-_LOOK_EVERY = 16
-"""Rows are weighed one out of so many, as long as they are light."""
 _LIGHT_BYTES = 16 * 1024
+_WEIGH_EVERY = 16
+"""Of light rows, one in this many is weighed."""
 
 
 def row_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield rows in lists of at most 1,024, and of a few megabytes unless one row is larger."""
+    """Yield rows in lists of at most 1,024, and of about 4 MB unless a single row is larger."""
     batch: list[Any] = []
     weight = step = 0
     for row in rows:
         batch.append(row)
         if step == 0:
             one = _weight(row)
-            step = 1 if one > _LIGHT_BYTES else _LOOK_EVERY
+            step = 1 if one > _LIGHT_BYTES else _WEIGH_EVERY
             weight += one * step
         step -= 1
         if len(batch) == _BATCH_ROWS or weight >= _BATCH_BYTES:
@@ -74,7 +75,7 @@ def row_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _weight(item: Any) -> int:
-    """Return about how many bytes a row holds."""
+    """Estimate the bytes that a row holds."""
     if isinstance(item, Mapping):
         return sum(map(_weight, item.values()))
     if isinstance(item, tuple | list):
@@ -85,138 +86,195 @@ def _weight(item: Any) -> int:
     return 8 if size is None else int(size)
 
 
-class Batches:
-    """Turns batches of rows into columns, and remembers the schema that fits all so far.
-
-    Attributes
-    ----------
-    structure : Structure or None
-        Of every row; None before the first.
-    """
+class StreamSchema:
+    """Turns batches of rows into columns, and remembers the schema that fits all so far."""
 
     def __init__(self) -> None:
         self.structure: Structure | None = None
-        self._names: list[str] = []
+        """Of every row; None before the first."""
+        self._columns: dict[str, _Column] = {}
         self._take: Callable[[Any], tuple[Any, ...]] | None = None
-        self._features: dict[str, Feature] = {}
-        self._lacking: set[str] = set()
-        """Columns of which some row is None."""
-        self._empty: set[str] = set()
-        """Columns of which some row is an empty list."""
         self._n_rows = 0
 
     @property
     def schema(self) -> Schema:
-        """What every row so far can be read with; columns in the order of the structure.
-
-        A column that had no values yet is one of byte strings.
-        """
-        features = dict(self._features)
-        for name in self._names:
-            if name not in features:
-                nothing: list[Any] = [None] if name in self._lacking else [[]]
-                made = schema_of({name: nothing})
-                features[name] = (made[name], made.originals[name])
-        originals = {name: original for name, (_, original) in features.items() if original}
-        return Schema({name: features[name][0] for name in self._names}, originals)
+        """The schema of every row so far, with the columns in the order of the structure."""
+        return schema_of_items({name: column.described() for name, column in self._columns.items()})
 
     def add(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
-        """Turn rows into columns.
+        """Return rows as columns, and the schema to write these with.
 
-        Returns
-        -------
-        columns : dict of str to column
-            Those that have values; a column of nothing but None or empty lists is left out.
-        schema : Schema
-            What to write just these with.
-
-        Raises
-        ------
-        InvalidArgumentError
-            For the first row that does not fit those before it: `index` is its number, `key`
-            the column.
+        Columns with nothing but None or empty lists are omitted from both. For the first row
+        that does not fit those before it, raise InvalidArgumentError with its number and the
+        column.
         """
         columns = {}
-        for name, values in self._columns(rows).items():
-            made = self._made(name, values)
+        for name, values in self._values_of(rows).items():
+            try:
+                self._columns[name], made = self._columns[name].with_values(values)
+            except (IncompatibleError, InvalidArgumentError) as error:
+                raise self._misfit_error(name, values, error) from None
             if made is not None:
                 columns[name] = made
         self._n_rows += len(rows)
         return columns, self.schema.select(columns)
 
-    # ------------------------------------------------------------------ rows to columns
-
-    def _columns(self, rows: list[Any]) -> dict[str, list[Any]]:
+    def _values_of(self, rows: list[Any]) -> dict[str, list[Any]]:
         """Return the values of each column."""
         if self.structure is None:
             self.structure, leaves = flatten(rows[0])
-            self._names = list(leaves)
-            is_flat = isinstance(rows[0], dict) and list(rows[0]) == self._names
-            if is_flat and self._names:
-                get = itemgetter(*self._names)
-                self._take = get if len(self._names) > 1 else lambda row: (get(row),)
+            names = list(leaves)
+            self._columns = {name: _Column(name) for name in names}
+            if names and isinstance(rows[0], dict) and list(rows[0]) == names:
+                get = itemgetter(*names)
+                self._take = get if len(names) > 1 else lambda row: (get(row),)
         if self._take is not None:
-            values = self._taken(rows)
+            values = self._values_of_flat_dicts(rows, self._take)
             if values is not None:
-                return dict(zip(self._names, values, strict=True))
-        columns: dict[str, list[Any]] = {name: [] for name in self._names}
+                return dict(zip(self._columns, values, strict=True))
+        columns: dict[str, list[Any]] = {name: [] for name in self._columns}
         for i, row in enumerate(rows):
             structure, leaves = flatten(row)
             if structure != self.structure:
-                self._refuse_structure(i, leaves)
+                raise self._structure_error(i, leaves)
             for name, value in leaves.items():
                 columns[name].append(value)
         return columns
 
-    def _taken(self, rows: list[Any]) -> list[list[Any]] | None:
-        """Return the columns of flat dicts; None if some row is something else."""
-        size = len(self._names)
+    def _values_of_flat_dicts(
+        self, rows: list[Any], take: Callable[[Any], tuple[Any, ...]]
+    ) -> list[list[Any]] | None:
+        """Return the values of each column; None if a row is not a flat dict like the first."""
+        size = len(self._columns)
         if not all(type(row) is dict and len(row) == size for row in rows):
             return None
         try:
-            columns = list(map(list, zip(*map(self._take or tuple, rows), strict=True)))
+            columns = list(map(list, zip(*map(take, rows), strict=True)))
         except KeyError:
             return None
         is_nested = any(issubclass(cls, Mapping) for col in columns for cls in set(map(type, col)))
         return None if is_nested else columns
 
-    def _refuse_structure(self, i: int, leaves: Mapping[str, Any]) -> NoReturn:
-        """Say in what a row differs from the first one."""
-        for name in self._names:
+    def _structure_error(self, i: int, leaves: Mapping[str, Any]) -> InvalidArgumentError:
+        """Return the error about a row of another structure than the first."""
+        index = self._n_rows + i
+        for name in self._columns:
             if name not in leaves:
-                detail = "the row has no such value; give None where one is missing"
-                raise self._error(Reason.MISSING, i, name, detail)
-        for name in leaves:
-            if name not in self._names:
-                raise self._error(
-                    Reason.BAD_ARGUMENT, i, name, "the rows before have no such value"
-                )
-        detail = "the row is nested in another way than those before it"
-        raise self._error(Reason.BAD_ARGUMENT, i, None, detail)
+                detail = "the row lacks this value; give None for a missing one"
+                return InvalidArgumentError(Reason.MISSING, index=index, key=name, detail=detail)
+        added = next((name for name in leaves if name not in self._columns), None)
+        detail = "the row has this value, but earlier rows do not"
+        if added is None:
+            detail = "the row is nested differently than earlier rows"
+        return InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, key=added, detail=detail)
 
-    def _error(
-        self, reason: Reason, i: int | None, key: str | None, detail: str | None
+    def _misfit_error(
+        self, name: str, values: list[Any], error: IncompatibleError | InvalidArgumentError
     ) -> InvalidArgumentError:
-        index = None if i is None else self._n_rows + i
-        return InvalidArgumentError(reason, None, None, index, key, detail)
+        """Return the error about the first row that does not fit."""
+        low, high = 0, len(values)  # values[:low] fit, values[:high] do not
+        while high - low > 1:
+            middle = (low + high) // 2
+            try:
+                self._columns[name].with_values(values[:middle])
+            except (IncompatibleError, InvalidArgumentError) as cause:
+                high, error = middle, cause
+            else:
+                low = middle
+        if isinstance(error, IncompatibleError):
+            error = InvalidArgumentError(Reason.WRONG_KIND, detail=str(error))
+        return error.at(index=self._n_rows + high - 1, key=name)
 
-    # --------------------------------------------------------------- one column at a time
 
-    def _made(self, name: str, values: list[Any]) -> Any:
-        """Return a column as arrays, None if it has no values; widen the schema to fit it."""
-        try:
-            made = self._fitted(name, normalize(name, values, "strict"))
-            feature = self._widened(name, made)
-        except (Conflict, InvalidArgumentError) as error:
-            self._refuse(name, values, error)
-        if feature is None:
-            return None
-        self._features[name] = feature
-        return made
+class SchemaItem(NamedTuple):
+    """A feature's specification and its original, as a schema has them."""
 
-    def _fitted(self, name: str, made: Any) -> Any:
-        """Return integers as floats where the column is one of floats, and holds them exactly."""
-        original = self._features[name][1] if name in self._features else None
+    spec: FeatureSpec
+    original: Original | None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the list that is stored."""
+        return kind_of(self.spec.dtype)  # type: ignore[attr-defined]
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether values are stored as their bytes."""
+        return is_raw(self.original, self.kind)
+
+    def __str__(self) -> str:
+        """Return dtype and shape, for error texts."""
+        if self.original is None:
+            return type(self.spec).__name__
+        word = self.original.text or self.original.dtype
+        word = "missing" if self.original.missing else word
+        shape = ", ".join("?" if dim is None else str(dim) for dim in self.original.shape or ())
+        return f"{word} [{shape}]"
+
+
+def items_of(schema: Schema) -> dict[str, SchemaItem]:
+    """Return the items of a schema by name."""
+    originals = schema.originals
+    return {name: SchemaItem(spec, originals.get(name)) for name, spec in schema.items()}
+
+
+def schema_of_items(items: Mapping[str, SchemaItem]) -> Schema:
+    """Return the schema with these items."""
+    originals = {name: item.original for name, item in items.items() if item.original is not None}
+    return Schema({name: item.spec for name, item in items.items()}, originals)
+
+
+class IncompatibleError(Exception):
+    """Two batches that one schema cannot fit, for reasons in the text; users never see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of the rows so far."""
+
+    name: str
+    item: SchemaItem | None = None
+    """None while no row has a value."""
+    has_missing: bool = False
+    has_empty: bool = False
+
+    def described(self) -> SchemaItem:
+        """Return the schema's item; a column without values is one of byte strings."""
+        if self.item is not None:
+            return self.item
+        nothing: list[Any] = [None] if self.has_missing else [[]]
+        return items_of(schema_of({self.name: nothing}))[self.name]
+
+    def with_values(self, values: list[Any]) -> tuple[_Column, Any]:
+        """Return the column with more rows, and these rows as arrays; None if they have no value.
+
+        Raises IncompatibleError or InvalidArgumentError if some row does not fit.
+        """
+        made = self._as_floats(normalize(self.name, values, "strict"))
+        mask = np.ma.getmaskarray(made) if isinstance(made, np.ma.MaskedArray) else np.False_
+        is_missing = bool(mask.all()) and made.dtype == object
+        # Rows of empty lists only: nothing tells what they are lists of.
+        is_empty = isinstance(made, RaggedTensor) and (
+            len(made.flat_values) == 0 and made.flat_values.dtype == object
+        )
+        has_missing = self.has_missing or bool(mask.any())
+        has_empty = self.has_empty or is_empty
+        if has_missing and has_empty:
+            raise IncompatibleError("None cannot be told from an empty list here; give one of them")
+        item = self.item
+        if not (is_missing or is_empty):
+            new = items_of(schema_of({self.name: made}))[self.name]
+            item = new if item is None else widened(self.name, item, new)
+        if item is not None and has_missing:
+            item = as_missing(self.name, item)
+        if item is not None and has_empty:
+            item = as_ragged(self.name, item)
+        column = _Column(self.name, item, has_missing, has_empty)
+        return column, None if is_missing or is_empty else made
+
+    def _as_floats(self, made: Any) -> Any:
+        """Return integers as floats if the column is one of floats, and holds them exactly."""
+        original = self.item.original if self.item is not None else None
         flat = getattr(made, "flat_values", made)
         if original is None or getattr(flat, "dtype", np.dtype(object)).kind not in "iu":
             return made
@@ -230,139 +288,61 @@ class Batches:
                 exact = floats.real.astype(numbers.dtype) == numbers
             # At the upper end of a type, the way back may wrap around to the same number.
             if not exact.all() or (numbers.size and abs(floats).max() >= 2.0**63):
-                raise Conflict(f"an integer that no {original.dtype} holds")
+                raise IncompatibleError(f"this integer is not exact in {original.dtype}")
             return floats
 
         return with_values(made, change)
 
-    def _widened(self, name: str, made: Any) -> Feature | None:
-        """Return what fits the column and all before it; None if nothing has had values yet."""
-        known = self._features.get(name)
-        is_masked = isinstance(made, np.ma.MaskedArray)
-        is_lacking = is_masked and bool(np.ma.getmaskarray(made).all()) and made.dtype == object
-        is_empty = isinstance(made, RaggedTensor) and _is_nothing(made)
-        if not (is_lacking or is_empty):
-            described = schema_of({name: made})
-            new = (described[name], described.originals[name])
-            known = new if known is None else widened(name, known, new)
-        self._lacking |= {name} if is_masked and np.ma.getmaskarray(made).any() else set()
-        self._empty |= {name} if is_empty else set()
-        if name in self._lacking and name in self._empty:
-            raise Conflict("None and an empty list, which cannot be told apart; give one of them")
-        if known is not None and name in self._lacking:
-            known = as_missing(name, known)
-        if known is not None and name in self._empty:
-            known = as_ragged(name, known)
-        if is_lacking or is_empty:
-            if known is not None:
-                self._features[name] = known
-            return None
-        return known
 
-    def _refuse(self, name: str, values: list[Any], error: Exception) -> NoReturn:
-        """Find the first row that does not fit, and say why."""
-        i, cause = _first_misfit(self, name, values)
-        cause = cause or error
-        if isinstance(cause, InvalidArgumentError):
-            raise self._error(cause.reason, i, name, cause.detail) from None
-        raise self._error(Reason.WRONG_KIND, i, name, str(cause)) from None
+def widened(name: str, old: SchemaItem, new: SchemaItem) -> SchemaItem:
+    """Return the item that fits what either of two fits.
 
-
-def _is_nothing(made: RaggedTensor) -> bool:
-    """Whether rows of lists hold no value, so that nothing says what they are lists of."""
-    flat = made.flat_values
-    return len(flat) == 0 and flat.dtype == object
-
-
-def _first_misfit(
-    batches: Batches, name: str, values: list[Any]
-) -> tuple[int | None, Exception | None]:
-    """Return the first row with which those before it do not go together, and the error."""
-    low, high = 0, len(values)  # values[:low] fit, values[:high] do not
-    cause: Exception | None = None
-    while high - low > 1:
-        middle = (low + high) // 2
-        trial = Batches()
-        trial._features = dict(batches._features)  # noqa: SLF001 - one of us
-        trial._lacking, trial._empty = set(batches._lacking), set(batches._empty)  # noqa: SLF001
-        try:
-            part = values[:middle]
-            trial._widened(name, trial._fitted(name, normalize(name, part, "strict")))  # noqa: SLF001
-        except (Conflict, InvalidArgumentError) as error:
-            high, cause = middle, error
-        else:
-            low = middle
-    return high - 1, cause
-
-
-Feature = tuple["FeatureSpec", "Original | None"]
-
-
-class Conflict(Exception):  # noqa: N818 - not an error a user sees, but the makings of one
-    """Two batches that one schema cannot fit; its text says why."""
-
-
-def widened(name: str, old: Feature, new: Feature) -> Feature:
-    """Return a feature's specification and original that fit what two others fit.
-
-    Raises
-    ------
-    Conflict
-        If what is stored by the one cannot be read by any that the other is read by.
+    Raises IncompatibleError if what is stored by the one cannot be read by any that the other
+    is read by.
     """
     if old == new:
         return old
-    (spec, before), (other, after) = old, new
-    if before is None or after is None or SparseFeature in (type(spec), type(other)):
-        raise Conflict(f"{_text(after, other)}, where others are {_text(before, spec)}")
-    kind = kind_of(spec.dtype)  # type: ignore[attr-defined]
-    raw = is_raw(before, kind)
-    stored = (kind_of(other.dtype), is_raw(after, kind_of(other.dtype)))  # type: ignore[attr-defined]
-    if stored != (kind, raw):
-        raise Conflict(f"{_text(after, other)}, where others are {_text(before, spec)}")
-    dtype = _dtype(before, after, raw=raw)
-    text = _strings(before, after)
+    before, after = old.original, new.original
+    if (
+        before is None
+        or after is None
+        or SparseFeature in (type(old.spec), type(new.spec))
+        or (old.kind, old.is_raw) != (new.kind, new.is_raw)
+    ):
+        raise IncompatibleError(f"{new} here, but {old} before")
+    dtype = _dtype(before, after, raw=old.is_raw)
+    text = _text(before, after)
     shape = _shape(before, after)
     missing = before.missing or after.missing
     if missing and None in shape:
-        raise Conflict("missing here or before, and of varying length; give an empty list")
-    splits = [getattr(s, "row_splits_dtype", None) for s in (spec, other)]
+        raise IncompatibleError("a value is missing where lengths vary; give an empty list instead")
+    splits = [getattr(item.spec, "row_splits_dtype", None) for item in (old, new)]
     longest = np.int64 if np.dtype(np.int64) in splits else None
     original = Original(dtype, shape, text, missing)
-    return _specification(name, kind, original, longest, raw=raw), original
+    return SchemaItem(_specification(name, old.kind, original, longest, raw=old.is_raw), original)
 
 
-def as_missing(name: str, feature: Feature) -> Feature:
-    """Return a feature that a record may lack."""
-    spec, original = feature
-    if original is None or original.shape is None or isinstance(spec, SparseFeature):
-        raise Conflict("missing, where that cannot be stored")
+def as_missing(name: str, item: SchemaItem) -> SchemaItem:
+    """Return the item for a feature that a record may lack."""
+    original = item.original
+    if original is None or original.shape is None or isinstance(item.spec, SparseFeature):
+        raise IncompatibleError("a value is missing, which this column cannot store")
     if None in original.shape:
-        raise Conflict("missing, where others vary in length; give an empty list")
+        raise IncompatibleError("a value is missing where lengths vary; give an empty list instead")
     lacking = Original(original.dtype, original.shape, original.text, missing=True)
-    return widened(name, feature, (spec, lacking))
+    return widened(name, item, item._replace(original=lacking))
 
 
-def as_ragged(name: str, feature: Feature) -> Feature:
-    """Return a feature of which a record may be an empty list."""
-    spec, original = feature
+def as_ragged(name: str, item: SchemaItem) -> SchemaItem:
+    """Return the item for a feature of which a record may be an empty list."""
+    original = item.original
     if original is None or not original.shape:
-        raise Conflict("an empty list, where others are single values")
+        raise IncompatibleError("an empty list in a column of single values")
     empty = Original(original.dtype, (None, *original.shape[1:]), original.text, original.missing)
     if original != empty:
-        return widened(name, feature, (spec, empty))
-    kind = kind_of(spec.dtype)  # type: ignore[attr-defined]
-    splits_dtype = getattr(spec, "row_splits_dtype", None)
-    raw = is_raw(empty, kind)
-    return _specification(name, kind, empty, splits_dtype, raw=raw), empty
-
-
-def _text(original: Original | None, spec: FeatureSpec) -> str:
-    if original is None:
-        return type(spec).__name__
-    word = "missing" if original.missing else original.text or original.dtype
-    shape = ", ".join("?" if dim is None else str(dim) for dim in original.shape or ())
-    return f"{word} [{shape}]"
+        return widened(name, item, item._replace(original=empty))
+    splits_dtype = getattr(item.spec, "row_splits_dtype", None)
+    return SchemaItem(_specification(name, item.kind, empty, splits_dtype, raw=item.is_raw), empty)
 
 
 def _dtype(before: Original, after: Original, *, raw: bool) -> str:
@@ -371,31 +351,32 @@ def _dtype(before: Original, after: Original, *, raw: bool) -> str:
     if len(names) == 1:
         return cast("str", before.dtype)
     families = {_family(name) for name in names}
+    incompatible = IncompatibleError(f"{after.dtype} here, but {before.dtype} before")
     if raw or len(families) > 1 or families == {None}:
-        raise Conflict(f"{after.dtype}, where others are {before.dtype}")
+        raise incompatible
     if "bfloat16" in names:
         return "float32"
     both: Any = np.result_type(*map(original_dtype, names))
     if _family(both.name) not in families:
-        raise Conflict(f"{after.dtype}, where others are {before.dtype}")
+        raise incompatible
     return cast("str", both.name)
 
 
 def _family(name: str) -> str | None:
-    """Return what a dtype may be widened within."""
+    """Return the family of dtypes within which one may be widened."""
     if name in ("bfloat16", "float16", "float32"):
         return "float"
     return "int" if name.startswith(("int", "uint")) else None
 
 
-def _strings(before: Original, after: Original) -> str | None:
-    """Return which strings hold both."""
+def _text(before: Original, after: Original) -> str | None:
+    """Return the type of strings that holds both."""
     old, new = before.text, after.text
     if old == new:
         return old
     if old and new and old[0] == new[0] in ("S", "U"):
         return max(old, new, key=lambda text: int(text[1:]))
-    raise Conflict(f"strings of {new or 'bytes'}, where others are {old or 'bytes'}")
+    raise IncompatibleError(f"strings of {new or 'bytes'} here, but of {old or 'bytes'} before")
 
 
 def _shape(before: Original, after: Original) -> tuple[int | None, ...]:
@@ -405,8 +386,8 @@ def _shape(before: Original, after: Original) -> tuple[int | None, ...]:
         return cast("tuple[int | None, ...]", old)
     if old and new and len(old) == len(new) and old[1:] == new[1:]:
         return (None, *old[1:])
-    raise Conflict(
-        f"the shape {list(new or ())}, where others are {list(old or ())}; "
+    raise IncompatibleError(
+        f"the shape {list(new or ())} here, but {list(old or ())} before; "
         "only the first dimension may vary between batches"
     )
 
@@ -414,15 +395,16 @@ def _shape(before: Original, after: Original) -> tuple[int | None, ...]:
 def _specification(
     name: str, kind: Kind, original: Original, splits_dtype: Any, *, raw: bool
 ) -> FeatureSpec:
-    """Return how such values are stored, as schema_of has it."""
+    """Return the specification of such values, as schema_of has it."""
     shape = original.shape
+    # The number of leading dimensions that vary.
     rank = next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
     if original.missing:
         return RaggedFeature(kind.dtype)
     if rank == 0:
         return FixedLenFeature(() if raw else shape, kind.dtype)
     if raw and rank == 1:
-        # Rows of nothing, before it was known of what, have been written without the feature.
+        # Empty rows written before the dtype was known are records without the feature.
         return FixedLenFeature([], bytes, b"")
     partitions = [
         RaggedFeature.RowLengths(f"{name}/row_lengths_{level}") for level in range(1, rank - raw)

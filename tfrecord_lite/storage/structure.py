@@ -1,4 +1,4 @@
-"""Nested dicts and tuples, flattened to columns by name and put together again.
+"""Nested dicts and tuples, flattened to columns by name and rebuilt.
 
 ::
 
@@ -6,7 +6,7 @@
     (a, b)                                    0, 1
     a                                         value
 
-A *structure* is the same nest with names at its leaves. In a sidecar it is JSON: an object
+A *structure* is the same nesting with names as its leaves. In a sidecar it is JSON: an object
 for a dict, an array for a tuple, a string for a column.
 """
 
@@ -15,37 +15,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import argument_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Structure: TypeAlias = "str | dict[str, Structure] | tuple[Structure, ...]"
 
-_FLAT = "value"
-"""The name of a column that is all there is."""
+_ONLY_COLUMN = "value"
+"""The name of a column that is not in a dict or tuple."""
 
 
 def flatten(data: Any) -> tuple[Structure, dict[str, Any]]:
-    """Take nested dicts and tuples apart.
-
-    Parameters
-    ----------
-    data : dict, tuple, or anything else
-        What is neither a mapping nor a tuple is a leaf.
-
-    Returns
-    -------
-    structure : Structure
-    leaves : dict of str to leaf
-        Named by their path, joined by ``/``.
+    """Split nested dicts and tuples into their structure and their leaves, named by path.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if two leaves get one name, or it is nested without end.
+        ``BAD_ARGUMENT`` if two leaves have the same name, or the nesting is too deep.
     TypeError
-        For a key that is no str.
+        If a key is not a str.
 
     Examples
     --------
@@ -56,7 +45,7 @@ def flatten(data: Any) -> tuple[Structure, dict[str, Any]]:
     try:
         return _flatten(data, "", leaves), leaves
     except RecursionError as error:
-        raise _refuse("nested too deeply") from error
+        raise argument_error("the data are nested too deeply") from error
 
 
 def _flatten(data: Any, name: str, leaves: dict[str, Any]) -> Structure:
@@ -72,19 +61,17 @@ def _flatten(data: Any, name: str, leaves: dict[str, Any]) -> Structure:
         return tuple(
             _flatten(item, f"{name}/{i}" if name else str(i), leaves) for i, item in enumerate(data)
         )
-    name = name or _FLAT
+    name = name or _ONLY_COLUMN
     if name in leaves:
-        raise _refuse("two columns of one name, since / joins the names of nested ones", name)
+        raise argument_error(
+            "two columns have this name, as / joins the names of nested ones", key=name
+        )
     leaves[name] = data
     return name
 
 
-def _refuse(detail: str, key: str | None = None) -> InvalidArgumentError:
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
-
-
 def rebuild(structure: Structure, leaves: Mapping[str, Any]) -> Any:
-    """Put leaves together again."""
+    """Nest the leaves again, as the structure has them."""
     if isinstance(structure, dict):
         return {key: rebuild(item, leaves) for key, item in structure.items()}
     if isinstance(structure, tuple):
@@ -92,44 +79,32 @@ def rebuild(structure: Structure, leaves: Mapping[str, Any]) -> Any:
     return leaves[structure]
 
 
-def is_plain(structure: Structure) -> bool:
-    """Whether it is a flat dict of columns by their own names."""
+def is_flat_dict(structure: Structure) -> bool:
+    """Return whether a structure is a dict of columns under their own names."""
     return isinstance(structure, dict) and all(key == item for key, item in structure.items())
 
 
-def checked(found: Any, names: Iterable[str]) -> Structure:
-    """Check a structure that came from JSON.
-
-    Parameters
-    ----------
-    found : parsed JSON
-    names : iterable of str
-        The columns; each has to be in the structure once.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if it is none, or does not have these leaves.
-    """
+def structure_of_json(found: Any, names: Iterable[str]) -> Structure:
+    """Check a structure from parsed JSON; its leaves must be `names`, each once."""
     leaves: list[str] = []
 
     def check(item: Any) -> Structure:
         if isinstance(item, dict):
             return {key: check(below) for key, below in item.items()}
         if isinstance(item, list):
-            found = []  # a map, or a comprehension, takes a level of recursion more
+            found = []  # not a comprehension, which takes another level of recursion
             for below in item:
                 found.append(check(below))  # noqa: PERF401
             return tuple(found)
         if not isinstance(item, str):
-            raise _refuse("a sidecar's structure has objects, arrays and names of features")
+            raise argument_error("a sidecar's structure must hold objects, arrays and strings only")
         leaves.append(item)
         return item
 
     try:
         structure = check(found)
     except RecursionError as error:
-        raise _refuse("a sidecar's structure that is nested too deeply") from error
+        raise argument_error("a sidecar's structure is nested too deeply") from error
     if sorted(leaves) != sorted(names):
-        raise _refuse("a sidecar's structure must name each feature once")
+        raise argument_error("a sidecar's structure must name each feature once")
     return structure
