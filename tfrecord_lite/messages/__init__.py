@@ -1,14 +1,12 @@
-"""The messages that records usually hold, as protobuf classes.
+"""The protobuf messages that records usually hold.
 
-``Example`` and ``SequenceExample`` and the parts they are made of, byte for byte
-what TensorFlow's classes of the same names read and write. The classes come
-from ``proto/`` and live in a descriptor pool of their own
-(:mod:`tfrecord_lite.messages._pool`), so they never clash with TensorFlow's in
-the same process. Others are loaded when they are first asked for: ``Event`` and
-``Summary``, which event files hold, and ``ExampleListWithContext`` of TensorFlow
-Serving.
+``Example`` and ``SequenceExample`` and their parts, byte for byte compatible with TensorFlow's
+classes of the same names. The modules ``*_pb2`` are generated from ``proto/``. Their classes live
+in a descriptor pool of their own (:mod:`tfrecord_lite.messages._pool`), so that they never clash
+with TensorFlow's in the same process. ``Event`` and ``Summary`` of event files and
+``ExampleListWithContext`` of TensorFlow Serving are loaded on first use.
 
-Importing this package loads the protobuf runtime, which nothing below it does.
+Importing this package loads the protobuf runtime, which no lower package does.
 """
 
 from __future__ import annotations
@@ -59,8 +57,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is seldom needed."""
+    """Load the messages that are seldom needed."""
     if name not in _LAZY:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

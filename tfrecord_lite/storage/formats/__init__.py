@@ -1,4 +1,4 @@
-"""Schemas that other programs wrote: each a text in, a Schema out.
+"""Schemas that other programs wrote: a text in, a Schema out.
 
 ================================  ============================================  ===========
 :func:`superserial.from_yaml`     the YAML header of Super Serial               needs yaml
@@ -6,6 +6,9 @@
 :func:`tfx.from_text`             ``schema.pbtxt`` of TFX, tensorflow-metadata
 ================================  ============================================  ===========
 
-No I/O: who opens files is :func:`tfrecord_lite.load_schema`. Nothing in a text can name
-code, and sizes in it are numbers that are checked, never allocated.
+The module ``natural`` has the specifications of tensors stored as lists of the nearest kind, which
+the first two share.
+
+No I/O: :func:`tfrecord_lite.load_schema` opens the files. Nothing in a text can name code, and
+sizes in it are checked, with no memory allocated for them.
 """

@@ -1,8 +1,7 @@
-"""How nearly everybody stores a tensor in an Example: as a list of the nearest kind.
+"""Tensors as most programs store them in an Example: as a flat list of the nearest kind.
 
-bool and integers become int64, floats float32, strings stay as they are; the values are
-stored flat, and the shape is somebody else's knowledge. Here that knowledge becomes a
-specification.
+bools and integers become int64, floats float32, and strings stay as they are. The shape is not
+stored; a schema has it, from which the specification is made here.
 """
 
 from __future__ import annotations
@@ -19,18 +18,16 @@ from tfrecord_lite.schema import (
 )
 
 Shape = tuple[int | None, ...]
-"""Of one example's value; None for a dimension that varies."""
+"""Shape of one example's value, with None for a dimension that varies."""
 
 _NATURAL = frozenset({"int64", "float32", "string"})
 
 
 def nearest_kind(name: str, dtype: str) -> Kind:
-    """Return the kind of list that values of a dtype are stored in.
+    """Return the kind of list in which values of a dtype are stored.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` for complex numbers, which have none, and for what is no dtype.
+    Raise InvalidArgumentError (``UNSUPPORTED``) for complex numbers, which have none, and for
+    what is not a dtype.
     """
     try:
         known = Original(dtype).dtype
@@ -49,41 +46,21 @@ def nearest_kind(name: str, dtype: str) -> Kind:
 def specification(
     name: str, dtype: str, shape: Shape, *, optional: bool = False
 ) -> tuple[FeatureSpec, Original | None]:
-    """Return how to read a tensor that was stored flat, and what it was.
+    """Return the specification of a tensor that was stored flat, and its original.
 
-    Parameters
-    ----------
-    name : str
-        The feature, for errors.
-    dtype : str
-        What the values were: a NumPy name, ``"bfloat16"`` or ``"string"``.
-    shape : tuple of int or None
-        Of one example's value.
-    optional : bool, optional
-        Whether an example may lack it.
-
-    Returns
-    -------
-    spec : FeatureSpec
-        FixedLenFeature for a shape that is known; RaggedFeature, of values without further
-        rows, if the first dimension varies, or the feature is optional.
-    original : Original or None
-        None if there is nothing to restore.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` for a dtype that no list can hold, and a shape of which another
-        dimension than the first is unknown: it cannot be told from the values alone.
+    The specification is FixedLenFeature for a known shape; RaggedFeature without partitions if the
+    first dimension varies, or the feature is `optional`. The original is None if there is nothing
+    to restore. Raise InvalidArgumentError (``UNSUPPORTED``) for a dtype that no list can hold,
+    and if another dimension than the first is unknown, as the values do not tell it.
     """
     kind = nearest_kind(name, dtype)
     if None in shape[1:]:
-        detail = f"only the first dimension may be unknown, not those of {list(shape)}"
+        detail = f"only the first dimension of the shape may be unknown, not those of {list(shape)}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     if None not in shape and not optional:
         original = None if dtype in _NATURAL else Original(dtype, shape)
         return FixedLenFeature(shape, kind.dtype), original
-    # What rows there are in the values, the original shape says.
+    # The original shape tells the rows.
     spec = RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
     if None not in shape:
         return spec, Original(dtype, shape, missing=True)

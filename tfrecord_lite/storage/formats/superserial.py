@@ -1,4 +1,4 @@
-"""The headers of Super Serial: YAML, for each feature its shape and TensorFlow's dtype number.
+"""The headers of Super Serial: YAML with each feature's shape and TensorFlow's dtype number.
 
 ::
 
@@ -14,8 +14,8 @@
 Values are stored flat: integers and bools as int64 lists, floats as float lists, byte
 strings as they are. The dtypes of the header are the original ones.
 
-PyYAML reads the text, with its safe loader: a header cannot make objects. The one tag of
-Python's that it may have is that of tuples, as which shapes were sometimes written.
+PyYAML parses the text with its safe loader, so a header cannot create objects. The only tag of
+Python's that it may have is that of tuples, which shapes were sometimes written as.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage.formats.natural import Shape, specification
 
@@ -59,16 +59,16 @@ def from_yaml(text: str | bytes) -> Schema:
     Returns
     -------
     Schema
-        FixedLenFeature of the header's shape, with the original dtypes; RaggedFeature where
-        the first dimension is null. Of dtypes that Super Serial could not store there are
-        no values to read.
+        FixedLenFeature with the header's shape, and the original dtypes; RaggedFeature where
+        the first dimension is null. Dtypes that Super Serial could not store have no values
+        to read.
 
     Raises
     ------
     ImportError
         If PyYAML is not installed.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if it is no YAML or no such header, or names code;
+        ``BAD_ARGUMENT`` if the text is not YAML or not such a header, or names code;
         ``UNSUPPORTED`` for a dtype that cannot be stored in an Example, with the feature in
         `key`.
 
@@ -86,26 +86,26 @@ def from_yaml(text: str | bytes) -> Schema:
         detail = 'YAML headers need an extra package: pip install "tfrecord-numpy[yaml]"'
         raise ImportError(detail) from None
     try:
-        found = yaml.load(text, _loader(yaml))  # noqa: S506 - a safe one, with tuples
+        found = yaml.load(text, _loader(yaml))  # noqa: S506 - a safe one with tuples
     except InvalidArgumentError:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        # PyYAML's own text repeats the document.
+        # PyYAML's own text quotes the document.
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark is not None else ""
-        raise _refuse(f"{type(error).__name__}{where}") from None
+        raise _header_error(f"not valid YAML{where} ({type(error).__name__})") from None
     return from_mapping(found)
 
 
 def _loader(yaml: Any) -> Any:
-    """Return the safe loader, with tuples, and without names that are there twice."""
+    """Return the safe loader, extended by tuples, that rejects repeated names."""
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
             seen = set()
             for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
                 if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                    raise _refuse("a name that is there twice", key.value)
+                    raise _header_error("this name occurs twice", key.value)
                 seen.add(getattr(key, "value", None) if isinstance(key, yaml.ScalarNode) else None)
             return super().construct_mapping(node, deep)
 
@@ -117,47 +117,46 @@ def _loader(yaml: Any) -> Any:
 
 
 def from_mapping(header: Any) -> Schema:
-    """Read a Super Serial header that is parsed already.
+    """Read a parsed Super Serial header: name -> ``{"shape": list of int, "dtype": int}``.
 
     Parameters
     ----------
     header : mapping
-        name -> ``{"shape": list of int, "dtype": int}``.
+        The features.
 
     Returns
     -------
     Schema
-        As :func:`from_yaml`; so are the errors.
+        As :func:`from_yaml`, with the same errors.
     """
     if not isinstance(header, Mapping) or not header:
-        raise _refuse("it has no features")
+        raise _header_error("there are no features")
     specs, originals = {}, {}
     for name, item in header.items():
         if not isinstance(name, str):
-            raise _refuse(f"a feature's name must be a string, not {type(name).__name__}")
-        dtype, shape = _entry(name, item)
+            raise _header_error(f"a feature's name must be a string, not {type(name).__name__}")
+        dtype, shape = _dtype_and_shape(name, item)
         specs[name], original = specification(name, dtype, shape)
         if original is not None:
             originals[name] = original
     return Schema(specs, originals)
 
 
-def _entry(name: str, item: Any) -> tuple[str, Shape]:
-    """Check one feature's entry; return its dtype and shape."""
+def _dtype_and_shape(name: str, item: Any) -> tuple[str, Shape]:
+    """Check the description of one feature."""
     if not isinstance(item, Mapping) or not {"shape", "dtype"} <= item.keys():
-        raise _refuse("a feature has a shape and a dtype", name)
+        raise _header_error("a feature must have a shape and a dtype", name)
     number, shape = item["dtype"], item["shape"]
-    # A bool is an int to Python, and no number of a dtype.
+    # To Python a bool is an int, but it is not the number of a dtype.
     dtype = _DTYPES.get(number) if type(number) is int else None
     if dtype is None:
-        raise _refuse(f"{number!r} is not the number of a dtype that Super Serial knows", name)
+        raise _header_error(f"{number!r} is not the number of a dtype", name)
     if not isinstance(shape, list | tuple) or not all(type(d) is int or d is None for d in shape):
-        raise _refuse("a shape is a list of numbers", name)
+        raise _header_error("a shape must be a list of numbers", name)
     if any(d is not None and d < 0 for d in shape):
-        raise _refuse("a dimension is negative", name)
+        raise _header_error("a dimension must not be negative", name)
     return dtype, tuple(shape)
 
 
-def _refuse(detail: str, key: str | None = None) -> InvalidArgumentError:
-    detail = f"Super Serial header: {detail}"
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail)
+def _header_error(detail: str, key: str | None = None) -> InvalidArgumentError:
+    return argument_error(f"Super Serial header: {detail}", key=key)

@@ -1,22 +1,21 @@
-"""The ``features.json`` of TensorFlow Datasets: which features, and how they are stored.
+"""The ``features.json`` of TensorFlow Datasets: its features, and how they are stored.
 
 =========================  ===============================================================
-FeaturesDict               its features, names joined by ``/``
-Tensor, Scalar             a list of the nearest kind; one string with `encoding`
+FeaturesDict               its features, with names joined by ``/``
+Tensor, Scalar             a list of the nearest kind; with `encoding` one string
 ClassLabel                 an int64
-Text, Image                a string: of an image, the file
-Video                      the files of its images, one string each
+Text, Image                a string: the text, or the image file
+Video                      the image files of its frames, one string each
 BBox, Audio                as Tensor
 Translation                a Text for each language
-Sequence, Dataset          one dimension more for every feature in it; of a sequence in a
-                           sequence the values, and the lengths of the inner ones, as
-                           ``NAME/ragged_flat_values`` and ``NAME/ragged_row_lengths_0``
+Sequence, Dataset          one more dimension for each feature in it; a sequence of sequences
+                           as ``NAME/ragged_flat_values``, the values, and
+                           ``NAME/ragged_row_lengths_0``, the lengths of the inner ones
 =========================  ===============================================================
 
-The file has had several forms: today's (``pythonClassName`` and a member named by what
-follows), and older ones (``type`` and ``content``, which may itself be JSON in a string).
-All are read. What TFDS would do to values afterwards (decode images, decompress zlib) is
-left to the user.
+The file has had several forms, all of which are read: today's (``pythonClassName`` and a member
+named after the class), and older ones (``type`` and ``content``, which may be JSON in a string).
+What TFDS does with the values afterwards (decode images, decompress zlib) is left to the user.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import (
     FeatureSpec,
     Original,
@@ -39,48 +38,48 @@ from tfrecord_lite.storage.formats.natural import Shape, nearest_kind, specifica
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A tensor that is stored."""
+class _Tensor:
+    """A tensor of the data set, by the name it is stored under."""
 
     name: str
     dtype: str
     shape: Shape
     sequences: int = 0
-    """How many of its first dimensions are sequences."""
+    """Number of its leading dimensions that are sequences."""
     encoded: tuple[str, Shape] | None = None
-    """dtype and shape of what its one string holds, if that is raw values."""
+    """dtype and shape of the raw values in its single string, if it has them."""
     is_optional: bool = False
 
 
 def is_features(document: Any) -> bool:
-    """Whether parsed JSON is a ``features.json``, of any form."""
+    """Return whether parsed JSON is a ``features.json``, in any of its forms."""
     return isinstance(document, Mapping) and (
         "featuresDict" in document or "pythonClassName" in document or "type" in document
     )
 
 
 def from_json(features: str | bytes, info: str | bytes | None = None) -> Schema:
-    """Read a ``features.json``, and maybe the ``dataset_info.json`` beside it.
+    """Read a ``features.json``, optionally with the ``dataset_info.json`` beside it.
 
     Parameters
     ----------
     features : str or bytes
         The JSON of ``features.json``.
     info : str or bytes, optional
-        The JSON of ``dataset_info.json``: says whether the data are TFRecord files at all.
+        The JSON of ``dataset_info.json``, which tells the format of the data files.
 
     Returns
     -------
     Schema
-        FixedLenFeature where the shape is known, RaggedFeature where the first dimension
-        is not; with the original dtypes, such as uint8 and bool.
+        FixedLenFeature where the shape is known, RaggedFeature where the first dimension is
+        not; with the original dtypes, such as uint8 and bool.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the text is no such file; ``UNSUPPORTED`` for a class of feature
-        that is not known, and shapes and dtypes that cannot be read, with the feature's
-        name in `key` and its class in the text; and for data in another file format.
+        ``BAD_ARGUMENT`` if the text is not such a file; ``UNSUPPORTED`` for an unknown class of
+        feature, and for shapes and dtypes that cannot be read, with the feature's name in
+        `key` and its class in the text; and for data in another file format.
 
     Examples
     --------
@@ -93,22 +92,26 @@ def from_json(features: str | bytes, info: str | bytes | None = None) -> Schema:
     tokens  RaggedFeature    int64         int32 [?]
     """
     if info is not None:
-        _check_format(_load(info))
+        found = _load(info)
+        file_format = found.get("fileFormat", "tfrecord") if isinstance(found, Mapping) else None
+        if file_format != "tfrecord":
+            detail = f"TFDS: the data set has files of format {file_format!r}, expected tfrecord"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     document = _load(features)
     if not is_features(document):
-        raise _refuse("no feature class in it; is this a features.json of TFDS?")
+        raise _features_error("not a features.json, which names a feature class")
     specs: dict[str, FeatureSpec] = {}
     originals: dict[str, Original] = {}
     try:
-        for leaf in _leaves("", document):
-            for name, spec, original in _stored(leaf):
+        for tensor in _tensors("", document):
+            for name, spec, original in _stored(tensor):
                 specs[name] = spec
                 if original is not None:
                     originals[name] = original
     except RecursionError as error:
-        raise _refuse("nested too deeply") from error
+        raise _features_error("nested too deeply") from error
     if not specs or "" in specs:
-        raise _refuse("the features must have names: a FeaturesDict, or a Translation")
+        raise _features_error("the features must have names, in a FeaturesDict or a Translation")
     return Schema(specs, originals)
 
 
@@ -116,46 +119,38 @@ def _load(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _refuse(f"not JSON: {type(error).__name__}") from None
+        raise _features_error(f"not valid JSON ({type(error).__name__})") from None
 
 
-def _refuse(detail: str, key: str | None = None) -> InvalidArgumentError:
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=f"TFDS features: {detail}")
-
-
-def _check_format(info: Any) -> None:
-    """Refuse a data set that is kept in files of another format."""
-    found = info.get("fileFormat", "tfrecord") if isinstance(info, Mapping) else None
-    if found != "tfrecord":
-        detail = f"TFDS: the data set's files are of format {found!r}, not tfrecord"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+def _features_error(detail: str, key: str | None = None) -> InvalidArgumentError:
+    return argument_error(f"TFDS features: {detail}", key=key)
 
 
 # ------------------------------------------------------------------ from JSON to tensors
 
 
-def _leaves(name: str, node: Any) -> Iterator[_Leaf]:
+def _tensors(name: str, node: Any) -> Iterator[_Tensor]:
     """Yield the tensors of a feature."""
     if not isinstance(node, Mapping):
-        raise _refuse("a feature must be an object", name)
+        raise _features_error("a feature must be an object", name)
     word, content = _content(name, node)
     build = _FEATURES.get(word)
     if build is None:
-        detail = f"TFDS features: how the class {word!r} is stored is not known"
+        detail = f"TFDS features: the class {word!r} is not known"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     try:
         yield from build(name, content)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, InvalidArgumentError):
             raise
-        raise _refuse(f"{word} without what it needs", name) from None
+        raise _features_error(f"{word} lacks what the class needs", name) from None
 
 
 def _content(name: str, node: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the class of a feature, without its module, and what is said of it."""
+    """Return the class name of a feature, without its module, and its description."""
     full = node.get("pythonClassName", node.get("type", ""))
     if not isinstance(full, str):
-        raise _refuse("the name of a class must be a string", name)
+        raise _features_error("the name of a class must be a string", name)
     word = full.rpartition(".")[2]
     if "type" in node:
         content = node.get("content", {})
@@ -164,81 +159,81 @@ def _content(name: str, node: Mapping[str, Any]) -> tuple[str, Any]:
         return word, _load(node["jsonFeature"]["json"])
     member = next((key for key in _MEMBERS if key in node), "")
     if word not in _FEATURES:
-        # A subclass of the user's, stored as the class it is derived from.
+        # A subclass of a user, stored as the class it is derived from.
         word = _MEMBERS.get(member, word)
     return word, node.get(member, {})
 
 
-def _dict(name: str, content: Any) -> Iterator[_Leaf]:
+def _dict(name: str, content: Any) -> Iterator[_Tensor]:
     features = content.get("features", content)
     for key, node in features.items():
-        yield from _leaves(f"{name}/{key}" if name else key, node)
+        yield from _tensors(f"{name}/{key}" if name else key, node)
 
 
-def _tensor(name: str, content: Any) -> Iterator[_Leaf]:
+def _tensor(name: str, content: Any) -> Iterator[_Tensor]:
     dtype = _dtype(name, content.get("dtype", "float32"))
     shape = _shape(content.get("shape"))
     encoding = str(content.get("encoding", "none") or "none").lower()
     is_optional = bool(content.get("optional"))
     if encoding == "none":
-        yield _Leaf(name, dtype, shape, is_optional=is_optional)
+        yield _Tensor(name, dtype, shape, is_optional=is_optional)
         return
     if encoding not in ("bytes", "zlib"):
-        raise _refuse(f"unknown encoding {encoding!r}", name)
+        raise _features_error(f"unknown encoding {encoding!r}", name)
     raw = (dtype, shape) if encoding == "bytes" else None
     if shape.count(None) < 2:
-        yield _Leaf(name, "string", (), encoded=raw, is_optional=is_optional)
+        yield _Tensor(name, "string", (), encoded=raw, is_optional=is_optional)
         return
-    yield _Leaf(f"{name}/shape", "int32", (len(shape),), is_optional=is_optional)
-    yield _Leaf(f"{name}/value", "string", (), is_optional=is_optional)
+    yield _Tensor(f"{name}/shape", "int32", (len(shape),), is_optional=is_optional)
+    yield _Tensor(f"{name}/value", "string", (), is_optional=is_optional)
 
 
-def _label(name: str, content: Any) -> Iterator[_Leaf]:  # noqa: ARG001 - one of a table
-    yield _Leaf(name, "int64", ())
+def _label(name: str, content: Any) -> Iterator[_Tensor]:  # noqa: ARG001 - for _FEATURES
+    yield _Tensor(name, "int64", ())
 
 
-def _string(name: str, content: Any) -> Iterator[_Leaf]:
+def _string(name: str, content: Any) -> Iterator[_Tensor]:
     is_encoded = isinstance(content, Mapping) and content.get("use_encoder")
-    yield _Leaf(name, "int64", (None,)) if is_encoded else _Leaf(name, "string", ())
+    yield _Tensor(name, "int64", (None,)) if is_encoded else _Tensor(name, "string", ())
 
 
-def _video(name: str, content: Any) -> Iterator[_Leaf]:
+def _video(name: str, content: Any) -> Iterator[_Tensor]:
     frames = _shape(content["shape"])[0]
-    yield _Leaf(name, "string", (frames,), sequences=1)
+    yield _Tensor(name, "string", (frames,), sequences=1)
 
 
-def _box(name: str, content: Any) -> Iterator[_Leaf]:
+def _box(name: str, content: Any) -> Iterator[_Tensor]:
     content = content or {}
     shape = _shape(content.get("shape")) or (4,)
-    yield _Leaf(name, _dtype(name, content.get("dtype") or "float32"), shape)
+    yield _Tensor(name, _dtype(name, content.get("dtype") or "float32"), shape)
 
 
-def _audio(name: str, content: Any) -> Iterator[_Leaf]:
+def _audio(name: str, content: Any) -> Iterator[_Tensor]:
     if content.get("lazyDecode") or content.get("lazy_decode"):
-        yield _Leaf(name, "string", ())
+        yield _Tensor(name, "string", ())
         return
     shape = content.get("shape") or [None]
     yield from _tensor(name, {"dtype": "int64", **content, "shape": shape})
 
 
-def _translation(name: str, content: Any) -> Iterator[_Leaf]:
+def _translation(name: str, content: Any) -> Iterator[_Tensor]:
     for language in content["languages"]:
-        yield _Leaf(f"{name}/{language}" if name else str(language), "string", ())
+        yield _Tensor(f"{name}/{language}" if name else str(language), "string", ())
 
 
-def _languages(name: str, content: Any) -> Iterator[_Leaf]:  # noqa: ARG001 - one of a table
+def _languages(name: str, content: Any) -> Iterator[_Tensor]:  # noqa: ARG001 - for _FEATURES
     for part in ("language", "translation"):
-        yield _Leaf(f"{name}/{part}" if name else part, "string", (None,), sequences=1)
+        yield _Tensor(f"{name}/{part}" if name else part, "string", (None,), sequences=1)
 
 
-def _sequence(name: str, content: Any) -> Iterator[_Leaf]:
+def _sequence(name: str, content: Any) -> Iterator[_Tensor]:
     length = _dimension(content.get("length"))
-    for leaf in _leaves(name, content["feature"]):
-        shape = (length, *leaf.shape)
-        yield replace(leaf, shape=shape, sequences=leaf.sequences + 1, encoded=None)
+    for tensor in _tensors(name, content["feature"]):
+        shape = (length, *tensor.shape)
+        yield replace(tensor, shape=shape, sequences=tensor.sequences + 1, encoded=None)
 
 
-_FEATURES: dict[str, Callable[[str, Any], Iterator[_Leaf]]] = {
+_FEATURES: dict[str, Callable[[str, Any], Iterator[_Tensor]]] = {
     "FeaturesDict": _dict,
     "Tensor": _tensor,
     "Scalar": _tensor,
@@ -270,23 +265,23 @@ _MEMBERS = {
 
 
 def _shape(given: Any) -> Shape:
-    """Return a shape from its list, or from an object with a list of dimensions."""
+    """Convert a shape: a list, or an object with a list of dimensions."""
     if isinstance(given, Mapping):
         given = given.get("dimensions")
     return tuple(_dimension(dim) for dim in given or [])
 
 
 def _dimension(dim: Any) -> int | None:
-    """Return one dimension: a number, in a string maybe; None for null and -1."""
+    """Convert a dimension: a number, or a string with one; None for null and -1."""
     number = -1 if dim is None else int(dim)
     return None if number < 0 else number
 
 
 def _dtype(name: str, dtype: Any) -> str:
-    """Return a dtype's name; those of strings are several."""
+    """Return a dtype's name; that of strings has several forms."""
     word = "string" if dtype in ("object", "object_", "str", "bytes") else dtype
     if not isinstance(word, str):
-        raise _refuse("a dtype must be a name", name)
+        raise _features_error("a dtype must be a name", name)
     nearest_kind(name, word)
     return word
 
@@ -294,30 +289,32 @@ def _dtype(name: str, dtype: Any) -> str:
 # ------------------------------------------------------- from tensors to specifications
 
 
-def _stored(leaf: _Leaf) -> Iterator[tuple[str, FeatureSpec, Original | None]]:
-    """Yield the features a tensor is stored in."""
-    if leaf.sequences >= 2:
-        yield from _nested(leaf)
+def _stored(tensor: _Tensor) -> Iterator[tuple[str, FeatureSpec, Original | None]]:
+    """Yield the features in which a tensor is stored."""
+    if tensor.sequences >= 2:
+        yield from _nested(tensor)
         return
-    spec, original = specification(leaf.name, leaf.dtype, leaf.shape, optional=leaf.is_optional)
-    if leaf.encoded is not None:
-        original = Original(*leaf.encoded)
-    yield leaf.name, spec, original
+    spec, original = specification(
+        tensor.name, tensor.dtype, tensor.shape, optional=tensor.is_optional
+    )
+    if tensor.encoded is not None:
+        original = Original(*tensor.encoded)
+    yield tensor.name, spec, original
 
 
-def _nested(leaf: _Leaf) -> Iterator[tuple[str, FeatureSpec, Original | None]]:
-    """Yield the one ragged feature that a sequence of sequences is, named as the tensor."""
-    below = leaf.shape[leaf.sequences :]
+def _nested(tensor: _Tensor) -> Iterator[tuple[str, FeatureSpec, Original | None]]:
+    """Yield the ragged feature of a sequence of sequences, under the name of the tensor."""
+    below = tensor.shape[tensor.sequences :]
     if None in below:
-        detail = f"TFDS features: an unknown dimension inside sequences, {list(below)}"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, key=leaf.name, detail=detail)
-    kind = nearest_kind(leaf.name, leaf.dtype)
+        detail = f"TFDS features: the shape inside sequences must be known, not {list(below)}"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=tensor.name, detail=detail)
+    kind = nearest_kind(tensor.name, tensor.dtype)
     partitions: list[Any] = [
-        RaggedFeature.RowLengths(f"{leaf.name}/ragged_row_lengths_{level}")
-        for level in range(leaf.sequences - 1)
+        RaggedFeature.RowLengths(f"{tensor.name}/ragged_row_lengths_{level}")
+        for level in range(tensor.sequences - 1)
     ]
-    key = f"{leaf.name}/ragged_flat_values"
+    key = f"{tensor.name}/ragged_flat_values"
     spec = RaggedFeature(kind.dtype, key, partitions, np.int64)
-    is_plain = leaf.dtype in ("int64", "float32", "string") and not below
-    shape = (*[None] * leaf.sequences, *below)
-    yield leaf.name, spec, None if is_plain else Original(leaf.dtype, shape)
+    is_plain = tensor.dtype in ("int64", "float32", "string") and not below
+    shape = (*[None] * tensor.sequences, *below)
+    yield tensor.name, spec, None if is_plain else Original(tensor.dtype, shape)

@@ -1,21 +1,21 @@
-"""The ``schema.pbtxt`` of TFX: tensorflow-metadata's Schema in protobuf's text form.
+"""The ``schema.pbtxt`` of TFX: tensorflow-metadata's Schema in protobuf's text format.
 
 ===========================================  =============================================
 in the schema                                becomes
 ===========================================  =============================================
 ``shape``, in every example                  FixedLenFeature
 ``shape``, but not in every example,         as ``value_count``
-or of a size or rank that is not given
+or of unknown size or rank
 ``value_count``, or nothing                  VarLenFeature; RaggedFeature, if the schema
-                                             says ``represent_variable_length_as_ragged``
-``sparse_feature``                           SparseFeature, instead of what it is made of
-``tensor_representation_group`` ""           what it says, for the columns it names
-a lifecycle stage such as ``DEPRECATED``     left out
+                                             has ``represent_variable_length_as_ragged``
+``sparse_feature``                           SparseFeature, instead of its parts
+``tensor_representation_group`` ""           as it represents the columns that it names
+a lifecycle stage such as ``DEPRECATED``     omitted
 ===========================================  =============================================
 
-This follows tensorflow-metadata's description of its schema; which lifecycle stages TFX's own
-readers leave out has differed between them and their releases. protobuf reads the text, with messages of our own
-(``proto/tfmd_schema.proto``) that know these parts; everything else in the text is skipped.
+This follows tensorflow-metadata's description of its schema; the lifecycle stages that TFX's own
+readers omit have differed between the readers and their releases. protobuf parses the text with
+our own messages for these parts (``proto/tfmd_schema.proto``); the rest of the text is skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from google.protobuf import text_format
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.messages import tfmd_schema_pb2 as tfmd
 from tfrecord_lite.schema import (
     FeatureSpec,
@@ -57,8 +57,8 @@ _DEFAULTS: dict[Kind, tuple[str, ...]] = {
     Kind.FLOAT: ("float_value", "int_value", "uint_value"),
 }
 _MOST_DEFAULTS = 2**20
-"""A default is made for so many values: the text says of one value how often it is there."""
-# Our messages do not have it; a dimension without a size says as much.
+"""Most values of a default, which the text gives once for a whole shape."""
+# Our messages lack this field; a dimension without a size means the same.
 _UNKNOWN_RANK = re.compile(r"\bunknown_rank\s*:\s*(?:true|True|t|1)\b")
 _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
@@ -69,19 +69,19 @@ def from_text(text: str | bytes) -> Schema:
     Parameters
     ----------
     text : str or bytes
-        protobuf's text form; bytes are UTF-8.
+        protobuf's text format; bytes are UTF-8.
 
     Returns
     -------
     Schema
-        Features in the order of the text, sparse ones behind the others.
+        Features in the order of the text, sparse ones after the others.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the text is not of this form, and for a feature without type or
-        name, or a sparse one that is made of features that are not there; ``UNSUPPORTED``
-        for features an Example cannot hold (STRUCT, nested values). `key` is the feature.
+        ``BAD_ARGUMENT`` if the text is not in this format, for a feature without type or name,
+        and for a sparse one whose parts do not exist; ``UNSUPPORTED`` for features that an
+        Example cannot hold (STRUCT, nested values). `key` is the feature.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def from_text(text: str | bytes) -> Schema:
         if isinstance(text, bytes):
             text = text.decode()
         with warnings.catch_warnings():
-            # Of escapes in strings that Python does not know.
+            # About escapes in strings that Python does not know.
             warnings.simplefilter("ignore", DeprecationWarning)
             schema = text_format.Parse(
                 _UNKNOWN_RANK.sub("dim { }", text),
@@ -108,34 +108,38 @@ def from_text(text: str | bytes) -> Schema:
                 descriptor_pool=tfmd.DESCRIPTOR.pool,
             )
     except text_format.ParseError as error:
-        # Its own text may repeat the document's.
+        # The error's own text may quote the document.
         where = f" at line {error.GetLine()}" if error.GetLine() is not None else ""
-        raise _refuse(f"not protobuf's text form of a Schema{where}") from None
+        raise _schema_error(f"not a Schema in protobuf's text format{where}") from None
     except (UnicodeDecodeError, RecursionError) as error:
-        raise _refuse(type(error).__name__) from None
+        raise _schema_error(f"not readable as text ({type(error).__name__})") from None
     return _Reader(schema).read()
 
 
-def _refuse(detail: str, key: str | None = None) -> InvalidArgumentError:
-    return InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=f"TFX schema: {detail}")
+def _schema_error(detail: str, key: str | None = None) -> InvalidArgumentError:
+    return argument_error(f"TFX schema: {detail}", key=key)
+
+
+def _unsupported_error(detail: str, key: str) -> InvalidArgumentError:
+    return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=f"TFX schema: {detail}")
 
 
 class _Reader:
-    """Turns one parsed schema into specifications."""
+    """Converts a parsed schema to specifications."""
 
     def __init__(self, schema: tfmd.Schema) -> None:
         self._schema = schema
         self._features: dict[str, tfmd.Feature] = {}
         for feature in schema.feature:
             if not feature.name or feature.name in self._features:
-                raise _refuse("a feature without a name, or two of one name", feature.name)
+                raise _schema_error("a feature must have a name of its own", feature.name)
             self._features[feature.name] = feature
 
     def read(self) -> Schema:
         specs: dict[str, FeatureSpec] = {}
-        composed: set[str] = set()
+        composed: set[str] = set()  # columns that others are made of
         group = self._schema.tensor_representation_group
-        # Asking the map for a key that it lacks would add it.
+        # Indexing the map with a key that it lacks would add the key.
         represented = group[""].tensor_representation if "" in group else {}
         for name in sorted(represented):
             key, spec, parts = self._represented(name, represented[name])
@@ -156,29 +160,28 @@ class _Reader:
             if name not in composed and name not in specs and _is_in_use(feature)
         }
         if not plain and not specs:
-            raise _refuse("it has no features; is this a Schema of tensorflow-metadata?")
+            raise _schema_error("there are no features; expected a Schema of tensorflow-metadata")
         order = [name for name in self._features if name in plain or name in specs]
         order += [name for name in specs if name not in order]
         return Schema({name: plain.get(name) or specs[name] for name in order})
 
     def _kind(self, name: str, owner: str | None = None) -> Kind:
-        """Return a feature's kind; errors are about its owner."""
+        """Return the kind of a feature; errors name `owner`, of which it is a part."""
         owner = owner or name
         if name not in self._features:
-            raise _refuse(f"it is made of {name!r}, which is no feature", owner)
+            raise _schema_error(f"its part {name!r} is not a feature", owner)
         word = self._features[name].type
         if word == tfmd.STRUCT:
-            detail = "TFX schema: an Example holds no STRUCT, only lists of values"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, key=owner, detail=detail)
+            raise _unsupported_error("an Example holds lists of values, not STRUCT", owner)
         if word not in _KINDS:
-            raise _refuse("a feature without type; give BYTES, INT or FLOAT", owner)
+            raise _schema_error("a feature must have the type BYTES, INT or FLOAT", owner)
         return _KINDS[word]
 
     def _plain(self, name: str, feature: tfmd.Feature) -> FeatureSpec:
         kind = self._kind(name)
         if feature.HasField("value_counts"):
-            detail = "TFX schema: value_counts are of nested values, which an Example has not"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+            detail = "value_counts describe nested values, which an Example cannot hold"
+            raise _unsupported_error(detail, name)
         is_known = feature.HasField("shape") and _is_known(feature.shape)
         if is_known and feature.presence.min_fraction == 1:
             return FixedLenFeature(_shape(name, feature.shape), kind.dtype)
@@ -187,7 +190,7 @@ class _Reader:
         return VarLenFeature(kind.dtype)
 
     def _sizes(self, name: str, keys: Iterable[str], shape: tfmd.FixedShape) -> list[int]:
-        """Return the dense shape of a sparse feature: given, or by what its indices may be."""
+        """Return the dense shape of a sparse feature: as given, or by the range of its indices."""
         if shape.dim:
             return _shape(name, shape)
         sizes = []
@@ -195,8 +198,8 @@ class _Reader:
             self._kind(key, name)
             domain = self._features[key].int_domain
             if not domain.HasField("max"):
-                detail = f"no dense_shape, and no int_domain with a max for its index {key!r}"
-                raise _refuse(detail, name)
+                detail = f"needs a dense_shape, or an int_domain with a max for its index {key!r}"
+                raise _schema_error(detail, name)
             sizes.append(domain.max + 1)
         return sizes
 
@@ -204,17 +207,17 @@ class _Reader:
         self, name: str, keys: list[str], value: str, sizes: list[int], *, is_sorted: bool
     ) -> FeatureSpec:
         if not keys or any(self._kind(key, name) is not Kind.INT64 for key in keys):
-            raise _refuse("its indices must be features of type INT", name)
+            raise _schema_error("the indices must be features of type INT", name)
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
     def _represented(
         self, name: str, wanted: tfmd.TensorRepresentation
     ) -> tuple[str, FeatureSpec, set[str]]:
-        """Return a representation's name, specification, and the columns it is made of."""
+        """Return the name and specification of a representation, and the columns that it reads."""
         word = wanted.WhichOneof("kind")
         build = _REPRESENTATIONS.get(word or "")
         if build is None:
-            raise _refuse("a representation of no kind that is known", name)
+            raise _schema_error("the representation is of no known kind", name)
         return build(self, name, getattr(wanted, word or ""))
 
     def _dense_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
@@ -223,7 +226,7 @@ class _Reader:
         default = None
         if wanted.HasField("default_value"):
             default = _default(name, wanted.default_value, kind, shape)
-        # A dense feature is named by its key, and the representation may be named otherwise.
+        # A dense feature is named by its key; the representation may have another name.
         return key, FixedLenFeature(shape, kind.dtype, default), {key}
 
     def _varlen_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
@@ -239,8 +242,8 @@ class _Reader:
     def _ragged_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
         steps = list(wanted.feature_path.step)
         if len(steps) != 1:
-            detail = f"TFX schema: the path {steps}; an Example has features at the top only"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+            detail = f"the path {steps} must have one step, as an Example is not nested"
+            raise _unsupported_error(detail, name)
         partitions: list[Any] = []
         for part in wanted.partition:
             if part.WhichOneof("kind") == "row_length":
@@ -256,7 +259,7 @@ class _Reader:
 
 
 _REPRESENTATIONS: dict[str, Callable[[_Reader, str, Any], tuple[str, FeatureSpec, set[str]]]] = {
-    "dense_tensor": _Reader._dense_tensor,  # noqa: SLF001 - one of us
+    "dense_tensor": _Reader._dense_tensor,  # noqa: SLF001 - methods of the reader
     "varlen_sparse_tensor": _Reader._varlen_tensor,  # noqa: SLF001
     "sparse_tensor": _Reader._sparse_tensor,  # noqa: SLF001
     "ragged_tensor": _Reader._ragged_tensor,  # noqa: SLF001
@@ -273,25 +276,25 @@ def _is_known(shape: tfmd.FixedShape) -> bool:
 
 def _shape(name: str, shape: tfmd.FixedShape) -> list[int]:
     if not _is_known(shape):
-        raise _refuse("a shape of unknown rank, or with a dimension that has no size", name)
+        raise _schema_error("the shape must have a known rank and sizes", name)
     return [dim.size for dim in shape.dim]
 
 
 def _default(
     name: str, wanted: tfmd.TensorRepresentation.DefaultValue, kind: Kind, shape: list[int]
 ) -> Any:
-    """Return nested lists of a shape, all of the one default value."""
+    """Return nested lists of a shape, filled with the default value."""
     word = wanted.WhichOneof("kind")
     if word is None or word not in _DEFAULTS[kind]:
-        raise _refuse(f"default_value with {word or 'nothing in it'}, for {kind.label}", name)
+        raise _schema_error(f"default_value must be {kind.label}, not {word or 'empty'}", name)
     value: Any = getattr(wanted, word)
     if kind is Kind.INT64 and value >= 2**63:
-        raise _refuse(f"default_value {value}, which int64 does not hold", name)
+        raise _schema_error(f"default_value {value} does not fit into int64", name)
     if min(shape, default=0) < 0:
-        raise _refuse("a dimension is negative", name)
+        raise _schema_error("a dimension must not be negative", name)
     if len(shape) > MAX_DIMENSIONS or math.prod(max(size, 1) for size in shape) > _MOST_DEFAULTS:
-        raise _refuse(f"default_value for more than {_MOST_DEFAULTS} values", name)
-    # np.full would cut the zero bytes off the end of a string.
+        raise _schema_error(f"default_value must be for at most {_MOST_DEFAULTS} values", name)
+    # np.full would strip zero bytes from the end of a string.
     made = np.empty(shape, object)
     made.fill(value)
     return made.tolist()
