@@ -23,7 +23,7 @@ from tfrecord_lite import Block, ExampleParser, TFRecordWriter, encode_example, 
 from tfrecord_lite.dataset.chunks import BatchChunk, RecordChunk
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.sharding import worker_part
-from tfrecord_lite.tf._record import Neighbours, RecordTensor, _group_of
+from tfrecord_lite.tf._parse_ahead import ParsedGroups, RecordTensor, _group_of
 from tfrecord_lite.tf._tensor import map_structure, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ MODULES = [
 def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(name: str) -> None:
     module = importlib.import_module(f"tfrecord_lite.{name}")
 
-    with pytest.raises(AttributeError, match=r"tf\S*no_such_name is not here.*: \w+") as caught:
+    with pytest.raises(AttributeError, match=r"tf\S*no_such_name is not part of tfrecord_lite: \w+") as caught:
         module.no_such_name  # noqa: B018
 
     assert caught.value.name == "no_such_name"
@@ -479,7 +479,7 @@ def test_a_record_parsed_with_its_neighbours_is_as_parsed_alone(
     bad = data.draw(st.none() | st.integers(0, len(records) - 1))
     if bad is not None:
         records[bad] = b"\xff"
-    near = Neighbours(chunk_of(records))
+    near = ParsedGroups(chunk_of(records))
     order = data.draw(st.lists(st.integers(0, len(records) - 1), max_size=60))
 
     for i in order:
@@ -505,7 +505,7 @@ def test_groups_follow_each_other_and_are_no_larger_than_allowed(number: int, la
 
 def test_few_groups_are_kept() -> None:
     records = [encode_example({"x": i}) for i in range(3000)]
-    near = Neighbours(chunk_of(records))
+    near = ParsedGroups(chunk_of(records))
 
     for i, record in enumerate(records):
         parsed = tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)
@@ -523,7 +523,7 @@ def test_few_groups_are_kept() -> None:
 )
 def test_features_whose_rows_a_batch_pads_are_parsed_alone(feature: Any) -> None:
     records = [encode_example({"many": list(range(n))}) for n in (3, 0, 1)]
-    near = Neighbours(chunk_of(records))
+    near = ParsedGroups(chunk_of(records))
 
     parsed = [
         tf.io.parse_single_example(RecordTensor(record, near, i), {"many": feature})["many"]
@@ -543,7 +543,7 @@ def test_only_a_shuffle_of_all_names_is_one_of_files(tmp_path: Path) -> None:
 
 def test_large_records_are_not_parsed_by_the_thousand(monkeypatch: Any) -> None:
     record = encode_example({"text": bytes(300_000)})
-    near = Neighbours(chunk_of([record] * 20))
+    near = ParsedGroups(chunk_of([record] * 20))
     sizes = []
     whole = ExampleParser.__call__
 
@@ -597,7 +597,7 @@ def chunk_of(records: list[bytes]) -> RecordChunk:
 
 def test_rows_that_were_cut_out_do_not_share_memory() -> None:
     records = [encode_example({"pair": np.full(2, i, np.float32)}) for i in range(9)]
-    near = Neighbours(chunk_of(records))
+    near = ParsedGroups(chunk_of(records))
 
     parsed = [
         tf.io.parse_single_example(RecordTensor(record, near, i), SPEC)

@@ -1,23 +1,22 @@
-"""TensorFlow's names, for scripts that use it for records alone: ``from tfrecord_lite import tf``.
+"""TensorFlow's names for records, for scripts that use TensorFlow for nothing else.
 
-A face over the library, and no second implementation: what is here has TensorFlow's
-signature, takes and gives tensors (which answer ``.numpy()``), and leaves the work to the
-functions one knows from :mod:`tfrecord_lite`. Everything is done at once; there are no graphs.
-What TensorFlow has and this has not is an ``AttributeError`` that says what to use.
+``from tfrecord_lite import tf`` replaces ``import tensorflow as tf``. Everything here has
+TensorFlow's signature, accepts and returns tensors (with ``.numpy()``), runs eagerly, and
+calls the functions of :mod:`tfrecord_lite`; nothing is implemented twice. Any other name of
+TensorFlow is an ``AttributeError`` that says what to use instead.
 
 ::
 
     train                  messages                errors       exceptions
     io, python_io          records, features       dtypes       float32, ...
     data                   data sets               sparse       to_dense
-    compat                 names of TensorFlow 1   image        decoded and encoded
+    compat                 names of TensorFlow 1   image        decoding and encoding
 """
 
 from __future__ import annotations
 
 from tfrecord_lite.tf import compat, data, dtypes, errors, image, io, python_io, sparse, train
 from tfrecord_lite.tf._dtype import DType, as_dtype
-from tfrecord_lite.tf._missing import HINTS, missing
 from tfrecord_lite.tf._ops import (
     TensorSpec,
     cast,
@@ -36,6 +35,7 @@ from tfrecord_lite.tf._ops import (
 )
 from tfrecord_lite.tf._shape import TensorShape
 from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor
+from tfrecord_lite.tf._unavailable import HINTS, unavailable
 from tfrecord_lite.tf.dtypes import (
     bfloat16,
     bool,  # noqa: A004 - TensorFlow's name
@@ -108,6 +108,6 @@ __all__ = [
 ]
 
 __version__ = "2.21.0"
-"""The TensorFlow whose rules are followed."""
+"""The version of TensorFlow whose rules are followed."""
 
-__getattr__ = missing(__name__, HINTS)
+__getattr__ = unavailable(__name__, HINTS)

@@ -1,4 +1,4 @@
-"""The few operations on tensors that programs about records need; NumPy has the others."""
+"""The operations on tensors that programs about records need; for others there is NumPy."""
 
 from __future__ import annotations
 
@@ -23,23 +23,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.tf._dtype import DType
 
-__all__ = [
-    "TensorSpec",
-    "cast",
-    "constant",
-    "convert_to_tensor",
-    "ensure_shape",
-    "executing_eagerly",
-    "expand_dims",
-    "is_tensor",
-    "numpy_function",
-    "py_function",
-    "reshape",
-    "shape",
-    "squeeze",
-    "stack",
-]
-
 
 class TensorSpec:
     """The shape and dtype of a tensor, as ``tf.TensorSpec``, for ``from_generator``.
@@ -47,10 +30,10 @@ class TensorSpec:
     Parameters
     ----------
     shape : sequence of int or None, or None
-        None for a size, or a shape, that is not known.
+        None for an unknown size, or an unknown shape.
     dtype : dtype, optional
     name : str, optional
-        Kept and not used.
+        Kept, but not used.
     """
 
     def __init__(self, shape: Any, dtype: object = "float32", name: str | None = None) -> None:
@@ -59,20 +42,20 @@ class TensorSpec:
         self.name = name
 
     def __repr__(self) -> str:
-        """Write it as TensorFlow does."""
+        """Format as TensorFlow does."""
         shape = "<unknown>" if self.shape is None else self.shape
         return f"TensorSpec(shape={shape}, dtype={self.dtype!r}, name={self.name!r})"
 
 
 def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "Const") -> Tensor:
-    """Make a tensor, as ``tf.constant``: ints become int32, floats float32, texts bytes.
+    """Make a tensor, as ``tf.constant``: ints become int32, floats float32, strings bytes.
 
     Raises
     ------
     TypeError
-        If a value is none of `dtype`, or no tensor can hold it.
+        If a value is not of `dtype`, or cannot be in a tensor.
     InvalidArgumentError
-        For values of several kinds or lengths, or beyond the dtype.
+        For values of several types or lengths, or out of the dtype's range.
     """
     array = plain_array(value, dtype)
     if shape is None:
@@ -83,19 +66,19 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
 
 
 def convert_to_tensor(value: Any, dtype: object = None, name: str | None = None) -> Tensor:
-    """Make a tensor of a value that is none, as ``tf.convert_to_tensor``."""
+    """Make a tensor of any value, as ``tf.convert_to_tensor``; a tensor is returned as it is."""
     if isinstance(value, Tensor) and (dtype is None or value.dtype == dtype):
         return value
     return constant(value, dtype)
 
 
 def is_tensor(x: object) -> bool:
-    """Return whether something is a tensor, sparse and ragged ones included."""
+    """Return whether a value is a tensor, sparse and ragged ones included."""
     return isinstance(x, (Tensor, SparseTensor, RaggedTensor))
 
 
 def cast(x: Any, dtype: object, name: str | None = None) -> Any:
-    """Convert numbers, as ``tf.cast``: fractions are cut off. Sparse and ragged stay so."""
+    """Convert numbers, as ``tf.cast``; fractions are cut off. Also for sparse and ragged tensors."""
     wanted = as_dtype(dtype)
     if isinstance(x, SparseTensor):
         return SparseTensor(x.indices, cast(x.values, wanted), x.dense_shape)
@@ -108,7 +91,7 @@ def cast(x: Any, dtype: object, name: str | None = None) -> Any:
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Give a tensor another shape, as ``tf.reshape``; -1 is what is left."""
+    """Return a tensor in another shape, as ``tf.reshape``; -1 stands for the remaining size."""
     return Tensor(_array(tensor).reshape(_sizes(shape)))
 
 
@@ -118,12 +101,12 @@ def shape(input: Any, out_type: object = "int32", name: str | None = None) -> Te
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return a tensor whose shape was checked, as ``tf.ensure_shape``.
+    """Check the shape of a tensor and return it, as ``tf.ensure_shape``.
 
     Raises
     ------
     ValueError
-        If it has another one; None stands for any size.
+        If the tensor has another shape. None stands for any size.
     """
     tensor = convert_to_tensor(x)
     tensor.set_shape(shape)
@@ -131,7 +114,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """Leave out dimensions of size 1, as ``tf.squeeze``."""
+    """Remove dimensions of size 1, as ``tf.squeeze``."""
     return Tensor(_array(input).squeeze(tuple(axis) if isinstance(axis, list) else axis))
 
 
@@ -141,19 +124,19 @@ def expand_dims(input: Any, axis: int, name: str | None = None) -> Tensor:  # no
 
 
 def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
-    """Join tensors of one shape along a new dimension, as ``tf.stack``."""
+    """Stack tensors of one shape along a new dimension, as ``tf.stack``."""
     return Tensor(np.stack([_array(value) for value in values], axis))
 
 
 def executing_eagerly() -> bool:
-    """Return True: everything is done at once."""
+    """Return True, as everything runs eagerly."""
     return True
 
 
 def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: Any = None) -> Any:  # noqa: N803
     """Call a function with tensors, as ``tf.py_function``, and convert what it returns.
 
-    Functions given to ``Dataset.map`` are called as they are, so this is never needed.
+    ``Dataset.map`` calls Python functions directly, so this is never needed there.
     """
     return _typed(func(*(wrap(unwrap(item)) for item in inp)), Tout)
 
@@ -182,5 +165,5 @@ def _array(value: Any) -> AnyArray:
 
 
 def _sizes(shape: Any) -> list[int]:
-    """Return the sizes of a shape: a tensor, a number, or a sequence of any of them."""
+    """Return the sizes of a shape, which may be a tensor, a number, or a sequence of these."""
     return [int(size) for size in (shape if np.ndim(shape) else [shape])]

@@ -1,4 +1,4 @@
-"""Shapes of tensors."""
+"""Shapes of tensors, whose sizes may be unknown."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TensorShape", "fits"]
-
 
 class TensorShape(tuple[int | None, ...]):
-    """A shape: a tuple, with TensorFlow's methods. None stands for a size that is not known."""
+    """A shape, as ``tf.TensorShape``: a tuple of sizes, None where unknown."""
 
     __slots__ = ()
 
@@ -26,34 +24,34 @@ class TensorShape(tuple[int | None, ...]):
         return list(self)
 
     def num_elements(self) -> int | None:
-        """Return the number of elements; None if a size is not known."""
+        """Return the number of elements; None if a size is unknown."""
         return None if None in self else int(np.prod(self, dtype=np.int64))  # type: ignore[arg-type]
 
     def is_fully_defined(self) -> bool:
-        """Return whether all sizes are known."""
+        """Return whether every size is known."""
         return None not in self
 
     def __eq__(self, other: object) -> bool:
-        """Compare with any sequence."""
+        """Compare with any tuple or list."""
         return isinstance(other, (tuple, list)) and tuple(self) == tuple(other)
 
     def __ne__(self, other: object) -> bool:
-        """Compare with any sequence."""
+        """Compare with any tuple or list."""
         return not self == other
 
     __hash__ = tuple.__hash__
 
     def __str__(self) -> str:
-        """Write it as a tuple."""
+        """Format as a tuple."""
         return tuple.__repr__(self)
 
     def __repr__(self) -> str:
-        """Write it as TensorFlow does."""
+        """Format as TensorFlow does."""
         return f"TensorShape({list(self)})"
 
 
 def fits(found: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
-    """Return whether a shape is the one wanted, where None stands for any size."""
+    """Return whether a shape equals the wanted one, in which None is any size."""
     return len(found) == len(wanted) and all(
         want is None or have == want for have, want in zip(found, wanted, strict=True)
     )

@@ -1,8 +1,9 @@
-"""Tensors: arrays that answer ``.numpy()``, are printed as TensorFlow's, and compute as NumPy's.
+"""Tensors: arrays with ``.numpy()``, printed as TensorFlow does, that compute as NumPy does.
 
-Inside, and in every stage of a data set, values are *plain*: arrays, NumPy's scalars,
-``bytes``, and the ragged and sparse columns of the library. ``wrap`` and ``unwrap`` go from
-one to the other, through dictionaries and tuples, at the edge.
+Inside the library, and between the stages of a data set, values are *plain*: arrays, NumPy's
+scalars, ``bytes``, and the library's ragged and sparse columns. ``wrap`` turns plain values
+into tensors and ``unwrap`` turns tensors into plain values, through dictionaries and tuples,
+where a script calls or is called.
 """
 
 from __future__ import annotations
@@ -25,26 +26,15 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import AnyArray
 
-__all__ = [
-    "RaggedTensor",
-    "SparseTensor",
-    "Tensor",
-    "map_structure",
-    "plain_array",
-    "unwrap",
-    "unwrap_key",
-    "wrap",
-]
-
 
 class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
     """An array, a number or a byte string, as ``tf.Tensor``.
 
-    NumPy's functions and Python's operators take it, and operators return tensors again.
+    NumPy's functions and Python's operators accept tensors; operators return tensors.
 
     Parameters
     ----------
-    value : array, NumPy's scalar or bytes
+    value : array, NumPy scalar or bytes
         Not copied.
 
     Examples
@@ -66,7 +56,7 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         self._value = value[()] if is_scalar else value
 
     def numpy(self) -> Any:
-        """Return the array, on the same memory; of no dimensions: NumPy's scalar, or bytes."""
+        """Return the array without copying it; without dimensions, NumPy's scalar or bytes."""
         return self._value
 
     @property
@@ -84,16 +74,16 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         return self.shape
 
     def set_shape(self, shape: Any) -> None:
-        """Check the shape, as nothing here has a shape that is not known.
+        """Check the shape, which is always known here.
 
         Raises
         ------
         ValueError
-            If the tensor has another one.
+            If the tensor has another shape.
         """
         wanted = None if shape is None else tuple(shape)
         if wanted is not None and not fits(self.shape, wanted):
-            raise ValueError(f"a tensor of shape {self.shape}, expected {wanted}")
+            raise ValueError(f"the tensor has the shape {self.shape}, expected {wanted}")
 
     @property
     def ndim(self) -> int:
@@ -107,64 +97,64 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         return np.array(array, dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **settings: Any) -> Any:
-        """Compute as NumPy does; the operators come here."""
+        """Compute as NumPy does; operators are ufuncs too."""
         return wrap(getattr(ufunc, method)(*map(_operand, inputs), **settings))
 
     def __getattr__(self, name: str) -> Any:
-        """Say where NumPy's methods are."""
+        """Raise an AttributeError that says where NumPy's methods are."""
         detail = f"'Tensor' object has no attribute {name!r}; .numpy() is the array"
         raise AttributeError(detail, name=name, obj=self)
 
     def __getitem__(self, key: Any) -> Tensor:
-        """Return elements, as of an array."""
+        """Return elements, as an array does."""
         if isinstance(self._value, bytes):
-            raise TypeError("a tensor of one string has no elements; .numpy() is the string")
+            raise TypeError("a tensor of one string cannot be indexed; .numpy() is the string")
         return Tensor(self._value[unwrap_key(key)])
 
     def __len__(self) -> int:
         """Return the size of the first dimension."""
         if not self.shape:
-            raise TypeError("a tensor of no dimensions has no len()")
+            raise TypeError("a tensor without dimensions has no len()")
         return len(self._value)
 
     def __iter__(self) -> Iterator[Tensor]:
         """Yield the rows."""
         if not self.shape:
-            raise TypeError("cannot iterate over a tensor of no dimensions")
+            raise TypeError("cannot iterate over a tensor without dimensions")
         return map(Tensor, self._value)
 
     def __bool__(self) -> bool:
-        """Return whether the one element is true."""
+        """Return whether the only element is true."""
         return bool(self._value)
 
     def __int__(self) -> int:
-        """Return the one element."""
+        """Return the only element."""
         return int(self._value)
 
     def __float__(self) -> float:
-        """Return the one element."""
+        """Return the only element."""
         return float(self._value)
 
     def __complex__(self) -> complex:
-        """Return the one element."""
+        """Return the only element."""
         return complex(self._value)
 
     def __index__(self) -> int:
-        """Return the one element."""
+        """Return the only element."""
         return operator.index(self._value)
 
     def __format__(self, spec: str) -> str:
-        """Write the value."""
+        """Format the value."""
         return format(self._value, spec)
 
     def __str__(self) -> str:
-        """Write it as TensorFlow does."""
+        """Format as TensorFlow does."""
         text = str(self._value)
         text = "\n" + text if "\n" in text else text
         return f"tf.Tensor({text}, shape={self.shape}, dtype={self.dtype.name})"
 
     def __repr__(self) -> str:
-        """Write it as TensorFlow does."""
+        """Format as TensorFlow does."""
         is_scalar = isinstance(self._value, np.generic)
         text = repr(self._value.item() if is_scalar else self._value)
         text = "\n" + text if "\n" in text else text
@@ -179,20 +169,20 @@ def _operand(value: Any) -> Any:
 
 
 def unwrap_key(value: Any) -> Any:
-    """Take the arrays out of tensors, also those of a tuple; leave all else as it is."""
+    """Return the arrays of tensors, also in a tuple; return anything else as it is."""
     if isinstance(value, tuple):
         return tuple(map(unwrap_key, value))
     return unwrap(value) if isinstance(value, (Tensor, _Composite)) else value
 
 
 class _Composite:
-    """A column of several tensors: what it has and does is the column's, made of tensors."""
+    """A ragged or sparse tensor: a column whose attributes and methods return tensors."""
 
     __slots__ = ("_column",)
     _column: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Ask the column."""
+        """Return the column's attribute or method, with tensors for arrays."""
         if name.startswith("_"):
             raise AttributeError(name)
         found = getattr(self._column, name)
@@ -205,7 +195,7 @@ class _Composite:
 
     @property
     def shape(self) -> TensorShape:
-        """The shape; None where rows differ."""
+        """The shape; None where rows differ in length."""
         return TensorShape(self._column.shape)
 
     def get_shape(self) -> TensorShape:
@@ -223,10 +213,10 @@ def _call(method: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
 
 
 class SparseTensor(_Composite):
-    """Values and where they are, as ``tf.sparse.SparseTensor``.
+    """Values and their indices, as ``tf.sparse.SparseTensor``.
 
-    Has what :class:`tfrecord_lite.SparseTensor` has: ``indices``, ``values``,
-    ``dense_shape``, ... as tensors.
+    The attributes and methods are those of :class:`tfrecord_lite.SparseTensor` (``indices``,
+    ``values``, ``dense_shape``, ...), with tensors for arrays.
 
     Parameters
     ----------
@@ -240,13 +230,13 @@ class SparseTensor(_Composite):
         self._column = SparseColumn(*parts)
 
     def __repr__(self) -> str:
-        """Write the three tensors."""
+        """Format the three tensors."""
         names = ("indices", "values", "dense_shape")
         return f"SparseTensor({', '.join(f'{name}={getattr(self, name)!s}' for name in names)})"
 
 
 def _maker(name: str) -> staticmethod[..., Any]:
-    """Return the constructor of that name: of values, and how to divide them."""
+    """Return the constructor of RaggedColumn with that name, for values and a partition."""
 
     def make(values: Any, *partition: Any, **settings: Any) -> Any:
         values = values if isinstance(values, _Composite) else Tensor(plain_array(values))
@@ -258,8 +248,8 @@ def _maker(name: str) -> staticmethod[..., Any]:
 class RaggedTensor(_Composite):
     """Rows of any length, as ``tf.RaggedTensor``.
 
-    Has what :class:`tfrecord_lite.RaggedTensor` has: ``values``, ``row_splits``,
-    ``to_tensor()``, ... as tensors.
+    The attributes and methods are those of :class:`tfrecord_lite.RaggedTensor` (``values``,
+    ``row_splits``, ``to_tensor()``, ...), with tensors for arrays.
     """
 
     __slots__ = ()
@@ -276,20 +266,20 @@ class RaggedTensor(_Composite):
     from_nested_row_splits = _maker("from_nested_row_splits")
 
     def to_list(self) -> list[Any]:
-        """Return nested lists of Python numbers or ``bytes``."""
+        """Return the rows as nested lists of Python numbers or ``bytes``."""
         return self._column.to_list()  # type: ignore[no-any-return]
 
     def numpy(self) -> Any:
-        """Return an object array of the rows; a plain one if all have one length."""
+        """Return the rows as an object array; as a plain array if all have one length."""
         return self._column.numpy()
 
     @property
     def ragged_rank(self) -> int:
-        """The number of levels."""
+        """The number of ragged dimensions."""
         return self._column.ragged_rank  # type: ignore[no-any-return]
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a row, or rows."""
+        """Return one or more rows."""
         return wrap(self._column[unwrap_key(key)])
 
     def __len__(self) -> int:
@@ -301,12 +291,12 @@ class RaggedTensor(_Composite):
         return map(wrap, self._column)
 
     def __repr__(self) -> str:
-        """Write the rows."""
+        """Format the rows."""
         return f"<tf.RaggedTensor {self.to_list()}>"
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
-    """Call a function with each leaf of dictionaries and tuples; return the same structure."""
+    """Call a function with each leaf of nested dictionaries and tuples; return the same structure."""
     if not isinstance(value, (dict, tuple)) or isinstance(value, TensorShape):
         return function(value)
     if isinstance(value, dict):
@@ -331,12 +321,12 @@ def _wrap_one(value: Any) -> Any:
 
 
 def wrap(value: Any) -> Any:
-    """Make tensors of plain values, through dictionaries and tuples."""
+    """Turn plain values into tensors, through dictionaries and tuples."""
     return map_structure(_wrap_one, value)
 
 
 def unwrap(value: Any) -> Any:
-    """Make plain values of tensors, or of what tensors are made of."""
+    """Turn tensors, and anything that can become one, into plain values."""
     return map_structure(_unwrap_one, value)
 
 
@@ -351,10 +341,10 @@ def _unwrap_one(value: Any) -> Any:
 
 
 def plain_array(value: Any, dtype: object = None) -> Any:
-    """Return what a tensor of a value holds, by the rules of ``tf.constant``.
+    """Return the array, scalar or bytes that ``tf.constant`` makes of a value.
 
-    Python's ints become int32, or int64 if one is too large, floats float32, texts bytes.
-    Numbers are converted to `dtype`, if given, as long as they are of its kind.
+    Python's ints become int32, or int64 if one is too large, floats float32, strings bytes.
+    With `dtype`, numbers are converted to it if it can hold them.
     """
     if isinstance(value, Tensor):
         array: Any = np.asarray(value)
@@ -376,14 +366,14 @@ def _without_tensors(value: Any) -> Any:
 
 
 def _as(array: AnyArray, wanted: DType, *, is_given: bool) -> AnyArray:
-    """Convert numbers; those of Python only if they stay what they are."""
+    """Convert numbers; Python's only if their values stay the same."""
     found = as_dtype(array.dtype)
     if found == wanted:
         return array
     is_safe = wanted.is_floating or wanted.is_complex or found.is_integer or not array.size
     if "string" in {found.name, wanted.name} or not (is_given or is_safe):
-        raise TypeError(f"cannot make a tensor of {wanted.name} from {found.name}")
+        raise TypeError(f"cannot make a {wanted.name} tensor of {found.name} values")
     converted = array.astype(wanted.dtype)
     if wanted.is_integer and not is_given and not np.array_equal(converted, array):
-        raise TypeError(f"{wanted.name} does not have all of these numbers")
+        raise TypeError(f"{wanted.name} cannot hold all of these numbers")
     return converted

@@ -1,10 +1,10 @@
-"""tf.dtypes: every dtype that a tensor may have here, by TensorFlow's names."""
+"""tf.dtypes: every dtype a tensor can have here."""
 
 from __future__ import annotations
 
 from tfrecord_lite.tf._dtype import ALL, DType, as_dtype
-from tfrecord_lite.tf._missing import missing
 from tfrecord_lite.tf._ops import cast
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = [
     "DType",
@@ -47,4 +47,4 @@ complex128 = ALL["complex128"]
 string = ALL["string"]
 bool = ALL["bool"]  # noqa: A001 - TensorFlow's name
 
-__getattr__ = missing(__name__)
+__getattr__ = unavailable(__name__)

@@ -1,7 +1,7 @@
-"""tf.errors: TensorFlow's names of errors, for what is raised here.
+"""tf.errors: TensorFlow's names for the errors raised here.
 
-Where Python has the word, Python's exception is raised; ``OpError`` is all of them, for
-``except`` and ``isinstance``.
+Some are Python's own exceptions. ``OpError`` is a tuple of all of them, for ``except`` and
+``isinstance``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     TFRecordError,
 )
-from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = [
     "AlreadyExistsError",
@@ -33,4 +33,4 @@ UnimplementedError = NotImplementedError
 OutOfRangeError = EOFError
 OpError = (TFRecordError, OSError, EOFError, NotImplementedError)
 
-__getattr__ = missing(__name__, otherwise="nothing here raises it")
+__getattr__ = unavailable(__name__, otherwise="nothing here raises it")

@@ -1,8 +1,8 @@
-"""tf.image: images decoded and encoded, and nothing else."""
+"""tf.image: decoding and encoding of images."""
 
 from __future__ import annotations
 
-from tfrecord_lite.tf._missing import HINTS, missing
+from tfrecord_lite.tf._unavailable import HINTS, unavailable
 from tfrecord_lite.tf.io._bytes import (
     decode_bmp,
     decode_image,
@@ -21,4 +21,4 @@ __all__ = [
     "encode_png",
 ]
 
-__getattr__ = missing(__name__, otherwise=HINTS["image"])
+__getattr__ = unavailable(__name__, otherwise=HINTS["image"])

@@ -1,12 +1,12 @@
-"""tf.python_io: records, by the names of TensorFlow 1."""
+"""tf.python_io: records, with the names of TensorFlow 1."""
 
 from __future__ import annotations
 
 from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
-from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.writer import TFRecordWriter
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
-__getattr__ = missing(__name__, otherwise="TensorFlow has four names there")
+__getattr__ = unavailable(__name__, otherwise="TensorFlow has only four names there")

@@ -1,11 +1,11 @@
-"""tf.sparse: sparse tensors, as VarLenFeature and SparseFeature give them."""
+"""tf.sparse: sparse tensors, as VarLenFeature and SparseFeature parse to."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tfrecord_lite.tf._missing import missing
 from tfrecord_lite.tf._tensor import SparseTensor, unwrap, wrap
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = ["SparseTensor", "to_dense"]
 
@@ -16,7 +16,7 @@ def to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Return a dense tensor, filled up with `default_value`, as ``tf.sparse.to_dense``.
+    """Return a dense tensor, with `default_value` for missing values, as ``tf.sparse.to_dense``.
 
     Raises
     ------
@@ -27,4 +27,4 @@ def to_dense(
     return wrap(unwrap(sp_input).to_dense(default, validate_indices=validate_indices))
 
 
-__getattr__ = missing(__name__)
+__getattr__ = unavailable(__name__)

@@ -1,4 +1,4 @@
-"""tf.train: the messages of records. They are protobuf classes, as TensorFlow's are."""
+"""tf.train: the messages in records, which are protobuf classes, as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfrecord_lite.messages import (
     Int64List,
     SequenceExample,
 )
-from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = [
     "BytesList",
@@ -27,4 +27,4 @@ __all__ = [
     "SequenceExample",
 ]
 
-__getattr__ = missing(__name__, otherwise="training is for TensorFlow itself, torch or jax")
+__getattr__ = unavailable(__name__, otherwise="use TensorFlow itself, torch or jax for training")

@@ -1,8 +1,8 @@
-"""tf.data: data sets with tensors for elements."""
+"""tf.data: data sets of tensors."""
 
 from __future__ import annotations
 
-from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data import experimental
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, Options, TFRecordDataset
 
@@ -19,7 +19,7 @@ __all__ = [
 INFINITE_CARDINALITY = -1
 UNKNOWN_CARDINALITY = -2
 
-__getattr__ = missing(
+__getattr__ = unavailable(
     __name__,
     {
         "TextLineDataset": "use Dataset.from_generator over an open file",

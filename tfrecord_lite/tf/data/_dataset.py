@@ -1,4 +1,4 @@
-"""tf.data.Dataset: the library's data set, with tensors for elements."""
+"""tf.data.Dataset: the library's data set, with tensors as elements."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from tfrecord_lite import dataset as library
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.tf._tensor import Tensor, map_structure, plain_array, unwrap, wrap
-from tfrecord_lite.tf.data import _batches as batches
+from tfrecord_lite.tf.data import _batching as batching
 from tfrecord_lite.tf.data import _sources as sources
 from tfrecord_lite.tf.data import _stages as stages
 from tfrecord_lite.tf.data._functions import Calling, Generating, One, numbered, specs_of
@@ -22,24 +22,23 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.plan import Source
 
-__all__ = ["AUTOTUNE", "Dataset", "Options", "TFRecordDataset"]
 
 AUTOTUNE = -1
 
 
 class Options:
-    """Settings of tf.data, all of which may be set and have no effect."""
+    """Options of tf.data; any may be set, and none has an effect."""
 
     def __getattr__(self, name: str) -> Options:
-        """Return settings inside of settings."""
+        """Return nested options."""
         if name.startswith("__"):
             raise AttributeError(name)
         return Options()
 
 
 @dataclass(frozen=True)
-class _Opening:
-    """A function from an element to a data set, as one to its plan."""
+class _PlanOf:
+    """A function from an element to a data set, turned into one to its plan."""
 
     function: Callable[..., Any]
 
@@ -53,7 +52,7 @@ class _Opening:
 
 
 class _Iterator:
-    """One pass through a data set."""
+    """One iteration over a data set."""
 
     def __init__(self, elements: library.DatasetIterator) -> None:
         self._elements = elements
@@ -71,18 +70,20 @@ class _Iterator:
         raise EOFError("End of sequence")
 
     def get_next_as_optional(self) -> NoReturn:
-        """Refuse."""
-        raise AttributeError("optionals are not here: use next(iterator, None)")
+        """Raise an error, as there are no optionals here."""
+        raise AttributeError("optionals are not part of tfrecord_lite: use next(iterator, None)")
 
 
-class _Hinting(type):
-    """A class whose missing names say what to use."""
+class _HintingType(type):
+    """A class whose missing names raise an error that says what to use instead."""
 
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
         hint = _HINTS.get(name, "use map with a function, or Python's itertools")
-        raise AttributeError(f"tf.data.Dataset.{name} is not here: {hint}", name=name, obj=cls)
+        raise AttributeError(
+            f"tf.data.Dataset.{name} is not part of tfrecord_lite: {hint}", name=name, obj=cls
+        )
 
 
 _HINTS = {
@@ -95,12 +96,12 @@ _HINTS = {
 }
 
 
-class Dataset(metaclass=_Hinting):
-    """Elements that come one after the other, as ``tf.data.Dataset``.
+class Dataset(metaclass=_HintingType):
+    """A sequence of elements, as ``tf.data.Dataset``.
 
-    A face over :class:`tfrecord_lite.Dataset`, whose methods say more. Functions are called
-    with tensors that have values, one element after the other. `num_parallel_calls` counts
-    threads; `deterministic` and `name` have no effect.
+    It wraps a :class:`tfrecord_lite.Dataset`, whose methods are documented in more detail.
+    Functions are called with tensors, for one element at a time. `num_parallel_calls` is a
+    number of threads; `deterministic` and `name` have no effect.
     """
 
     def __init__(self, dataset: library.Dataset) -> None:
@@ -109,18 +110,18 @@ class Dataset(metaclass=_Hinting):
     def _then(self, stage: Callable[..., Source], **settings: Any) -> Dataset:
         return Dataset(self._dataset._then(stage, **settings))  # noqa: SLF001 - a face over it
 
-    # -------------------------------------------------------------------------- made of
+    # ------------------------------------------------------------------------- sources
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """Give the rows of arrays: of dictionaries and tuples of them, one row of each."""
+        """Make a data set of the rows of arrays, or of dictionaries and tuples of arrays."""
         arrays = map_structure(_sliceable, unwrap(tensors))
         plan = sources.Slices(arrays=arrays, n_rows=sources.rows_of(arrays))
         return Dataset(library.Dataset(plan))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
-        """Give one element."""
+        """Make a data set of one element."""
         plain = unwrap(tensors)
         return Dataset(library.Dataset(sources.Calls(function=One(plain))))
 
@@ -133,19 +134,19 @@ class Dataset(metaclass=_Hinting):
         output_signature: Any = None,
         name: str | None = None,
     ) -> Dataset:
-        """Give what a function yields, which is called anew for each epoch.
+        """Make a data set of what a generator function yields; it is called for each epoch.
 
         Raises
         ------
         TypeError
-            If `generator` cannot be called, or neither types nor a signature are given.
+            If `generator` is not callable, or neither types nor a signature are given.
         """
         if not callable(generator):
-            raise TypeError("generator must be a function, or something else that can be called")
+            raise TypeError("generator must be a callable")
         specs = output_signature
         if specs is None:
             if output_types is None:
-                raise TypeError("give output_signature, or output_types")
+                raise TypeError("from_generator needs output_signature, or output_types")
             specs = specs_of(output_types, output_shapes)
         arguments = () if args is None else tuple(wrap(unwrap(item)).numpy() for item in args)
         function = Generating(generator, arguments, specs)
@@ -153,7 +154,7 @@ class Dataset(metaclass=_Hinting):
 
     @staticmethod
     def range(*args: int, output_type: object = "int64", name: str | None = None) -> Dataset:
-        """Give numbers, as Python's ``range``."""
+        """Make a data set of numbers, as Python's ``range``."""
         return Dataset.from_tensor_slices(plain_array(np.arange(*args), output_type))
 
     @staticmethod
@@ -163,12 +164,12 @@ class Dataset(metaclass=_Hinting):
         seed: int | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Give the names of files, shuffled unless `shuffle` is False.
+        """Make a data set of file names, shuffled unless `shuffle` is False.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if there is none.
+            ``BAD_ARGUMENT`` if no file matches.
         """
         try:
             names = sorted(name_of(source) for source in expand(_paths(file_pattern)))
@@ -179,15 +180,15 @@ class Dataset(metaclass=_Hinting):
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Give tuples of an element of each data set, as long as all have one."""
+        """Make a data set of tuples, one element from each data set, up to the shortest."""
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
-            raise TypeError("zip takes data sets, or a tuple of them")
+            raise TypeError("zip needs data sets, or a tuple of them")
         plans = tuple(each._dataset._plan for each in given)  # noqa: SLF001 - a face over it
         return Dataset(library.Dataset(sources.Zipped(inputs=plans)))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """Give the elements of this data set, and then those of another."""
+        """Append the elements of another data set."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
         plans = (self._dataset._plan, dataset._dataset._plan)  # noqa: SLF001 - a face over it
@@ -221,22 +222,22 @@ class Dataset(metaclass=_Hinting):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Make a data set of each element, and take theirs in turns."""
+        """Make a data set of each element, and yield their elements in turns."""
         is_open = cycle_length is None or cycle_length == AUTOTUNE
         cycle = (os.cpu_count() or 1) if is_open else int(cycle_length or 0)
         block = 1 if block_length is None else block_length
         if cycle < 1 or block < 1:
-            detail = f"cycle_length {cycle_length}, block_length {block_length}, expected from 1"
+            detail = f"cycle_length is {cycle_length} and block_length {block_length}, expected 1 or more"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         settings: dict[str, Any] = {"cycle_length": cycle, "block_length": block}
-        function = _Opening(map_func)
+        function = _PlanOf(map_func)
         files = stages.files_of(self._dataset._plan, function)  # noqa: SLF001 - a face over it
         if files is not None:
             return Dataset(library.Dataset(replace(files, **settings)))
         return self._then(stages.Interleave, function=function, **settings)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
-        """Make a data set of each element, and give theirs one after the other."""
+        """Make a data set of each element, and yield their elements one data set after the other."""
         return self.interleave(map_func, cycle_length=1)
 
     def shuffle(
@@ -246,12 +247,12 @@ class Dataset(metaclass=_Hinting):
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
-        """Put the elements in random order; see :meth:`tfrecord_lite.Dataset.shuffle`."""
+        """Shuffle the elements; see :meth:`tfrecord_lite.Dataset.shuffle`."""
         reshuffles = reshuffle_each_iteration is not False
         return Dataset(self._dataset.shuffle(int(buffer_size), seed, reshuffles))
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
-        """Give all elements `count` times; None or -1: for ever."""
+        """Repeat all elements `count` times; None or -1: forever."""
         return Dataset(self._dataset.repeat(count))
 
     def batch(
@@ -262,9 +263,9 @@ class Dataset(metaclass=_Hinting):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Put so many elements into one; sparse ones get one more dimension."""
+        """Stack `batch_size` elements into one; sparse tensors get one more dimension."""
         size = _size(batch_size)
-        return self._then(batches.StackedBatch, n=size, drop_remainder=drop_remainder)
+        return self._then(batching.StackedBatch, n=size, drop_remainder=drop_remainder)
 
     def padded_batch(
         self,
@@ -274,29 +275,29 @@ class Dataset(metaclass=_Hinting):
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Put so many elements into one, each filled up to the largest, or to a shape."""
+        """Stack `batch_size` elements, each padded to the largest size, or to a shape."""
         fills = None if padding_values is None else unwrap(padding_values)
         settings = {"shapes": padded_shapes, "fills": fills, "drop_remainder": drop_remainder}
-        return self._then(batches.PaddedBatch, n=_size(batch_size), **settings)
+        return self._then(batching.PaddedBatch, n=_size(batch_size), **settings)
 
     def unbatch(self, name: str | None = None) -> Dataset:
-        """Give the rows of each element."""
+        """Split each element into its rows."""
         return self._then(stages.Unbatch)
 
     def take(self, count: int, name: str | None = None) -> Dataset:
-        """Give the first `count` elements; -1: all."""
+        """Keep the first `count` elements; -1: all."""
         return Dataset(self._dataset.take(count))
 
     def skip(self, count: int, name: str | None = None) -> Dataset:
-        """Leave out the first `count` elements; -1: all."""
+        """Skip the first `count` elements; -1: all."""
         return Dataset(self._dataset.skip(count))
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
-        """Give every n-th element; see :meth:`tfrecord_lite.Dataset.shard`."""
+        """Keep every n-th element; see :meth:`tfrecord_lite.Dataset.shard`."""
         return Dataset(self._dataset.shard(num_shards, index))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
-        """Give pairs of a number and an element."""
+        """Pair each element with its number."""
         return Dataset(self._dataset.enumerate(start).map(numbered))
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
@@ -305,47 +306,47 @@ class Dataset(metaclass=_Hinting):
         Raises
         ------
         InvalidArgumentError
-            ``UNSUPPORTED`` for a file.
+            ``UNSUPPORTED`` if `filename` is given.
         """
         if filename:
-            detail = "cache keeps elements in memory only; write a TFRecord file instead"
+            detail = "elements can only be cached in memory; write a TFRecord file instead"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return Dataset(self._dataset.cache())
 
     def prefetch(self, buffer_size: int | None, name: str | None = None) -> Dataset:
-        """Make so many elements ahead, in a thread."""
+        """Prepare `buffer_size` elements ahead, in a thread."""
         return Dataset(self._dataset.prefetch(buffer_size))
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
-        """Call a function with this data set, and return what it returns."""
+        """Call a function with this data set, and return its result."""
         return transformation_func(self)
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """Return the data set: the options have no effect."""
+        """Return this data set, as options have no effect."""
         return self
 
     # ------------------------------------------------------------------------- elements
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
-        """Call a function with a state and each element; return the last state."""
+        """Call a function with a state and each element in turn; return the last state."""
         state = wrap(unwrap(initial_state))
         for element in self:
             state = wrap(unwrap(reduce_func(state, element)))
         return state
 
     def cardinality(self, name: str | None = None) -> Tensor:
-        """Return the number of elements; -2 if it is not known, or there is no end."""
+        """Return the number of elements; -2 if it is unknown or infinite."""
         try:
             return Tensor(np.int64(len(self._dataset)))
         except TypeError:
             return Tensor(np.int64(-2))
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """Return the elements as arrays, NumPy's scalars and bytes."""
+        """Iterate over the elements as arrays, NumPy scalars and bytes."""
         return iter(self._dataset)
 
     def __iter__(self) -> _Iterator:
-        """Start the next epoch."""
+        """Iterate over the elements of one epoch."""
         return _Iterator(iter(self._dataset))
 
     def __bool__(self) -> bool:
@@ -353,16 +354,16 @@ class Dataset(metaclass=_Hinting):
         return True
 
     def __len__(self) -> int:
-        """Return the number of elements; TypeError if it is not known."""
+        """Return the number of elements; TypeError if it is unknown."""
         return len(self._dataset)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Say what to use."""
+        """Raise an AttributeError that says what to use instead."""
         getattr(type(self), name)  # which raises
         raise AttributeError(name)
 
     def __repr__(self) -> str:
-        """Name the stages."""
+        """Format the stages."""
         return f"<tf.data.Dataset over {self._dataset!r}>"
 
 
@@ -373,8 +374,7 @@ class TFRecordDataset(Dataset):
     ----------
     filenames : str, PathLike, tensor or sequence of them, or data set of them
     compression_type, buffer_size, num_parallel_reads, name
-        As for :class:`tfrecord_lite.TFRecordDataset`: a compression that is not said is found
-        out.
+        As for :class:`tfrecord_lite.TFRecordDataset`; without a compression, it is detected.
     """
 
     def __init__(
@@ -395,20 +395,16 @@ class TFRecordDataset(Dataset):
 def _sliceable(leaf: Any) -> Any:
     if isinstance(leaf, (np.ndarray, np.generic, bytes)):
         return leaf
-    detail = f"slices of a {type(leaf).__name__}; give its parts, or a dense array"
+    detail = f"a {type(leaf).__name__} cannot be sliced; pass its parts, or a dense array"
     raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
 
 
 def _size(batch_size: Any) -> int:
-    size = int(batch_size)
-    if size < 1:
-        detail = f"batch_size is {size}, expected 1 or more"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return size
+    return require_int("batch_size", int(batch_size), at_least=1)
 
 
 def _paths(given: Any) -> Any:
-    """Return paths for the library: tensors, data sets and lists of them are made plain."""
+    """Return plain paths, given paths, tensors, data sets or lists of them."""
     if isinstance(given, Dataset):
         return list(given.as_numpy_iterator())
     if isinstance(given, Tensor):

@@ -1,4 +1,7 @@
-"""Functions of users, as functions of plain values; fit to be pickled if they are."""
+"""A script's functions of tensors, turned into functions of plain values.
+
+The results can be pickled if the script's functions can.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,23 @@ from tfrecord_lite.tf._tensor import plain_array, unwrap, wrap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Calling", "Generating", "One", "numbered", "specs_of"]
-
 
 @dataclass(frozen=True)
 class Calling:
-    """A function of tensors, as one of plain values; fit to be pickled if it is."""
+    """A function of tensors, turned into one of plain values."""
 
     function: Callable[..., Any]
 
     def __call__(self, *parts: Any) -> Any:
         made = self.function(*map(wrap, parts))
-        # As tf.data has it, a list of tensors is a tuple, any other list one tensor.
+        # In tf.data, a list of tensors is a tuple, and any other list is one tensor.
         is_parts = isinstance(made, list) and any(map(is_tensor, made))
         return unwrap(tuple(made) if is_parts else made)
 
 
 @dataclass(frozen=True)
 class Generating:
-    """A generator, as one of plain values."""
+    """A generator of anything, turned into one of plain values as specified."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -52,14 +53,16 @@ def _as_specified(element: Any, specs: Any) -> Any:
         return tuple(_as_specified(item, spec) for item, spec in pairs)
     array = plain_array(element, specs.dtype)
     if specs.shape is not None and not fits(np.shape(array), specs.shape):
-        detail = f"the generator gave an element of shape {np.shape(array)}, expected {specs.shape}"
+        detail = (
+            f"the generator yielded an element of shape {np.shape(array)}, expected {specs.shape}"
+        )
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     return array
 
 
 @dataclass(frozen=True)
 class One:
-    """Yields one element."""
+    """A generator of one element."""
 
     element: Any
 

@@ -1,7 +1,6 @@
-"""Where the elements of the namespace's data sets may come from: memory, functions, other data sets.
+"""Sources that only tf.data has: arrays, functions, and other data sets, zipped or concatenated.
 
-Sources say where they stand by the number of elements given, or by the states of those they
-take them from.
+The state of a source is the number of elements yielded, or the states of its inputs.
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.dataset.feed import Pair, State
 
-__all__ = ["Calls", "Concatenated", "Slices", "Zipped", "rows_of"]
 
-_MOST_ELEMENTS = 1024
+_CHUNK_SIZE = 1024
 
 
 def rows_of(structure: Any) -> int:
-    """Return the size that the first dimensions of all leaves have.
+    """Return the size of the first dimension, which all leaves must share.
 
     Raises
     ------
@@ -39,31 +37,31 @@ def rows_of(structure: Any) -> int:
 
     def add(leaf: Any) -> None:
         if isinstance(leaf, bytes) or not leaf.shape:
-            detail = "slices are made of arrays; a single value has none"
+            detail = "a single value cannot be sliced, only an array"
             raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
         sizes.add(leaf.shape[0])
 
     map_structure(add, structure)
     if len(sizes) != 1:
-        detail = f"slices of arrays that are {sorted(sizes)} long, expected one length"
+        detail = f"arrays to slice have the lengths {sorted(sizes)}, expected the same length"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     return sizes.pop()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Numbered(Source):
-    """Elements that are known by number: every n-th of them."""
+    """Elements by number, of which every n-th is taken."""
 
     n_parts: int = 1
     number: int = 0
 
     @property
     def kind(self) -> Kind:
-        """Say that these may be anything."""
+        """Elements that may be anything."""
         return "objects"
 
     def part(self, n_parts: int, number: int) -> Source:
-        """Return every n-th of these."""
+        """Return the source of every n-th element."""
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
 
@@ -80,9 +78,9 @@ class Slices(_Numbered):
         return len(range(self.number, self.n_rows, self.n_parts))
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them."""
+        """Yield chunks and states."""
         first = state["next"] if state else self.number
-        step = self.n_parts * _MOST_ELEMENTS
+        step = self.n_parts * _CHUNK_SIZE
         for start in range(first, self.n_rows, step):
             stop = min(start + step, self.n_rows)
             rows = [self._row(i) for i in range(start, stop, self.n_parts)]
@@ -94,7 +92,7 @@ class Slices(_Numbered):
 
 @dataclass(frozen=True, kw_only=True)
 class Calls(_Numbered):
-    """What a function yields, called anew for each epoch."""
+    """The elements that a function yields, called again for each epoch."""
 
     function: Callable[[], Any]
 
@@ -108,28 +106,28 @@ class Calls(_Numbered):
 
 @dataclass(frozen=True, kw_only=True)
 class _Several(Source):
-    """Elements of several plans. Whoever wants a part of them has to count them all."""
+    """Elements of several plans; a part of them is found by counting all."""
 
     inputs: tuple[Source, ...]
 
     @property
     def kind(self) -> Kind:
-        """Say that these may be anything."""
+        """Elements that may be anything."""
         return "objects"
 
     def sizes(self) -> list[int] | None:
-        """Return the number of elements of each; None if that is not known for all."""
+        """Return the number of elements of each plan; None unless all are known."""
         sizes = [size for each in self.inputs if (size := each.size()) is not None]
         return sizes if len(sizes) == len(self.inputs) else None
 
     def part(self, n_parts: int, number: int) -> Source:
-        """Return every n-th of the elements."""
+        """Return the source of every n-th element."""
         return Shard(input=self, n_parts=n_parts, number=number)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Concatenated(_Several):
-    """The elements of one, and then of the next."""
+    """The elements of one plan after the other."""
 
     def size(self) -> int | None:
         """Return the number of elements."""
@@ -137,7 +135,7 @@ class Concatenated(_Several):
         return None if sizes is None else sum(sizes)
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them."""
+        """Yield chunks and states."""
         first, where = (state["input"], state["feed"]) if state else (0, None)
         for i in range(first, len(self.inputs)):
             feed = feed_of(self.inputs[i], context, where if i == first else None)
@@ -150,7 +148,7 @@ class Concatenated(_Several):
 
 @dataclass(frozen=True, kw_only=True)
 class Zipped(_Several):
-    """Tuples of an element of each."""
+    """Tuples of one element from each plan, up to the shortest."""
 
     def size(self) -> int | None:
         """Return the number of tuples."""
@@ -158,7 +156,7 @@ class Zipped(_Several):
         return None if sizes is None else min(sizes)
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them, as long as all have one."""
+        """Yield chunks and states."""
         starts = state["feeds"] if state else [None] * len(self.inputs)
         pairs = zip(self.inputs, starts, strict=True)
         feeds = [feed_of(plan, context, start) for plan, start in pairs]

@@ -1,4 +1,4 @@
-"""Stages that only the namespace has: records with their blocks, data sets inside of one, rows."""
+"""Stages that only tf.data has: records with their blocks, interleaved data sets, unbatched rows."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from tfrecord_lite.dataset.feed import Elements, Feed
 from tfrecord_lite.dataset.plan import Context, Kind, Source, Stage
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
-from tfrecord_lite.tf._record import BatchTensor, Neighbours, RecordTensor
+from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
+from tfrecord_lite.tf.data._sources import Slices, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.dataset.feed import Pair, State
-from tfrecord_lite.tf.data._sources import Slices, rows_of
 
-__all__ = ["Interleave", "Records", "Unbatch", "files_of"]
 
-_MOST_FILES = 10_000
+_MAX_FILES = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Records(Stage):
-    """Records as tensors that know their neighbours; batches of them as tensors on their block."""
+    """Records, and batches of records, as tensors that know their block."""
 
     @property
     def kind(self) -> Kind:
-        """Say that these are objects."""
+        """Elements that may be anything."""
         return "objects"
 
     def size(self) -> int | None:
@@ -41,7 +40,7 @@ class Records(Stage):
         return self.input.size()
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them."""
+        """Yield chunks and states."""
         feed = self.feed(context, state["feed"] if state else None)
         try:
             while (chunk := feed.take()) is not None:
@@ -56,16 +55,16 @@ def _with_blocks(chunk: Chunk) -> list[Any]:
     items = chunk.elements()
     if not isinstance(chunk, RecordChunk):
         return items
-    near = Neighbours(chunk)
-    return [RecordTensor(item, near, i) for i, item in enumerate(items)]
+    groups = ParsedGroups(chunk)
+    return [RecordTensor(item, groups, i) for i, item in enumerate(items)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interleave(Stage):
-    """The elements of data sets, one made of each element of the input, in turns.
+    """The elements of many data sets, one made from each input element, in turns.
 
-    So many slots take turns, each with `block_length` elements of its data set; one whose
-    data set has ended is given the next when its turn has come again.
+    `cycle_length` slots take turns, each with `block_length` elements of its data set. When
+    a data set ends, its slot gets the next one at its next turn.
     """
 
     counts: ClassVar[bool] = True
@@ -75,11 +74,11 @@ class Interleave(Stage):
 
     @property
     def kind(self) -> Kind:
-        """Say that these may be anything."""
+        """Elements that may be anything."""
         return "objects"
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them."""
+        """Yield chunks and states."""
         done = state["done"] if state else 0
         feed = self.feed(context, None)
         slots: list[Feed | None] = [None] * self.cycle_length
@@ -121,11 +120,11 @@ class Unbatch(Stage):
 
     @property
     def kind(self) -> Kind:
-        """Say that these may be anything."""
+        """Elements that may be anything."""
         return "objects"
 
     def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them."""
+        """Yield chunks and states."""
         feed = self.feed(context, state["feed"] if state else None)
         try:
             elements = Elements(feed)
@@ -139,9 +138,9 @@ class Unbatch(Stage):
 
 
 def files_of(plan: Source, function: Callable[[Any], Source]) -> Files | None:
-    """Return the files that a function makes of the rows of a plan; None if it is not that.
+    """Return the plan of the files that a function opens, given their names; None for other plans.
 
-    Whoever interleaves files gets the library's own way to do that, which is much faster.
+    Files are then interleaved by the library itself, which is much faster.
     """
     slices: Source = plan
     order: dict[str, Any] = {}
@@ -151,7 +150,7 @@ def files_of(plan: Source, function: Callable[[Any], Source]) -> Files | None:
             order = {name: getattr(plan, name) for name in ("seed", "is_seeded", "reshuffles")}
     if not isinstance(slices, Slices) or (slices is not plan and not order):
         return None
-    if not isinstance(slices.arrays, np.ndarray) or not 0 < slices.n_rows <= _MOST_FILES:
+    if not isinstance(slices.arrays, np.ndarray) or not 0 < slices.n_rows <= _MAX_FILES:
         return None
     rows = [row for chunk, _ in slices.run(Context(), None) for row in chunk.elements()]
     if not all(isinstance(row, bytes) for row in rows):

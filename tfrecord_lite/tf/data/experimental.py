@@ -1,4 +1,4 @@
-"""tf.data.experimental: what programs about records use of it."""
+"""tf.data.experimental: its names that programs about records use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.tf.io._parsing import parse_example
 from tfrecord_lite.writer import TFRecordWriter as _Writer
@@ -32,7 +32,7 @@ def make_batched_features_dataset(
     *arguments: Any,
     **settings: Any,
 ) -> Dataset:
-    """Read batches of columns; arguments as of :func:`tfrecord_lite.make_batched_features_dataset`."""
+    """Read batches of columns, as :func:`tfrecord_lite.make_batched_features_dataset`."""
     if reader in {None, TFRecordDataset}:
         reader = library.TFRecordDataset
 
@@ -60,7 +60,7 @@ def parse_example_dataset(
 
 
 class TFRecordWriter:
-    """Writes the elements of a data set, byte strings, to a file.
+    """Writes a data set of byte strings to a file.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class TFRecordWriter:
                 writer.write(record)
 
 
-__getattr__ = missing(
+__getattr__ = unavailable(
     __name__,
     {
         "cardinality": "use dataset.cardinality()",

@@ -1,4 +1,4 @@
-"""tf.io: records, messages, and what is inside of byte strings."""
+"""tf.io: records, messages, and the contents of byte strings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     VarLenFeature,
 )
-from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.io import gfile
 from tfrecord_lite.tf.io._bytes import (
     decode_bmp,
@@ -59,14 +59,14 @@ __all__ = [
     "write_file",
 ]
 
-__getattr__ = missing(
+__getattr__ = unavailable(
     __name__,
     {
-        "TFRecordCompressionType": "it is tf.compat.v1.io.TFRecordCompressionType",
-        "decode_gif": "Pillow reads animations",
+        "TFRecordCompressionType": "use tf.compat.v1.io.TFRecordCompressionType",
+        "decode_gif": "use Pillow to read animations",
         "matching_files": "use tf.io.gfile.glob",
         "tf_record_iterator": "use tf.compat.v1.io.tf_record_iterator, or tf.data.TFRecordDataset",
-        "write_graph": "there are no graphs here",
+        "write_graph": "leave it out, as there are no graphs here",
     },
-    otherwise="use tfrecord_lite itself, or NumPy on what .numpy() gives",
+    otherwise="use tfrecord_lite itself, or NumPy on the array that .numpy() returns",
 )

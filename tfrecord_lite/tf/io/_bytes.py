@@ -1,4 +1,4 @@
-"""Byte strings to tensors and back: serialised tensors, raw numbers, images, whole files."""
+"""Byte strings to tensors and back: serialised tensors, raw numbers, images, files."""
 
 from __future__ import annotations
 
@@ -12,20 +12,6 @@ from tfrecord_lite.integrations import image as images
 from tfrecord_lite.tensors import parse, raw, serialize
 from tfrecord_lite.tf._dtype import as_dtype
 from tfrecord_lite.tf._tensor import Tensor, plain_array, unwrap
-
-__all__ = [
-    "decode_bmp",
-    "decode_image",
-    "decode_jpeg",
-    "decode_png",
-    "decode_raw",
-    "encode_jpeg",
-    "encode_png",
-    "parse_tensor",
-    "read_file",
-    "serialize_tensor",
-    "write_file",
-]
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
@@ -63,31 +49,31 @@ def decode_image(
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for a `dtype` other than uint8, and for a GIF, which would be several
-        images, unless `expand_animations` is False.
+        ``UNSUPPORTED`` for a `dtype` other than uint8, and for a GIF, which may have
+        several images, unless `expand_animations` is False.
     """
     plain = unwrap(contents)
     if expand_animations and plain[:4] == b"GIF8":
-        detail = "a GIF may be animated; its first image comes with expand_animations=False"
+        detail = "a GIF may be animated; pass expand_animations=False to decode its first image"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return _decoded(plain, channels, dtype)
 
 
 def decode_jpeg(contents: Any, channels: int = 0, **settings: Any) -> Tensor:
-    """Decode an image; settings of TensorFlow's own decoder are refused."""
-    _refuse(settings, {"ratio": 1, "fancy_upscaling": True, "dct_method": ""})
+    """Decode a JPEG image; settings of TensorFlow's own decoder raise an error."""
+    _check_settings(settings, {"ratio": 1, "fancy_upscaling": True, "dct_method": ""})
     return _decoded(unwrap(contents), channels, "uint8")
 
 
 def decode_png(
     contents: Any, channels: int = 0, dtype: object = "uint8", name: str | None = None
 ) -> Tensor:
-    """Decode an image of 8 bits a channel."""
+    """Decode a PNG image of 8 bits per channel."""
     return _decoded(unwrap(contents), channels, dtype)
 
 
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """Decode an image."""
+    """Decode a BMP image."""
     return _decoded(unwrap(contents), channels, "uint8")
 
 
@@ -96,9 +82,11 @@ def encode_jpeg(image: Any, format: str = "", quality: int = 95, **settings: Any
     n_channels = {"": None, "grayscale": 1, "rgb": 3}.get(format, -1)
     plain = np.asarray(unwrap(image))
     if n_channels is not None and n_channels != plain.shape[-1]:
-        detail = f"an image of shape {list(plain.shape)} as {format!r}"
+        detail = f"an image of shape {list(plain.shape)} cannot be encoded as {format!r}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    _refuse(settings, {"chroma_downsampling": True, "optimize_size": False, "progressive": False})
+    _check_settings(
+        settings, {"chroma_downsampling": True, "optimize_size": False, "progressive": False}
+    )
     return Tensor(images.encode_image(plain, "jpeg", quality))
 
 
@@ -129,9 +117,9 @@ def _decoded(contents: Any, channels: int | None, dtype: object) -> Tensor:
     return Tensor(images.decode_image(contents, channels or 0))
 
 
-def _refuse(settings: dict[str, Any], harmless: dict[str, Any]) -> None:
-    """Refuse arguments that would change the result, and have no effect here."""
+def _check_settings(settings: dict[str, Any], harmless: dict[str, Any]) -> None:
+    """Raise an error for settings that would change TensorFlow's result."""
     for name, value in settings.items():
         if name != "name" and (name not in harmless or harmless[name] != value):
-            detail = f"{name}={value!r} is a setting of TensorFlow's own codec"
+            detail = f"{name}={value!r} is a setting of TensorFlow's own codec; leave it out"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)

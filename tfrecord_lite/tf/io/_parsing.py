@@ -1,4 +1,4 @@
-"""Messages to tensors: the parsers of the library, prepared once for each set of features."""
+"""Parse messages to tensors, with the library's parsers, made once for each set of features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
-from tfrecord_lite.tf._record import BatchTensor, RecordTensor, can_be_cut
+from tfrecord_lite.tf._parse_ahead import BatchTensor, RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import unwrap, wrap
 
 if TYPE_CHECKING:
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
     Features = Mapping[str, FeatureSpec]
-
-__all__ = [
-    "parse_example",
-    "parse_sequence_example",
-    "parse_single_example",
-    "parse_single_sequence_example",
-]
 
 
 def parse_example(
@@ -85,25 +78,25 @@ def _names(names: Any) -> Any:
     return None if names is None else unwrap(names)
 
 
-def _kept(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep what was made of features: scripts give the same ones with each record."""
+def _cached(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a cached constructor of parsers, since scripts pass the same features with each record."""
     recent: list[tuple[Any, Any]] = []
 
     @functools.wraps(make)
-    def kept(*features: Any) -> Any:
+    def cached(*features: Any) -> Any:
         if not all(given is None or isinstance(given, Mapping) for given in features):
-            return make(*features)  # which refuses them
+            return make(*features)  # which raises an error
         items = [given if given is None else tuple(given.items()) for given in features]
         for known, parser in recent:
-            if known == items:  # quick for the very same specifications
+            if known == items:  # fast for identical specifications
                 return parser
         parser = make(*features)
-        recent[:] = [(items, parser), *recent[: _MOST_KEPT - 1]]
+        recent[:] = [(items, parser), *recent[: _MAX_PARSERS - 1]]
         return parser
 
-    return kept
+    return cached
 
 
-_MOST_KEPT = 16
-_example_parser = _kept(ExampleParser)
-_sequence_parser = _kept(SequenceExampleParser)
+_MAX_PARSERS = 16
+_example_parser = _cached(ExampleParser)
+_sequence_parser = _cached(SequenceExampleParser)

@@ -1,4 +1,4 @@
-"""tf.io.gfile: local files, by Python's own means."""
+"""tf.io.gfile: local files, by Python's own functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from typing import IO, Any
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.tf._missing import missing
+from tfrecord_lite.tf._unavailable import unavailable
 
 __all__ = [
     "GFile",
@@ -27,17 +27,17 @@ __all__ = [
 
 
 def GFile(name: Any, mode: str = "r") -> IO[Any]:  # noqa: N802 - TensorFlow's name
-    """Open a local file; text is UTF-8."""
+    """Open a local file, text as UTF-8."""
     return open(_local(name), mode, encoding=None if "b" in mode else "utf-8")
 
 
 def exists(path: Any) -> bool:
-    """Return whether there is such a file or folder."""
+    """Return whether a file or folder exists."""
     return os.path.exists(_local(path))
 
 
 def isdir(path: Any) -> bool:
-    """Return whether there is such a folder."""
+    """Return whether a folder exists."""
     return os.path.isdir(_local(path))
 
 
@@ -53,12 +53,12 @@ def listdir(path: Any) -> list[str]:
 
 
 def mkdir(path: Any) -> None:
-    """Make a folder, in one that is there."""
+    """Make a folder, whose parent must exist."""
     os.mkdir(_local(path))
 
 
 def makedirs(path: Any) -> None:
-    """Make a folder, and those it is in."""
+    """Make a folder and its parents."""
     os.makedirs(_local(path), exist_ok=True)
 
 
@@ -73,7 +73,7 @@ def remove(path: Any) -> None:
 
 
 def rmtree(path: Any) -> None:
-    """Remove a folder with all that is in it."""
+    """Remove a folder and its contents."""
     shutil.rmtree(_local(path))
 
 
@@ -83,7 +83,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     Raises
     ------
     FileExistsError
-        If there is one already, without `overwrite`.
+        If the target exists, without `overwrite`.
     """
     _check_free(dst, overwrite=overwrite)
     shutil.copyfile(_local(src), _local(dst))
@@ -95,7 +95,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     Raises
     ------
     FileExistsError
-        If there is one already, without `overwrite`.
+        If the target exists, without `overwrite`.
     """
     _check_free(dst, overwrite=overwrite)
     os.replace(_local(src), _local(dst))
@@ -109,9 +109,9 @@ def _check_free(path: Any, *, overwrite: bool) -> None:
 def _local(path: Any) -> str:
     name = os.fsdecode(path)
     if "://" in name:
-        detail = f"gfile is for local files, not {name}; records are read and written there"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail + " with the extra remote")
+        detail = f"gfile is for local files, not {name}; use fsspec for other file systems"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return name
 
 
-__getattr__ = missing(__name__, otherwise="use os, shutil or pathlib")
+__getattr__ = unavailable(__name__, otherwise="use os, shutil or pathlib")

@@ -1,4 +1,4 @@
-"""tf.compat.v1: as tf itself, with the names that TensorFlow 2 has no more."""
+"""tf.compat.v1: the names of tf, and those that only TensorFlow 1 had."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ serialize_tensor = _io2.serialize_tensor
 
 
 def enable_eager_execution(*_: Any, **__: Any) -> None:
-    """Do nothing: everything is done at once."""
+    """Do nothing, as everything runs eagerly."""
 
 
 enable_v2_behavior = enable_eager_execution
 
 
 def disable_eager_execution() -> None:
-    """Refuse.
+    """Raise an error, as everything runs eagerly.
 
     Raises
     ------
     NotImplementedError
-        There are no graphs here.
+        Always.
     """
-    raise NotImplementedError("there are no graphs here: everything is done at once")
+    raise NotImplementedError("there are no graphs here: everything runs eagerly")
 
 
 def __getattr__(name: str) -> Any:
-    """Return what tf has."""
+    """Look up any other name in tf."""
     return getattr(importlib.import_module("tfrecord_lite.tf"), name)

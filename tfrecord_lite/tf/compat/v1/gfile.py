@@ -1,4 +1,4 @@
-"""tf.compat.v1.gfile: as tf.io.gfile, by the names of TensorFlow 1."""
+"""tf.compat.v1.gfile: tf.io.gfile with the names of TensorFlow 1."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ Rename = _gfile.rename
 
 
 def __getattr__(name: str) -> Any:
-    """Return what tf.io.gfile has."""
+    """Look up any other name in tf.io.gfile."""
     return getattr(_gfile, name)

@@ -1,4 +1,4 @@
-"""tf.compat.v1.io: as tf.io, with the names that TensorFlow 2 has no more."""
+"""tf.compat.v1.io: the names of tf.io, and those that only TensorFlow 1 had."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_example(
     name: str | None = None,
     example_names: Any = None,
 ) -> dict[str, Any]:
-    """Parse a batch of Examples; the last two arguments stand the other way round in tf.io."""
+    """Parse a batch of Examples; the last two arguments are in TensorFlow 1's order."""
     return _parsing.parse_example(serialized, features, example_names, name)
 
 
@@ -38,10 +38,10 @@ def parse_single_example(
     name: str | None = None,
     example_names: Any = None,
 ) -> dict[str, Any]:
-    """Parse one Example; the last two arguments stand the other way round in tf.io."""
+    """Parse one Example; the last two arguments are in TensorFlow 1's order."""
     return _parsing.parse_single_example(serialized, features, example_names, name)
 
 
 def __getattr__(name: str) -> Any:
-    """Return what tf.io has."""
+    """Look up any other name in tf.io."""
     return getattr(_io, name)

@@ -1,4 +1,4 @@
-"""Batches as tf.data makes them: sparse tensors get one more dimension, arrays are filled up."""
+"""Batches as tf.data makes them: sparse tensors stacked, arrays padded."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 if TYPE_CHECKING:
     from tfrecord_lite.dataset.plan import Kind
 
-__all__ = ["PaddedBatch", "StackedBatch"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class StackedBatch(Batch):
-    """So many elements at a time, sparse ones too."""
+    """Batches of elements, sparse tensors included."""
 
     def _cut(self, chunk: Any) -> Any:
         if isinstance(chunk, ObjectChunk):
@@ -41,18 +39,18 @@ def _stacked(elements: list[Any]) -> Any:
     if isinstance(first, SparseTensor):
         return _stacked_sparse(elements)
     if isinstance(first, RaggedTensor):
-        detail = "ragged tensors cannot be stacked; parse batches, by batch before map"
+        detail = "ragged tensors cannot be stacked; parse whole batches, by batch before map"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return batching.stack(elements)
 
 
 def _stacked_sparse(parts: list[SparseTensor]) -> SparseTensor:
-    """Stack: number the parts by a first dimension; the others are as large as the largest."""
+    """Stack along a new first dimension; the other sizes are the largest of all parts."""
     if len({part.rank for part in parts}) != 1:
-        detail = "sparse tensors of one batch must have as many dimensions each"
+        detail = "the sparse tensors of a batch must have the same number of dimensions"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     counts = [len(part.indices) for part in parts]
-    numbers = np.repeat(np.arange(len(parts)), counts)
+    numbers = np.repeat(np.arange(len(parts)), counts)  # the part that each value belongs to
     indices = np.column_stack([numbers, np.concatenate([part.indices for part in parts])])
     shape = np.max([part.dense_shape for part in parts], axis=0)
     values: Any = np.concatenate([np.asarray(part.values) for part in parts])
@@ -61,15 +59,15 @@ def _stacked_sparse(parts: list[SparseTensor]) -> SparseTensor:
 
 @dataclass(frozen=True, kw_only=True)
 class PaddedBatch(Batch):
-    """So many elements at a time, each array filled up to one shape."""
+    """Batches of elements, whose arrays are padded to one shape."""
 
     shapes: Any
-    """A structure like an element's, or part of it; None for the largest of the batch."""
+    """The shapes, in the structure of an element or a part of it; None for the largest sizes."""
     fills: Any
 
     @property
     def kind(self) -> Kind:
-        """Say that these are arrays."""
+        """Elements that may be anything."""
         return "objects"
 
     def _cut(self, chunk: Any) -> Any:
@@ -89,13 +87,13 @@ def _padded(elements: list[Any], shapes: Any, fills: Any) -> Any:
             for i, parts in enumerate(zip(*elements, strict=True))
         )
     if isinstance(first, (SparseTensor, RaggedTensor)):
-        detail = "padded_batch takes dense tensors; use tf.sparse.to_dense first"
+        detail = "padded_batch needs dense tensors; use tf.sparse.to_dense first"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return _filled(elements, shapes, fills)
 
 
 def _of(structure: Any, key: Any) -> Any:
-    """Return the part for a key; what is no structure of elements holds for all."""
+    """Return the part of a structure with that key; a single value is for all keys."""
     is_parts = isinstance(structure, dict if isinstance(key, str) else tuple)
     return structure[key] if is_parts else structure
 
@@ -113,9 +111,9 @@ def _filled(elements: list[Any], shape: Any, fill: Any) -> Any:
 
 
 def _sizes(found: list[tuple[int, ...]], wanted: Any) -> list[int]:
-    """Return the shape that is wanted; None and -1 stand for the largest there is."""
+    """Return the padded shape; None and -1 stand for the largest size."""
     if len({len(shape) for shape in found}) != 1:
-        detail = "arrays of one batch must have as many dimensions each"
+        detail = "the arrays of a batch must have the same number of dimensions"
         raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
     largest = [max(sizes) for sizes in zip(*found, strict=True)]
     if wanted is None:

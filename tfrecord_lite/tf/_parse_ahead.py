@@ -1,12 +1,12 @@
-"""Records that know their neighbours, so that parsing one parses many.
+"""Parse the records around one record with it.
 
-A script parses record by record, ``dataset.map(parse)``, and a batch of one costs nearly as
-much as one of a hundred. So a record that comes to a function straight from a file is a
-tensor that knows the block it is part of; the first call that parses it parses a group of
-the records there, and the calls for the others find their rows done. Groups become larger
-as more of a block is asked for. If a group holds anything that cannot be parsed, its records
-are parsed one by one, so errors come where they belong. A batch of records is a tensor on their
-block as well.
+Scripts parse record by record, ``dataset.map(parse)``, although parsing one record costs
+nearly as much as parsing a hundred together. So a record that ``map`` passes to a function
+straight from a file is a tensor that knows its block. The first call that parses it parses a
+group of records of that block; the calls for the others return their rows of the result. Groups
+grow as more records of a block are asked for. If a group cannot be parsed, its records are
+parsed one by one, so each error is raised for its own record. A batch of records is likewise
+a tensor that knows its block.
 """
 
 from __future__ import annotations
@@ -30,43 +30,35 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["BatchTensor", "Neighbours", "RecordTensor", "can_be_cut"]
 
 _FIRST, _LARGEST = 4, 1024
-"""Records in the first group of a block, and in the largest ones."""
-_MOST_BYTES = 1024 * 1024
-"""Groups are smaller if their records would be larger than that together."""
-_KEPT = 4
-"""Groups that are remembered: several threads may be at work."""
+"""Number of records in the first group of a block, and in the largest groups."""
+_MAX_GROUP_BYTES = 1024 * 1024
+_MAX_GROUPS = 4
+"""Groups that are kept: several threads may be parsing."""
 
 
 class RecordTensor(Tensor):
-    """A record, and where it is among others."""
+    """A record that knows its place in a chunk."""
 
-    __slots__ = ("_neighbours", "_number")
+    __slots__ = ("_groups", "_number")
 
-    def __init__(self, value: bytes, neighbours: Neighbours, number: int) -> None:
+    def __init__(self, value: bytes, groups: ParsedGroups, number: int) -> None:
         super().__init__(value)
-        self._neighbours = neighbours
+        self._groups = groups
         self._number = number
 
     def parsed(self, parser: ExampleParser) -> Row | None:
-        """Return the features of the record; None if it has to be parsed by itself."""
-        return self._neighbours.row(parser, self._number)
+        """Return the features of the record; None if it must be parsed by itself."""
+        return self._groups.row(parser, self._number)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the record alone."""
+        """Pickle only the record."""
         return Tensor, (self._value,)
 
 
 class BatchTensor(Tensor):
-    """A batch of records still in their buffer: strings are made only if somebody asks for them.
-
-    Parameters
-    ----------
-    chunk : BatchChunk
-        Of one batch.
-    """
+    """One batch of records, still in their buffer; byte strings are made only when needed."""
 
     __slots__ = ("_chunk", "_made")
 
@@ -81,39 +73,34 @@ class BatchTensor(Tensor):
         return self._made
 
     def parsed(self, parser: ExampleParser, names: Any) -> Row:
-        """Return the columns of the batch."""
+        """Parse the batch into columns."""
         try:
             return parser(self._chunk.records.block, names)
         except TFRecordError as error:
             raise self._chunk.records.placed(error) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the records alone."""
+        """Pickle only the records."""
         return Tensor, (self._value,)
 
 
-class Neighbours:
-    """The records of a chunk, parsed in groups.
-
-    Parameters
-    ----------
-    chunk : RecordChunk
-    """
+class ParsedGroups:
+    """The records of a chunk, parsed in groups."""
 
     def __init__(self, chunk: RecordChunk) -> None:
         self._chunk = chunk
         self._groups: dict[tuple[int, int], tuple[ExampleParser, Callable[[int], Row] | None]] = {}
         self._lock = Lock()
         n_bytes = max(int(chunk.lengths.sum()) // max(len(chunk), 1), 1)
-        self._largest = min(max(_MOST_BYTES // n_bytes, 1), _LARGEST)
+        self._largest = min(max(_MAX_GROUP_BYTES // n_bytes, 1), _LARGEST)
 
     def row(self, parser: ExampleParser, number: int) -> Row | None:
-        """Return the features of one record, which belong to the caller; None if not known."""
+        """Return the features of one record, copied; None if its group cannot be parsed."""
         start, stop = _group_of(number, self._largest)
         with self._lock:
-            key = (id(parser), start)  # of a parser that the group keeps alive
+            key = (id(parser), start)  # unique, since the group keeps the parser alive
             if key not in self._groups:
-                while len(self._groups) >= _KEPT:
+                while len(self._groups) >= _MAX_GROUPS:
                     del self._groups[next(iter(self._groups))]
                 self._groups[key] = parser, self._parsed(parser, start, stop)
             cut = self._groups[key][1]
@@ -127,7 +114,7 @@ class Neighbours:
 
 
 def _group_of(number: int, largest: int) -> tuple[int, int]:
-    """Return where the group of a record starts and ends: 0, 4, 20, 84, 340, 1364, 2388, ..."""
+    """Return start and stop of a record's group. Groups start at 0, 4, 20, 84, 340, 1364, 2388, ..."""
     start, size = 0, min(_FIRST, largest)
     while start + size <= number and size < largest:
         start, size = start + size, min(4 * size, largest)
@@ -136,12 +123,12 @@ def _group_of(number: int, largest: int) -> tuple[int, int]:
 
 
 def can_be_cut(features: Mapping[str, FeatureSpec]) -> bool:
-    """Return whether the result of a batch shows those of its records."""
+    """Return whether columns of these features can be cut into rows."""
     return all(isinstance(spec, (FixedLenFeature, VarLenFeature)) for spec in features.values())
 
 
 def _cutter(columns: dict[str, Any]) -> Callable[[int], Row]:
-    """Return what cuts one row out of the columns of a batch."""
+    """Return a function that copies one row out of the columns of a batch."""
     cuts = {name: _cut(column) for name, column in columns.items()}
     return lambda number: {name: cut(number) for name, cut in cuts.items()}
 

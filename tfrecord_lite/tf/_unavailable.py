@@ -1,0 +1,55 @@
+"""Errors for the names of TensorFlow that are not here, with what to use instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+_NUMPY = "use NumPy on the array that .numpy() returns"
+_MODEL = "use TensorFlow itself, torch, jax or scikit-learn for models; see examples/train_*.py"
+_IMAGE = "use Pillow on the array that .numpy() returns; see examples/imagenet_pipeline.py"
+_EAGER = "leave it out, as everything here runs eagerly"
+HINTS = {
+    "app": "use argparse, or absl",
+    "autograph": _EAGER,
+    "config": "leave it out, as there are no devices here",
+    "flags": "use argparse, or absl",
+    "gfile": "use tf.io.gfile",
+    "logging": "use Python's logging",
+    "version": "use tf.__version__",
+    "GradientTape": _MODEL,
+    "Graph": _EAGER,
+    "Session": _EAGER,
+    "Variable": _MODEL,
+    "distribute": "use Dataset.shard to give each rank its part",
+    "estimator": _MODEL,
+    "feature_column": _MODEL,
+    "function": _EAGER,
+    "image": _IMAGE,
+    "keras": _MODEL,
+    "nn": _MODEL,
+    "random": _NUMPY,
+    "saved_model": _MODEL,
+    "strings": "use the methods of Python's bytes and str on what .numpy() returns",
+    "summary": "use tfrecord_lite.read_events to read event files",
+}
+"""What to use instead of names at the top level; NumPy for any other."""
+
+
+def unavailable(
+    module: str, hints: Mapping[str, str] | None = None, otherwise: str = _NUMPY
+) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a module that has only some of TensorFlow's names."""
+    where = module.removeprefix("tfrecord_lite.")
+
+    def __getattr__(name: str) -> NoReturn:  # noqa: N807 - the module's
+        if name.startswith("__"):  # looked up by Python, not by a script
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        hint = (hints or {}).get(name, otherwise)
+        detail = f"{where}.{name} is not part of tfrecord_lite: {hint}"
+        raise AttributeError(detail, name=name)
+
+    return __getattr__
