@@ -320,7 +320,7 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
     from tfrecord_lite import TFRecordReader
     from tfrecord_lite.example.decode import build
     from tfrecord_lite.example.decode.batch import MessageBatch
-    from tfrecord_lite.wire.template import Rows
+    from tfrecord_lite.wire.template import TemplateRows
 
     passes: dict[bool, list[float]] = {True: [], False: []}
     for verify in (False, True) * 3:
@@ -330,7 +330,7 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
     parser = parser_of(data_set, strings)
     clock = _Clock()
     clock.watch(MessageBatch, "__init__", "match")
-    clock.watch(Rows, "varints", "varints")
+    clock.watch(TemplateRows, "varints", "varints")
     clock.watch(MessageBatch, "lists", "values")
     clock.watch(build, "strings", "strings")
     parse: Callable[[Block], Any] = clock.timed("build", parser)

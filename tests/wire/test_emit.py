@@ -15,7 +15,7 @@ from tfrecord_lite.arrays import scatter
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire import parts as wire_parts
-from tfrecord_lite.wire.pack import varint_cells, varint_run
+from tfrecord_lite.wire.pack import varint_rows, varint_run
 from tfrecord_lite.wire.scalar import varint, varint_size
 
 int64s = st.one_of(
@@ -48,7 +48,7 @@ def test_numbers_are_encoded_as_one_by_one(values: list[int], times: int) -> Non
     array = np.array(values * times, np.int64)  # up to more than are encoded in one go
 
     data, sizes = varint_run(array)
-    cells, widths = varint_cells(array)
+    cells, widths = varint_rows(array)
 
     one = [scalar(value) for value in values]
     assert data.tobytes() == b"".join(one) * times

@@ -1,18 +1,24 @@
-"""The protobuf wire format over many messages at once; knows no message type.
+"""The protobuf wire format for many messages at once; knows no message type.
 
 ::
 
-    lanes    loads of 8 bytes, or of whole rows, at any offset, many at once
-    varint   base-128 numbers: one at each of many offsets, or runs laid end to end
-    fields   N messages to their fields, in lockstep
-    repeated all values of a repeated field, packed or not, of N messages
-    ragged   copies of many byte ranges into one
+    scalar     one varint, one message: wire types, WireError, walk
+    varint     bytes to numbers, many at a time
+    pack       numbers to bytes, many at a time
+    fields     N messages to their fields, in lockstep
+    repeated   all values of a repeated field, packed or not, of N messages
+    keys       which of some known strings stands at each of many offsets
+    template   messages that look alike: their common bytes are checked, not parsed
+    parts      what N messages are made of: payloads, and the lengths around them
+    emit       parts to N messages
 
-A message is parsed one field after the other, so a loop over its fields is slow
-in Python. But N messages can be parsed *in lockstep*: one NumPy step reads the
-next tag and length of all N.
+        reading    bytes ─> fields ─> repeated ─> values         (template: in one step)
+        writing    values ─> pack ─> parts ─> emit ─> bytes
 
-No I/O, no protobuf runtime. Malformed bytes raise :class:`~.fields.WireError`.
+Parsing one message is a loop over its fields, which is slow in Python. But N messages can be
+parsed *in lockstep*: one NumPy step reads the next tag and length of all N.
+
+No I/O, no protobuf runtime. Malformed bytes raise :class:`~.scalar.WireError`.
 
 Format: https://protobuf.dev/programming-guides/encoding/
 """

@@ -1,21 +1,17 @@
 """N messages to their fields, in lockstep.
 
-A message is a run of fields: a tag (a varint: field number x 8 + wire type), then
-the value, whose form the wire type says::
+Step k of the loop reads field k of every message that has one, so N messages of K fields
+take K steps::
 
-    0 VARINT   a varint                 3 START_GROUP  fields up to the matching 4
-    1 I64      8 bytes                  4 END_GROUP
-    2 LEN      a varint n, n bytes      5 I32          4 bytes
+    step          1       2       3
+    message 0     tag n.. tag n.. tag n..
+    message 1     tag n.. tag n..
+    message 2     tag n..                    done: its next field would start at its end
 
-Step k of the loop reads field k of every message that has one, so N messages of
-K fields take K steps. When only a few messages have fields left, one by one is
-faster than in lockstep, and :func:`~.scalar.walk` goes on with those; it also takes over
-a message in which it meets a group, which only an unknown field can be.
-
-What a message is refused for is what the protobuf runtime refuses it for: a
-field number 0, a wire type 6 or 7, a group that does not end or ends unopened, a
-length or value that leaves the message, a tag above 32 bits or a varint above
-10 bytes. Over-long varints within those limits are fine.
+When only a few messages have fields left, one at a time is faster than in lockstep, and
+:func:`~.scalar.walk` reads the rest. It also takes over a message in which a group starts,
+which only an unknown field can be. What is malformed is the same for both; :mod:`.scalar`
+describes it, and the wire types.
 """
 
 from __future__ import annotations
@@ -58,8 +54,8 @@ _FEW = 24
 def renumbered(owner: Int64Array | int) -> Iterator[None]:
     """Make the message number of a :class:`WireError` one of the enclosing batch.
 
-    `owner` holds that number for each message parsed inside, or is the number of the
-    first if they are consecutive.
+    `owner` holds that number for each message parsed inside; if they are consecutive, it is
+    the number of the first.
     """
     try:
         yield
@@ -80,14 +76,14 @@ class Fields:
     number: npt.NDArray[np.int32]
     """Field number."""
     wire_type: Uint8Array
-    """0 to 5 but 4; a group is one field, and what it holds is not listed."""
+    """VARINT to I32 without END_GROUP; a group is one field, its content is not listed."""
     start: Int64Array
-    """Where in the buffer the value starts: behind the length, for LEN."""
+    """Where in the buffer the value starts: for LEN, after the length."""
     stop: Int64Array
     """Where it ends."""
 
     def take(self, chosen: Int64Array) -> Fields:
-        """Pick fields by their number among these."""
+        """Pick fields by their index among these."""
         return Fields(
             self.owner[chosen],
             self.number[chosen],
@@ -97,7 +93,7 @@ class Fields:
         )
 
     def only(self, chosen: BoolArray) -> Fields:
-        """Keep some fields; the arrays themselves, not copies, if it is all."""
+        """Keep the fields where the mask is True; without a copy if it is True everywhere."""
         return self if chosen.all() else self.take(np.flatnonzero(chosen))
 
 
@@ -109,23 +105,11 @@ def tokenise(
 ) -> Fields:
     """Split messages into fields.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        The buffer; 16 bytes or more follow the last message.
-    starts, stops : int64, shape (n,)
-        The extent of each message.
-    depth : int, optional
-        How many messages these are nested in; groups and messages may nest 100 deep.
+    `starts` and `stops` are the extents of the messages in `data`, of which 16 bytes or more
+    follow the last. `depth` is how many messages these are nested in.
 
-    Returns
-    -------
-    Fields
-
-    Raises
-    ------
-    WireError
-        For the first message that is malformed at the step where trouble was met.
+    Raises WireError for the first message that is malformed at the step at which one is, which
+    need not be the first malformed message.
     """
     words = lanes(data)
     live = np.flatnonzero(starts < stops)
@@ -162,9 +146,10 @@ def _plain_step(
     end: Int64Array,
     tags: dict[int, _Tags],
 ) -> Fields | None:
-    """Read one field of each message, if all have the same tag, LEN, and are short and sound.
+    """Read one field of each message if all have the same LEN tag and a length of one byte.
 
-    What those of a tag have in common is made once, and kept in `tags`.
+    None if they do not, or if a value leaves its message. The arrays that the fields of a tag
+    have in common are made once, and kept in `tags`.
     """
     loaded = words[at]
     tag = int(loaded[0]) & 0xFF
@@ -178,7 +163,7 @@ def _plain_step(
     following = begin + loaded.view(np.int64)
     if (following > end).any():
         return None
-    if tag not in tags:  # of those still live there will never be more
+    if tag not in tags:  # the number of live messages only falls
         tags[tag] = np.full(at.size, tag >> 3, np.int32), np.full(at.size, LEN, np.uint8)
     numbers, types = tags[tag]
     return Fields(live, numbers[: at.size], types[: at.size], begin, following)
@@ -190,10 +175,12 @@ def _step(
     at: Int64Array,
     end: Int64Array,
 ) -> Fields:
-    """Read one field of each message."""
+    """Read one field of each message; a group's value starts and stops after its tag."""
     loaded = words[at]
     tag = int(loaded[0]) & 0xFF
-    if tag < 0x80 and ((loaded & _BYTE) == tag).all():  # nearly always: one tag, of one byte
+    if (
+        tag < 0x80 and ((loaded & _BYTE) == tag).all()
+    ):  # the usual case: the same tag of one byte in all
         begin = at + 1
         number, wire_type = tag >> 3, tag & 7
         numbers = np.full(at.size, number, np.int32)
@@ -230,7 +217,7 @@ def _checked(
     lengths: Uint64Array,
     bad: BoolArray,
 ) -> Fields:
-    """Refuse values that leave their message; return the fields."""
+    """Return the fields, after a check that none is `bad` or leaves its message."""
     # Compared with the room that is left, since a length may be anything up to 2**64 - 1.
     room = end - begin
     bad |= (room < 0) | (lengths > room.view(np.uint64))
@@ -242,7 +229,7 @@ def _checked(
 
 
 def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fields:
-    """Put the fields of all steps in the order of their messages."""
+    """Order the fields of all steps by message."""
     parts = steps + walked
     if len(parts) == 1:
         return parts[0]
@@ -253,13 +240,13 @@ def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fie
         columns = ([getattr(step, name) for step in steps] for name in Fields.__slots__)
         return Fields(*(np.stack(column, 1).reshape(-1) for column in columns))
     owner = np.concatenate([part.owner for part in parts])
-    # What follows walked messages of the same owner comes later in `parts`, so that a running
-    # count of each owner's fields gives each its place.
+    # The fields of a message are in `parts` in their order, so a running count per message
+    # gives each its place: `ends[i]` is where the next field of message i goes.
     counts = np.bincount(owner, minlength=n_messages)
     place = np.empty(owner.size, np.int64)
     ends = row_splits(counts)[:-1].copy()
     start = 0
-    for step in steps:  # an owner has one field a step at the most
+    for step in steps:  # a message has at most one field per step
         place[start : start + step.owner.size] = ends[step.owner]
         ends[step.owner] += 1
         start += step.owner.size
@@ -279,7 +266,7 @@ def _in_order(steps: list[Fields], walked: list[Fields], n_messages: int) -> Fie
 
 
 def _walk_all(data: Uint8Array, walked: list[tuple[int, int, int]], depth: int) -> list[Fields]:
-    """Walk messages, each from where the lockstep left it."""
+    """Walk messages, given as (number, start, stop), from where the lockstep left each."""
     view = memoryview(data)  # type: ignore[arg-type]
     parts = []
     for message, start, stop in walked:

@@ -1,8 +1,8 @@
-"""Which of some known byte strings stands at each of many offsets.
+"""Look up which of some known byte strings stands at each of many offsets.
 
-Every string is folded, eight bytes at a time, into a 64-bit fingerprint, all
-strings in one NumPy pass a word. The fingerprint finds the one known key it can
-be; comparing all words says whether it is.
+Every string is folded, eight bytes at a time, into a 64-bit fingerprint, in one NumPy pass
+per word of the longest key. The fingerprint finds the only known key it can be; a comparison
+of all words decides.
 """
 
 from __future__ import annotations
@@ -18,22 +18,17 @@ if TYPE_CHECKING:
 
 
 _LOW_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(LANE_BYTES + 1)], np.uint64)
-"""Entry n keeps the low n bytes of a word."""
+"""Entry n is the mask of the low n bytes of a word."""
 
 _LONG_BYTES = 256
-"""Longer keys are compared as they are."""
+"""Longer keys have no fingerprint; they are compared one by one."""
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _SHIFT = np.uint64(29)
 
 
 class KeyTable:
-    """Some byte strings that can be looked up at many offsets at once.
-
-    Parameters
-    ----------
-    keys : sequence of bytes
-        All different; the empty string is allowed.
+    """Byte strings, all different, that are looked up at many offsets at once.
 
     Examples
     --------
@@ -51,7 +46,7 @@ class KeyTable:
         self._long_lengths = {len(key) for key in self.keys if len(key) > _LONG_BYTES}
         lengths = np.array([len(self.keys[number]) for number in short], np.int64)
         self._n_words = -(-int(lengths.max(initial=0)) // LANE_BYTES)
-        self._is_length = np.zeros(_LONG_BYTES + 2, np.bool_)  # the last entry: any longer
+        self._is_length = np.zeros(_LONG_BYTES + 2, np.bool_)  # the last entry: longer than any
         self._is_length[lengths] = True
         n_bytes = self._n_words * LANE_BYTES
         padded = b"".join(self.keys[number].ljust(n_bytes, b"\0") for number in short)
@@ -65,13 +60,13 @@ class KeyTable:
             ascending = prints[order]
             if (ascending[1:] > ascending[:-1]).all():
                 break
-            self._multiplier += np.uint64(2)  # two keys with one fingerprint: take another fold
-        # All of the short keys, by their fingerprints.
+            self._multiplier += np.uint64(2)  # two keys have one fingerprint: fold in another way
+        # The short keys, in the order of their fingerprints.
         self._prints, self._words, self._lengths = ascending, words[order], lengths[order]
         self._numbers = np.array(short, np.int64)[order]
 
     def _seed(self, lengths: Int64Array) -> Uint64Array:
-        """Start a fingerprint with the length, so that another fold parts any two keys."""
+        """Start fingerprints with the lengths, so that some multiplier tells any two keys apart."""
         return lengths.astype(np.uint64) * self._multiplier
 
     def _fold(self, prints: Uint64Array, words: Uint64Array) -> Uint64Array:
@@ -80,17 +75,9 @@ class KeyTable:
         return prints
 
     def find(self, strings: ByteRanges) -> Int64Array:
-        """Look up the byte string at each of many places.
+        """Return the number of the key that each string is, -1 for none; int64, shape (n,).
 
-        Parameters
-        ----------
-        strings : ByteRanges
-            8 bytes or more follow the last one in their buffer.
-
-        Returns
-        -------
-        int64, shape (n,)
-            The number of the key in `keys`, -1 for none of them.
+        In their buffer 8 bytes or more must follow the last string.
         """
         data, starts, lengths = strings.data, strings.starts, strings.lengths
         ids = np.full(starts.size, -1, np.int64)
@@ -106,7 +93,7 @@ class KeyTable:
         prints = self._seed(lengths)
         for place in range(self._n_words):
             left = np.clip(lengths - place * LANE_BYTES, 0, LANE_BYTES)
-            # Where nothing is left any word will do; the start is surely inside the buffer.
+            # Where no bytes are left any word will do; the start is inside the buffer for sure.
             at = np.where(left > 0, starts + place * LANE_BYTES, starts)
             word = words[at] & _LOW_BYTES[left]
             found.append(word)
@@ -119,7 +106,7 @@ class KeyTable:
         return ids
 
     def _find_long(self, strings: ByteRanges, ids: Int64Array) -> None:
-        """Look up the long keys, one by one: there cannot be many of them in a buffer."""
+        """Look up long keys one by one: a buffer cannot hold many."""
         view = memoryview(strings.data)  # type: ignore[arg-type]
         for place in np.flatnonzero(strings.lengths > _LONG_BYTES).tolist():
             start, length = int(strings.starts[place]), int(strings.lengths[place])

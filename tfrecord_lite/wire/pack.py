@@ -1,13 +1,13 @@
-"""Numbers to base-128 varints, many at a time: the other way round of :mod:`.varint`.
+"""Numbers to base-128 varints, many at a time; :mod:`.varint` is the other direction.
 
 ::
 
     spread     open gaps for the top bits, in three steps: 56 -> 28+28, 28 -> 14+14, 14 -> 7+7
     continue   set the top bit of all bytes but the last
-    place      store whole words, each over what the one before it had too much
+    place      store whole words, each over the unused bytes of the one before it
 
-A number below 2**56 becomes one 64-bit word that way; the ninth and tenth byte of the
-few others come in a second word. All varints are minimal, as protobuf writes them.
+A number below 2**56 becomes one 64-bit word that way; the ninth and tenth byte of the few
+others come in a second word. All varints are minimal, as protobuf writes them.
 
 Format: https://protobuf.dev/programming-guides/encoding/#varints
 """
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 Words = TypeVar("Words", "Uint64Array", "Uint32Array")
 
 _RUN_VALUES = 8 * 1024
-"""Values that are encoded in one go; what lies between them and the result stays in the cache."""
+"""Values encoded at once, so that intermediate arrays stay in the cache."""
 
-# Each step of _spread parts groups of bits: what stays, what moves up, by how much.
+# Each step of _spread splits groups of bits: bound, bits that stay, bits that move, by how much.
 _STEPS = (
     (1 << 28, 0x000000000FFFFFFF, 0x00FFFFFFF0000000, 4),
     (1 << 14, 0x00003FFF00003FFF, 0x0FFFC0000FFFC000, 2),
@@ -54,18 +54,7 @@ _CONTINUED_32 = _CONTINUED[:5].astype(np.uint32)
 
 
 def varint_sizes(values: npt.NDArray[np.unsignedinteger[Any]]) -> Uint8Array:
-    """Return how many bytes each of many numbers takes.
-
-    Parameters
-    ----------
-    values : unsigned, shape (n,)
-        Negative numbers as two's complement.
-
-    Returns
-    -------
-    uint8, shape (n,)
-        From 1 to 10; owned.
-    """
+    """Return how many bytes each of many unsigned numbers takes, 1 to 10; uint8, owned."""
     sizes = np.ones(values.shape, np.uint8)
     largest = int(values.max(initial=0))
     for n_bits in range(7, 64, 7):
@@ -76,7 +65,7 @@ def varint_sizes(values: npt.NDArray[np.unsignedinteger[Any]]) -> Uint8Array:
 
 
 def _spread(values: Words, largest: int) -> Words:
-    """Put 7 bits into each byte; of numbers below 2**56, or 2**28 for uint32."""
+    """Put 7 bits into each byte of numbers below 2**56, or 2**28 for uint32."""
     word, mask = values.dtype.type, int(~values.dtype.type(0))
     for bound, low, high, shift in _STEPS:
         if largest >= bound and high & mask:
@@ -84,21 +73,13 @@ def _spread(values: Words, largest: int) -> Words:
     return values
 
 
-def varint_cells(
+def varint_rows(
     values: Int64Array,
 ) -> tuple[Uint8Array, Uint8Array]:
-    """Encode numbers, each in a row of its own.
+    """Encode int64 numbers, each at the start of a row of its own.
 
-    Parameters
-    ----------
-    values : int64, shape (n,)
-
-    Returns
-    -------
-    cells : uint8, shape (n, 8 or 16)
-        A varint at the begin of each row, zeros behind it; owned.
-    sizes : uint8, shape (n,)
-        Bytes of each, from 1 to 10.
+    Returns the rows, uint8, shape (n, 8 or 16), zeros after each varint; and the bytes of each
+    varint, uint8, shape (n,). Both are owned.
     """
     unsigned = values.view(np.uint64)
     sizes = varint_sizes(unsigned)
@@ -118,18 +99,10 @@ def varint_cells(
 def varint_run(
     values: Int64Array,
 ) -> tuple[Uint8Array, Uint8Array | int]:
-    r"""Encode numbers end to end, as a packed field stores them.
+    r"""Encode int64 numbers end to end, as a packed field stores them.
 
-    Parameters
-    ----------
-    values : int64, shape (n,)
-
-    Returns
-    -------
-    data : uint8, shape (n_bytes,)
-        Owns its memory.
-    sizes : uint8, shape (n,), or int
-        Bytes of each; a plain number if all have as many.
+    Returns the bytes, which own their memory, and the bytes of each varint; a plain number if all
+    have as many.
 
     Examples
     --------
@@ -148,12 +121,12 @@ def varint_run(
         some = slice(first, first + _RUN_VALUES)
         n_bytes += _encode_into(out[n_bytes:], unsigned[some], sizes[some])
     data = out[:n_bytes]
-    # What was set aside may be several times as large.
+    # The room that was allocated may be several times as large.
     return data.copy() if 2 * n_bytes < out.size else data, sizes
 
 
 def _encode_into(out: Uint8Array, values: Uint64Array, sizes: Uint8Array) -> int:
-    """Encode numbers end to end, and fill in their sizes; return the bytes of all."""
+    """Encode numbers end to end, fill in their sizes, and return the bytes of all."""
     largest = int(values.max(initial=0))
     if largest < _IN_32_BITS:
         narrow: Uint32Array = values.astype(np.uint32)
@@ -164,10 +137,10 @@ def _encode_into(out: Uint8Array, values: Uint64Array, sizes: Uint8Array) -> int
         sizes[:] = varint_sizes(values)
         cells = _spread(values, largest) | _CONTINUED.take(sizes, mode="clip")
     else:
-        wide, sizes[:] = varint_cells(values.view(np.int64))
+        wide, sizes[:] = varint_rows(values.view(np.int64))
         cells = wide.view(np.dtype((np.void, 2 * LANE_BYTES)))[:, 0]
     splits = row_splits(sizes.astype(np.int64))
-    # Each is stored with zeros behind it, and the next one over those.
+    # Each is stored with the zeros after it, and the next one over those.
     width = cells.dtype.itemsize
     np.ndarray((out.size - width + 1,), cells.dtype, out, strides=(1,))[splits[:-1]] = cells
     return int(splits[-1])

@@ -1,4 +1,4 @@
-r"""What is written in each of many messages: payloads, and the lengths around them.
+r"""What N messages are made of: payloads, and the lengths around them.
 
 A :class:`Part` is one field of N messages: known bytes and lengths, one inside the other,
 around one payload::
@@ -7,8 +7,8 @@ around one payload::
     lengths      n+13                  n+4   n+2   n     ╰─ payload
 
 How many bytes the lengths take depends on n alone, and only in steps. So a part has one
-*head* if all payloads are about as long, and a few for all lengths there are. The sizes of
-all parts give every byte its place; :mod:`.emit` stores them there.
+:class:`Prefix` if all payloads are of similar length, and else a few. The sizes of all parts
+give every byte its place; :mod:`.emit` stores them there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, rows
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array
+from tfrecord_lite.arrays import rows as rows_of
 from tfrecord_lite.wire.scalar import varint_size
 from tfrecord_lite.wire.template import Hole
 
@@ -28,54 +29,43 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    Cells: TypeAlias = Uint8Array
     Counts: TypeAlias = Int64Array | int
 
 GAP_BYTES = 16
-"""Bytes between one message and the next: as many as a record's frame takes there."""
+"""Bytes between two messages: a record's footer, and the header of the next record."""
 
-WIDEST_CELL_BYTES = 64
+WIDEST_ROW_BYTES = 64
 """Wider payloads are stored from where they are, without a copy into a stretch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixed:
-    """A payload of one size, in rows."""
+    """Payloads of one size, in rows."""
 
-    cells: Cells
-    """uint8, shape (n_messages, n_bytes); rows may be apart, their bytes not."""
+    rows: Uint8Array
+    """uint8, shape (n_messages, n_bytes); contiguous along the last axis."""
 
     @property
     def lengths(self) -> Counts:
-        """Bytes of each."""
-        return int(self.cells.shape[1])
+        """Bytes of each payload."""
+        return int(self.rows.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Short:
-    """A payload of several sizes, in rows with room for the longest."""
+    """Payloads of several sizes, in rows with room for the longest."""
 
-    cells: Cells
+    rows: Uint8Array
     """uint8, shape (n_messages, width); at most GAP_BYTES wider than the shortest payload."""
-    sizes: Int64Array
-
-    @property
-    def lengths(self) -> Counts:
-        """Bytes of each."""
-        return self.sizes
+    lengths: Int64Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
-    """A payload that is large, an object each."""
+    """Large payloads, an object each."""
 
     items: Sequence[Buffer]
-    sizes: Int64Array
-
-    @property
-    def lengths(self) -> Counts:
-        """Bytes of each."""
-        return self.sizes
+    lengths: Int64Array
 
 
 Payload: TypeAlias = Fixed | Short | ByteRanges | Objects
@@ -86,26 +76,26 @@ class Part:
     """One field of N messages."""
 
     levels: tuple[bytes, ...]
-    """What stands before each length, outermost first: a tag, or more than one field."""
+    """The bytes before each length, outermost first: a tag, or fields and a tag."""
     payload: Payload
     present: BoolArray | None = None
     """Which messages have the field, shape (n_messages,); None for all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """What stands before payloads of some lengths."""
+class Prefix:
+    """The bytes before payloads of similar lengths."""
 
     known: bytes
-    """All of it, with zeros for the numbers."""
+    """All of them, with zeros in the holes."""
     holes: tuple[Hole, ...]
     largest: int
-    """The longest payload that has this head."""
+    """The longest payload that has this prefix."""
 
 
 @lru_cache(maxsize=4096)
-def head_of(levels: tuple[bytes, ...], n_bytes: int) -> Head:
-    """Return the head of a payload of so many bytes."""
+def prefix_of(levels: tuple[bytes, ...], n_bytes: int) -> Prefix:
+    """Return the prefix of a payload of `n_bytes`."""
     more, largest = 0, 1 << 62
     inner = b""
     holes: list[Hole] = []
@@ -117,38 +107,31 @@ def head_of(levels: tuple[bytes, ...], n_bytes: int) -> Head:
         holes.insert(0, Hole(begin, width, more))
         inner = level + b"\x80" * (width - 1) + b"\0" + inner
         more += begin + width
-    return Head(inner, tuple(holes), largest)
+    return Prefix(inner, tuple(holes), largest)
 
 
-def filled(head: Head, n_bytes: int) -> bytes:
-    """Return a head with the numbers for one length in it."""
-    known = bytearray(head.known)
-    for hole in head.holes:
+def filled(prefix: Prefix, n_bytes: int) -> bytes:
+    """Return a prefix with its holes filled in for one payload."""
+    known = bytearray(prefix.known)
+    for hole in prefix.holes:
         for i in range(hole.width):
             known[hole.place + i] |= (n_bytes + hole.more) >> 7 * i & 0x7F
     return bytes(known)
 
 
-def head(levels: tuple[bytes, ...], n_bytes: int) -> bytes:
-    r"""Return what stands before one payload: known bytes and lengths.
-
-    Parameters
-    ----------
-    levels : tuple of bytes
-        As those of a :class:`Part`.
-    n_bytes : int
-        Of the payload.
+def prefix_bytes(levels: tuple[bytes, ...], n_bytes: int) -> bytes:
+    r"""Return the bytes before one payload: the known ones, and the lengths.
 
     Examples
     --------
-    >>> head((b"\x0a", b"\x12"), 300)
+    >>> prefix_bytes((b"\x0a", b"\x12"), 300)
     b'\n\xaf\x02\x12\xac\x02'
     """
-    return filled(head_of(levels, n_bytes), n_bytes)
+    return filled(prefix_of(levels, n_bytes), n_bytes)
 
 
 class SizedPart:
-    """A part, its heads, and how many bytes it has in each message."""
+    """A part, its prefixes, and how many bytes it has in each message."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -157,46 +140,37 @@ class SizedPart:
             low = high = lengths
         else:
             low, high = int(lengths.min(initial=1 << 62)), int(lengths.max(initial=0))
-        self.heads = [head_of(part.levels, min(low, high))]
-        while self.heads[-1].largest < high:
-            self.heads.append(head_of(part.levels, self.heads[-1].largest + 1))
+        self.prefixes = [prefix_of(part.levels, min(low, high))]
+        while self.prefixes[-1].largest < high:
+            self.prefixes.append(prefix_of(part.levels, self.prefixes[-1].largest + 1))
         self.numbers: Int64Array | None = None
-        """Which head each message has; None if all have the first."""
-        head_sizes: Counts = len(self.heads[0].known)
-        if len(self.heads) > 1:
-            bounds = np.array([head.largest for head in self.heads[:-1]])
+        """Which prefix each message has; None if all have the first."""
+        prefix_sizes: Counts = len(self.prefixes[0].known)
+        if len(self.prefixes) > 1:
+            bounds = np.array([prefix.largest for prefix in self.prefixes[:-1]])
             self.numbers = np.searchsorted(bounds, lengths).astype(np.int64)
-            head_sizes = np.array([len(head.known) for head in self.heads])[self.numbers]
-        self.head_sizes = head_sizes
-        self.sizes: Counts = lengths + head_sizes
+            prefix_sizes = np.array([len(prefix.known) for prefix in self.prefixes])[self.numbers]
+        self.prefix_sizes = prefix_sizes
+        self.sizes: Counts = lengths + prefix_sizes
         if part.present is not None:
             self.sizes = np.where(part.present, self.sizes, 0)
 
     @property
     def is_plain(self) -> bool:
-        """Whether all messages have it, with one head."""
+        """Whether all messages have it, with one prefix."""
         return self.numbers is None and self.part.present is None
 
 
 def compact(data: Uint8Array, starts: Int64Array, lengths: Int64Array) -> Payload:
-    """Return byte ranges as the kind of payload that is stored fastest.
-
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        Held, or copied if the ranges are short.
-    starts, lengths : int64, shape (n_messages,)
-    """
-    longest, shortest = (
-        int(lengths.max(initial=0)),
-        int(lengths.min(initial=0 if not lengths.size else 1 << 62)),
-    )
+    """Return byte ranges as the payload that is stored fastest; short ones are copied."""
+    longest = int(lengths.max(initial=0))
+    shortest = int(lengths.min()) if lengths.size else 0
     is_even = longest == shortest
-    if longest > WIDEST_CELL_BYTES or longest - shortest > GAP_BYTES or not starts.size:
+    if longest > WIDEST_ROW_BYTES or longest - shortest > GAP_BYTES or not starts.size:
         return ByteRanges(data, starts, lengths)
     if longest == 0:
         return Fixed(np.zeros((starts.size, 0), np.uint8))
     if int(starts.max()) + longest > data.size:
         data = np.concatenate([data, np.zeros(longest, np.uint8)])
-    cells = rows(data, longest)[starts].view(np.uint8).reshape(-1, longest)
+    cells = rows_of(data, longest)[starts].view(np.uint8).reshape(-1, longest)
     return Fixed(cells) if is_even else Short(cells, lengths)

@@ -1,13 +1,15 @@
 """All values of a repeated field of N messages, in whatever form they are stored.
 
-A repeated number is stored *packed*, as one chunk of values laid end to end
-behind one tag; or unpacked, a tag before each value; or as any mixture, in
-which case all values count, in order. Strings are always one by one.
+::
 
-Nearly every message of this kind is one chunk, or one string, and nothing else.
-That form is read without splitting messages into fields; the others go through
-:func:`~.fields.tokenise`. Either way the values come as *runs* of bytes: a packed
-chunk is a run of many, an unpacked value a run of one.
+    packed      tag length v v v v      numbers only: one chunk, values end to end
+    unpacked    tag v  tag v  tag v     numbers; strings and messages always
+    mixed       tag v  tag length v v   all values count, in order
+
+Nearly every message with such a field is one chunk, or one string, and nothing else. That
+form is read without splitting messages into fields; the others go through
+:func:`~.fields.tokenise`. Either way values come as *runs* of bytes: a packed chunk is a run
+of many values, an unpacked value a run of one.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from tfrecord_lite.wire.varint import SHORT_BYTES, decode_run, read_short, read_
 
 _GROUP_BYTES = 64 * 1024
 _GROUP_VALUES = 8 * 1024
-"""Values that are decoded in one go; what lies between them and the result stays in the cache."""
+"""Bytes and values decoded at once, so that intermediate arrays stay in the cache."""
 
 
 def repeated_len(
@@ -44,24 +46,8 @@ def repeated_len(
 ) -> tuple[Int64Array, ByteRanges]:
     """Find the values of a repeated string, bytes or message field.
 
-    Parameters
-    ----------
-    data, starts, stops, depth
-        As :func:`~.fields.tokenise`.
-    number : int
-        The field's number, below 16.
-
-    Returns
-    -------
-    counts : int64, shape (n,)
-        Values of each message.
-    values : ByteRanges
-        Of all values, by message.
-
-    Raises
-    ------
-    WireError
-        As :func:`~.fields.tokenise`.
+    The arguments are those of :func:`~.fields.tokenise`, and the field's number, below 16.
+    Returns the number of values in each message, and all values by message.
     """
     single = _single_chunks(data, starts, stops, number)
     if single is not None:
@@ -83,23 +69,9 @@ def repeated_varint(
 ) -> tuple[Int64Array, Int64Array]:
     """Read all values of a repeated ``int64`` or ``uint64`` field, as int64.
 
-    Parameters
-    ----------
-    data, starts, stops, number, depth
-        As :func:`repeated_len`.
-
-    Returns
-    -------
-    counts : int64, shape (n,)
-        Values of each message.
-    values : int64, shape (counts.sum(),)
-        Of all messages, end to end; owns its memory.
-
-    Raises
-    ------
-    WireError
-        As :func:`~.fields.tokenise`, and for a chunk that ends inside a value or a
-        value of more than 10 bytes.
+    Takes what :func:`repeated_len` takes. Returns the number of values in each message, and all
+    values end to end, which own their memory. Also raises WireError for a chunk that ends inside
+    a value, or has a value of more than 10 bytes.
     """
     owner, begin, length = _runs(data, starts, stops, number, VARINT, depth)
     with renumbered(owner):
@@ -108,31 +80,17 @@ def repeated_varint(
 
 
 def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
-    """Decode runs of varints, as the packed chunks of many messages.
+    """Decode runs of varints, such as the packed chunks of many messages.
 
-    Parameters
-    ----------
-    runs : ByteRanges
-
-    Returns
-    -------
-    counts : int64, shape (n,)
-        Values of each run.
-    values : int64, shape (counts.sum(),)
-        Of all runs, end to end; owns its memory.
-
-    Raises
-    ------
-    WireError
-        For a run that ends inside a value, or holds one of more than 10 bytes; its
-        `message` is the number of the run.
+    Returns the number of values in each run, and all values end to end, which own their memory.
+    Raises WireError with the number of the run, as :func:`repeated_varint`.
     """
     starts, lengths = runs.starts, runs.lengths
     single = _one_each(runs)
     if single is not None:
         return np.ones(starts.size, np.int64), single
     counts = np.empty(starts.size, np.int64)
-    # Room for one value a byte; what is not needed of it is never touched, and given back.
+    # Room for one value per byte; what is not needed is never touched, and given back.
     values = np.empty(int(lengths.sum()), np.int64)
     n_values = first = 0
     for last in _groups(lengths):
@@ -150,7 +108,7 @@ def varint_runs(runs: ByteRanges) -> tuple[Int64Array, Int64Array]:
 
 
 def _one_each(runs: ByteRanges) -> Int64Array | None:
-    """Decode runs of one varint each; None if not all are that."""
+    """Decode runs of one varint each; None if some run is anything else."""
     data, starts, lengths = runs.data, runs.starts, runs.lengths
     longest = int(lengths.max(initial=0))
     if not 0 < longest <= MAX_VARINT_BYTES or int(lengths.min()) < 1:
@@ -189,7 +147,7 @@ def _decode_runs(data: Uint8Array, lengths: Int64Array) -> tuple[Int64Array, Any
     is_cut = np.zeros(lengths.size, np.bool_)
     filled = np.flatnonzero(lengths)
     is_cut[filled] = data[ends[1:][filled] - 1] >= 0x80
-    # A number of more than eight bytes is rare, so a look at how many are long is cheap.
+    # Only values of more than eight bytes come as int64, and few runs have any.
     is_long = np.empty(0, np.int64)
     if values.dtype == np.int64:
         is_long = np.flatnonzero(np.diff(lasts, prepend=-1) > MAX_VARINT_BYTES)
@@ -198,7 +156,7 @@ def _decode_runs(data: Uint8Array, lengths: Int64Array) -> tuple[Int64Array, Any
         if is_long.size:
             last = int(lasts[is_long[0]])
             bad.append(int(np.searchsorted(ends, last, side="right")) - 1)
-        detail = "a chunk of numbers holds one that does not end inside it, or within 10 bytes"
+        detail = "a packed number does not end inside its chunk, or within 10 bytes"
         raise WireError(min(bad), 0, detail)
     return np.diff(np.searchsorted(lasts, ends)), values
 
@@ -212,27 +170,13 @@ def repeated_fixed32(
 ) -> tuple[Int64Array, Uint32Array]:
     """Read all values of a repeated ``float`` or ``fixed32`` field, as their 32 bits.
 
-    Parameters
-    ----------
-    data, starts, stops, number, depth
-        As :func:`repeated_len`.
-
-    Returns
-    -------
-    counts : int64, shape (n,)
-    values : uint32, shape (counts.sum(),)
-        Owns its memory.
-
-    Raises
-    ------
-    WireError
-        As :func:`~.fields.tokenise`, and for a chunk of a length that is no multiple of 4.
+    As :func:`repeated_varint`; raises WireError for a chunk whose length is not a multiple of 4.
     """
     owner, begin, length = _runs(data, starts, stops, number, I32, depth)
     odd = np.flatnonzero(length & 3)
     if odd.size:
         run = int(odd[0])
-        detail = f"a packed chunk has {length[run]} bytes, expected a multiple of 4"
+        detail = f"a packed chunk of floats has {length[run]} bytes, expected a multiple of 4"
         raise WireError(int(owner[run]), int(begin[run]), detail)
     values = gather(data, begin, length).view("<u4")
     return _per_message(owner, starts.size, length >> 2), values
@@ -240,7 +184,7 @@ def repeated_fixed32(
 
 def _per_message(owner: Int64Array, n_messages: int, per_run: Int64Array) -> Int64Array:
     """Add up the values of each message's runs."""
-    if owner.size == n_messages and (owner[1:] > owner[:-1]).all():  # one run each
+    if owner.size == n_messages and (owner[1:] > owner[:-1]).all():  # one run per message
         return per_run
     counts = np.zeros(n_messages, np.int64)
     np.add.at(counts, owner, per_run)
@@ -255,10 +199,7 @@ def _runs(
     unpacked: int,
     depth: int,
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Find the runs of values of each message: owner, start and length of each run.
-
-    A packed chunk is a run of values; an unpacked value is a run of one.
-    """
+    """Find the runs of values in each message: owner, start and length of each run."""
     everyone = np.arange(starts.size)
     single = _single_chunks(data, starts, stops, number)
     if single is None:
@@ -287,7 +228,7 @@ def _tokenise_some(
     some: Int64Array,
     depth: int,
 ) -> Fields:
-    """Tokenise some of the messages; the owners are numbers within `some`."""
+    """Tokenise some of the messages; the owner is an index into `some`."""
     with renumbered(some):
         return tokenise(data, starts[some], stops[some], depth)
 
@@ -298,7 +239,7 @@ def _single_chunks(
     stops: Int64Array,
     number: int,
 ) -> tuple[Int64Array, BoolArray] | None:
-    """Find messages that are one LEN field and nothing else, and where its value starts."""
+    """Find where the value of a message that is one LEN field starts, and which messages are."""
     if starts.size == 0:
         return None
     lengths, sizes = read_varints(lanes(data), starts + 1)

@@ -1,19 +1,17 @@
-"""Base-128 varints, many at a time.
+"""Base-128 varints to numbers, many at a time; :mod:`.pack` is the other direction.
 
-A varint stores a number 7 bits a byte, lowest first; the top bit of a byte says
-that another follows. Ten bytes hold 64 bits, so a negative ``int64`` takes ten.
+A varint stores a number 7 bits per byte, lowest first; the top bit of a byte says that
+another follows. Ten bytes hold 64 bits, so a negative ``int64`` takes ten.
 
-A varint of up to 8 bytes is decoded in one 64-bit word, without a loop over its
-bytes::
+A varint of up to 8 bytes is decoded in one 64-bit word, without a loop over its bytes::
 
     load       8 bytes from its start
     cut        the lowest clear top bit ends it: what is above is masked off
     squeeze    drop the top bits in three steps: 7+7 -> 14, 14+14 -> 28, 28+28 -> 56
 
-The ninth and tenth byte, for the few numbers that have them, come in with one
-more load.
+The ninth and tenth byte, for the few numbers that have them, come with one more load.
 
-Bits past the 64th are dropped, as protobuf's own decoders do (rule W16).
+Bits after the 64th are dropped, as protobuf's own decoders do (rule W16).
 
 Format: https://protobuf.dev/programming-guides/encoding/#varints
 """
@@ -37,12 +35,12 @@ SHORT_BYTES = 4
 """Bytes of the varints that :func:`read_short` decodes."""
 
 TOO_LONG = MAX_VARINT_BYTES + 1
-"""The size :func:`read_varints` gives for a varint that has not ended after 10 bytes."""
+"""Stands for the size of a varint that has not ended after 10 bytes."""
 
 _TOP_BITS = np.uint64(0x8080808080808080)
 _LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONE = np.uint64(1)
-# Each step of squeeze joins pairs of groups: bits of the lower one, bits of the upper one.
+# Each step of squeeze joins pairs of groups: shift, bits of the lower one, of the upper one.
 _STEPS = (
     (1, 0x007F007F007F007F, 0x7F007F007F007F00),
     (2, 0x00003FFF00003FFF, 0x3FFF00003FFF0000),
@@ -51,19 +49,9 @@ _STEPS = (
 
 
 def squeeze(words: Words, n_bytes: int = 8) -> Words:
-    """Drop the top bit of each byte of words and close the gaps.
+    """Drop the top bit of each byte of words, which are clear, and close the gaps; in place.
 
-    Parameters
-    ----------
-    words : uint64 or uint32, any shape
-        Top bits clear. Overwritten.
-    n_bytes : int, optional
-        How many low bytes of a word can be other than zero, at the most.
-
-    Returns
-    -------
-    same dtype and shape
-        7 bits a byte.
+    At most the `n_bytes` low bytes of a word are not zero. Returns words of 7 bits per byte.
     """
     word = words.dtype.type
     moved = np.empty_like(words)
@@ -77,21 +65,11 @@ def squeeze(words: Words, n_bytes: int = 8) -> Words:
 
 
 def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, Int64Array]:
-    """Read one varint at each of many offsets.
+    """Read one varint at each of many offsets: values (uint64), and bytes of each (int64).
 
-    Parameters
-    ----------
-    words : uint64, shape (n_bytes - 7,)
-        What :func:`~tfrecord_lite.arrays.lanes` made of the buffer.
-    offsets : int64, shape (n,)
-        Where the varints start; 16 bytes of the buffer must follow.
-
-    Returns
-    -------
-    values : uint64, shape (n,)
-    sizes : int64, shape (n,)
-        Bytes of each; :data:`TOO_LONG` for one that does not end in time, whose
-        value means nothing. The caller checks that it ends before its message.
+    `words` is the buffer as :func:`~tfrecord_lite.arrays.lanes`, with 16 bytes after each offset.
+    A varint that has not ended after 10 bytes has the size :data:`TOO_LONG`, and no value. The
+    caller checks that each ends within its message.
     """
     return decode_words(words[offsets], lambda some: words[offsets[some] + 8])
 
@@ -100,22 +78,12 @@ def decode_words(
     loaded: Uint64Array,
     next_words: Callable[[Int64Array], Uint64Array],
 ) -> tuple[Uint64Array, Int64Array]:
-    """Decode the varint each of many 64-bit words starts with.
+    """Decode the varint at the start of each of many 64-bit words, as :func:`read_varints`.
 
-    Parameters
-    ----------
-    loaded : uint64, shape (n,)
-        Eight bytes from the start of each varint.
-    next_words : callable
-        Returns the next eight bytes of some of them, given their numbers.
-
-    Returns
-    -------
-    values, sizes
-        As :func:`read_varints`.
+    `next_words` returns the next eight bytes of some of them, given their indices.
     """
     ends = ~loaded & _TOP_BITS
-    below = (ends - _ONE) & ~ends  # all bits under the lowest top bit that is clear
+    below = (ends - _ONE) & ~ends  # the bits below the lowest top bit that is clear
     small = (np.bitwise_count(below) + np.uint8(1)) >> np.uint8(3)
     values = squeeze(loaded & below & _LOW_BITS, int(small.max(initial=1)))
     long = np.flatnonzero(small == 8)
@@ -132,19 +100,9 @@ def decode_words(
 
 
 def read_short(words: Uint32Array, sizes: Uint32Array) -> Uint32Array | None:
-    """Decode the varint of known size that each of many 32-bit words starts with.
+    """Decode varints of known size, 1 to 4 bytes, each at the start of a 32-bit word.
 
-    Parameters
-    ----------
-    words : uint32, shape (n,)
-        Four bytes from the start of each varint. Overwritten.
-    sizes : uint32, shape (n,)
-        Bytes of each, from 1 to 4. Overwritten.
-
-    Returns
-    -------
-    uint32, shape (n,), or None
-        The values; None if there is anything else than one varint in these bytes.
+    Overwrites both arrays. None if the bytes of some are anything else than one varint.
     """
     sizes <<= np.uint32(3)
     unused = np.subtract(np.uint32(32), sizes, out=sizes)
@@ -158,20 +116,11 @@ def read_short(words: Uint32Array, sizes: Uint32Array) -> Uint32Array | None:
 
 
 def decode_run(data: Uint8Array) -> tuple[AnyArray, Int64Array]:
-    r"""Decode varints laid end to end, as a packed field stores them.
+    r"""Decode varints that lie end to end, as a packed field stores them.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        The run. Neither copied nor changed.
-
-    Returns
-    -------
-    values : int64, or uint32 or uint8 if all fit, shape (n_values,)
-        Two's complement, so numbers of ten bytes come back negative.
-    lasts : int64, shape (n_values,)
-        Where the last byte of each is. If the last of these is not ``n_bytes - 1``, the
-        run is cut inside a varint; a difference above 10 is a varint too long.
+    Returns the values, int64 (two's complement), or uint32 or uint8 if all fit; and the index of
+    the last byte of each. If the last of these is not ``data.size - 1``, the run is cut inside a
+    varint; a difference above 10 is a varint that is too long.
 
     Examples
     --------
@@ -196,10 +145,10 @@ def decode_run(data: Uint8Array) -> tuple[AnyArray, Int64Array]:
 
 
 def _decode_ending(data: Uint8Array, lasts: Int64Array, sizes: Words, longest: int) -> AnyArray:
-    """Decode varints of up to as many bytes as the dtype of `sizes`, which is overwritten.
+    """Decode varints no longer than the dtype of `sizes`, which is overwritten.
 
-    The word that *ends* with a varint has it in its high bytes: one shift by what is
-    left of it, and the bytes of its neighbours are gone.
+    The word that *ends* with a varint has it in its high bytes: one shift, and the bytes of its
+    neighbour are gone.
     """
     word, width = sizes.dtype.type, sizes.itemsize
     padded = np.empty(data.size + width, np.uint8)

@@ -41,7 +41,7 @@ from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.example.decode.oneof import Flat
-    from tfrecord_lite.wire.template import Rows
+    from tfrecord_lite.wire.template import TemplateRows
 
     _Payload: TypeAlias = AnyArray | ByteRanges
 
@@ -163,18 +163,18 @@ class LayoutMatch:
         if slot.feature >= 0:
             self._found[slot.feature] = slot, payload
 
-    def add_last(self, slot: LayoutEntry, stretch: Rows, at: Int64Array) -> Int64Array:
+    def add_last(self, slot: LayoutEntry, stretch: TemplateRows, at: Int64Array) -> Int64Array:
         """Take in the payloads that follow a stretch; return where they end."""
         is_fixed = slot.form is ValueForm.FIXED
         lengths = np.full(at.size, slot.length) if is_fixed else stretch.lengths()
         if slot.form is ValueForm.VARINT:
             values, sizes = stretch.varints()
-            stretch.refuse(sizes != lengths)
+            stretch.mark_wrong(sizes != lengths)
             self.add(slot, values)
         else:
             self.add(slot, ByteRanges(self._data, at, lengths))
             if slot.form is ValueForm.CHUNK and slot.kind == Kind.FLOAT:
-                stretch.refuse(lengths & 3 != 0)
+                stretch.mark_wrong(lengths & 3 != 0)
         return at + lengths
 
     def keep(self, good: BoolArray) -> None:

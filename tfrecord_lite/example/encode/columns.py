@@ -36,7 +36,7 @@ from tfrecord_lite.example.proto import (
 )
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.emit import emit, emit_run
-from tfrecord_lite.wire.pack import varint_cells, varint_run
+from tfrecord_lite.wire.pack import varint_rows, varint_run
 from tfrecord_lite.wire.parts import Fixed, Objects, Part, Short, compact
 from tfrecord_lite.wire.scalar import WireError, varint
 
@@ -270,7 +270,7 @@ def _float_payload(out: ValueLists) -> Payload:
 
 def _int64_payload(out: ValueLists) -> Payload:
     if out.is_single:
-        cells, n_bytes = varint_cells(out.flat)
+        cells, n_bytes = varint_rows(out.flat)
         width = int(n_bytes.max(initial=0))
         if width == n_bytes.min(initial=10):
             return Fixed(cells[:, :width])

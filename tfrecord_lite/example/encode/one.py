@@ -19,7 +19,7 @@ from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.example.proto import ENTRY_TAG, KEY_TAG, KIND_TAGS, LIST_VALUE_TAG, VALUE_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.pack import varint_run
-from tfrecord_lite.wire.parts import head
+from tfrecord_lite.wire.parts import prefix_bytes
 from tfrecord_lite.wire.scalar import varint
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
         flat: Any = out.flat if kind is Kind.FLOAT else varint_run(out.flat)[0]
         payload = memoryview(flat).cast("B")
     entry = (ENTRY_TAG, KEY_TAG + _length(len(raw)) + raw + VALUE_TAG)
-    return head((*entry, KIND_TAGS[kind], LIST_VALUE_TAG), len(payload)), payload
+    return prefix_bytes((*entry, KIND_TAGS[kind], LIST_VALUE_TAG), len(payload)), payload
 
 
 def feature_content(key: str, value: Any) -> bytes | None:
