@@ -93,7 +93,7 @@ def test_text_becomes_numpys_string_dtype(texts: list[str]) -> None:
     assert array.dtype == np.dtypes.StringDType()
 
 
-def test_bytes_that_are_no_utf8_are_named_by_their_number() -> None:
+def test_bytes_that_are_not_utf8_are_named_by_their_number() -> None:
     column = BytesColumn.from_list([b"fine", b"\xff"])
 
     with pytest.raises(InvalidArgumentError, match="value 1 ") as caught:
@@ -123,7 +123,7 @@ def test_a_column_holds_bytes_and_nothing_else() -> None:
         (np.array([0, 2], np.int64), np.zeros(2, np.int8)),
     ],
 )
-def test_offsets_that_cannot_be_are_refused(offsets: Any, data: Any) -> None:
+def test_invalid_offsets_are_rejected(offsets: Any, data: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         BytesColumn(offsets, data)
 
@@ -310,7 +310,7 @@ INVALID: dict[str, Callable[[bool], RaggedTensor]] = {
 
 
 @pytest.mark.parametrize("make", INVALID.values(), ids=INVALID.keys())
-def test_partitions_that_do_not_fit_are_refused_or_kept(
+def test_partitions_that_do_not_fit_are_rejected_or_kept(
     make: Callable[[bool], RaggedTensor],
 ) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
@@ -377,7 +377,7 @@ def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, d
         lambda: RaggedTensor([1], [0, 1])[:, ::0],
     ],
 )
-def test_what_is_no_ragged_tensor_is_always_refused(make: Callable[[], Any]) -> None:
+def test_what_is_not_a_ragged_tensor_is_always_rejected(make: Callable[[], Any]) -> None:
     with pytest.raises(InvalidArgumentError):
         make()
 
@@ -510,20 +510,20 @@ def test_padding_of_two_levels_equals_a_slow_reference(
         ([1], InvalidArgumentError),
     ],
 )
-def test_defaults_that_do_not_fit_are_refused(default: Any, error: type[Exception]) -> None:
+def test_defaults_that_do_not_fit_are_rejected(default: Any, error: type[Exception]) -> None:
     tensor = RaggedTensor(np.array([1, 2], np.int32), [0, 2, 2])
 
     with pytest.raises(error):
         tensor.to_tensor(default)
 
 
-def test_numbers_are_no_default_for_strings() -> None:
+def test_numbers_are_not_a_default_for_strings() -> None:
     with pytest.raises(TypeError):
         RaggedTensor([b"a"], [0, 1]).to_tensor(0)
 
 
 @pytest.mark.parametrize("shape", [3, [3], [1, 2, 3], [None, -1], (-1, None)])
-def test_shapes_that_do_not_fit_are_refused(shape: Any) -> None:
+def test_shapes_that_do_not_fit_are_rejected(shape: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         RaggedTensor([1], [0, 1]).to_tensor(shape=shape)
 
@@ -621,7 +621,7 @@ def test_an_index_outside_of_the_shape_is_named(index: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("second", "word"), [([0, 1], "repeated"), ([0, 0], "out of order")])
-def test_the_order_of_indices_is_checked_unless_told_not_to(second: list[int], word: str) -> None:
+def test_the_order_of_indices_is_checked_by_default(second: list[int], word: str) -> None:
     tensor = SparseTensor([[0, 1], second], [1, 2], [1, 2])
 
     with pytest.raises(InvalidArgumentError, match=word):
@@ -641,12 +641,14 @@ def test_the_order_of_indices_is_checked_unless_told_not_to(second: list[int], w
         (([[0]], [1], [2.0]), TypeError),
     ],
 )
-def test_parts_that_do_not_fit_together_are_refused(arguments: Any, error: type[Exception]) -> None:
+def test_parts_that_do_not_fit_together_are_rejected(
+    arguments: Any, error: type[Exception]
+) -> None:
     with pytest.raises(error):
         SparseTensor(*arguments)
 
 
-def test_a_sparse_shape_no_array_can_have_is_refused() -> None:
+def test_a_sparse_shape_no_array_can_have_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError):
         SparseTensor([[0, 0]], [1], [2**62, 2**62]).to_dense()
 
@@ -670,7 +672,7 @@ def test_offsets_of_slices_begin_at_zero() -> None:
     assert all(a <= b for a, b in pairwise(part.offsets.tolist()))
 
 
-def test_masked_values_are_refused() -> None:
+def test_masked_values_are_rejected() -> None:
     hidden: Any = np.ma.MaskedArray([1, 2, 3], [False, True, False])
     with pytest.raises(InvalidArgumentError) as caught:
         RaggedTensor(hidden, [0, 3])

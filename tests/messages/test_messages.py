@@ -407,7 +407,7 @@ class TestFloatList:
         assert FloatList(value=[value]).value[0] == stored
 
     @pytest.mark.parametrize("value", ["1", b"1", 1j, None])
-    def test_p2_what_is_no_number_is_a_type_error(self, value: Any) -> None:
+    def test_p2_what_is_not_a_number_is_a_type_error(self, value: Any) -> None:
         with pytest.raises(TypeError):
             FloatList(value=[value])
 

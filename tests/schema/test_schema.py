@@ -116,7 +116,7 @@ def test_other_dtypes_have_no_place_in_an_example(dtype: Any) -> None:
     [1, 1.5, [], "junk", ",f4", "2{", "", dict, TensorFlowDType("resource"), b"float32"],
     ids=named,
 )
-def test_what_is_no_dtype_is_a_type_error(dtype: Any) -> None:
+def test_what_is_not_a_dtype_is_a_type_error(dtype: Any) -> None:
     with pytest.raises(TypeError, match="'a'"):
         one(VarLenFeature(dtype))
 
@@ -284,7 +284,7 @@ def test_a_prepared_feature_says_what_to_read_and_what_to_build() -> None:
         ({"\ud800": VarLenFeature(int)}, InvalidArgumentError),
     ],
 )
-def test_features_that_are_none_are_refused(features: Any, error: type[Exception]) -> None:
+def test_invalid_features_are_rejected(features: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         prepare(features)
 
@@ -379,7 +379,7 @@ def test_shapes_are_known_and_not_negative(shape: Any, expected: Any) -> None:
         (bytes, [], "\ud800", InvalidArgumentError),
     ],
 )
-def test_defaults_become_arrays_or_are_refused(
+def test_defaults_become_arrays_or_are_rejected(
     dtype: Any, shape: Any, default: Any, expected: Any
 ) -> None:
     spec = FixedLenFeature(shape, dtype, default)
@@ -729,7 +729,7 @@ def test_a_schema_is_a_mapping_that_does_not_change() -> None:
     assert Schema(SCHEMA.features, {}) != SCHEMA
 
 
-def test_a_name_that_is_not_there_brings_the_nearest_ones() -> None:
+def test_an_unknown_name_lists_the_nearest_ones() -> None:
     for ask in (lambda: SCHEMA["lable"], lambda: SCHEMA.select(["image", "lable"])):
         with pytest.raises(KeyError, match=r"'lable'.*nearest: 'label'"):
             ask()
@@ -898,7 +898,7 @@ def feature(**members: Any) -> str:
     ],
     ids=lambda document: str(document)[:90],
 )
-def test_json_that_is_no_schema_is_refused(document: str | bytes) -> None:
+def test_json_that_is_not_a_schema_is_rejected(document: str | bytes) -> None:
     with pytest.raises(InvalidArgumentError):
         Schema.from_json(document)
 
@@ -918,7 +918,7 @@ def test_json_that_is_no_schema_is_refused(document: str | bytes) -> None:
     ],
     ids=str,
 )
-def test_json_of_partitions_that_are_none_is_refused(partitions: Any) -> None:
+def test_json_of_invalid_partitions_is_rejected(partitions: Any) -> None:
     features = {"a": {"specification": "RaggedFeature", "dtype": "int64", "partitions": partitions}}
     document = {"format": "tfrecord_lite.Schema", "version": 1, "features": features}
 
@@ -936,7 +936,7 @@ def test_json_of_partitions_that_are_none_is_refused(partitions: Any) -> None:
         {"row_splits_dtype": "junk"},
     ],
 )
-def test_json_of_ragged_features_that_are_none_is_refused(members: dict[str, Any]) -> None:
+def test_json_of_invalid_ragged_features_is_rejected(members: dict[str, Any]) -> None:
     features = {"a": {"specification": "RaggedFeature", "dtype": "int64"} | members}
     document = {"format": "tfrecord_lite.Schema", "version": 1, "features": features}
 
@@ -944,7 +944,7 @@ def test_json_of_ragged_features_that_are_none_is_refused(members: dict[str, Any
         Schema.from_json(json.dumps(document))
 
 
-def test_json_from_the_future_says_so() -> None:
+def test_json_of_a_later_version_is_an_error_about_it() -> None:
     with pytest.raises(InvalidArgumentError, match="version 2") as caught:
         Schema.from_json('{"format": "tfrecord_lite.Schema", "version": 2, "features": {}}')
     assert caught.value.reason is Reason.UNSUPPORTED

@@ -86,8 +86,8 @@ def found_by_protobuf(records: list[bytes]) -> Found:
 
 
 @pytest.mark.parametrize("n", [1, 40])
-def test_an_entry_put_aside_is_no_feature(n: int) -> None:
-    aside = b"\n\r\n\x0b\x08\x01a\x12\x06\n\x04\n\x02xx"  # a field 1 that is no key, then more
+def test_an_entry_put_aside_is_not_a_feature(n: int) -> None:
+    aside = b"\n\r\n\x0b\x08\x01a\x12\x06\n\x04\n\x02xx"  # a field 1 that is not a key, then more
 
     summary = summarize([aside, *[example(a=[1])] * n])
 
@@ -357,7 +357,7 @@ def test_a_sample_may_end_inside_a_block() -> None:
 
 
 @pytest.mark.parametrize("source", [b"path or record?", bytearray(b"x"), 5, [5], None])
-def test_what_is_no_source_is_a_type_error(source: Any) -> None:
+def test_what_is_not_a_source_is_a_type_error(source: Any) -> None:
     with pytest.raises(TypeError):
         infer_schema(source)
 
@@ -412,7 +412,7 @@ def refused(records: Any, **arguments: Any) -> InvalidArgumentError:
     return caught.value
 
 
-def test_a_feature_of_two_kinds_is_refused_with_the_place_of_the_rarer(tmp_path: Path) -> None:
+def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path: Path) -> None:
     path = write(tmp_path / "f", [*[example(a=[1])] * 20, example(a=[1.0]), *[example(a=[1])] * 9])
 
     error = refused(path)
@@ -425,7 +425,7 @@ def test_a_feature_of_two_kinds_is_refused_with_the_place_of_the_rarer(tmp_path:
 
 @pytest.mark.parametrize("n_before", [0, 1, 3, 10, 300])
 @pytest.mark.parametrize("n_after", [0, 1, 20])
-def test_examples_mixed_with_sequence_examples_are_refused(n_before: int, n_after: int) -> None:
+def test_examples_mixed_with_sequence_examples_are_rejected(n_before: int, n_after: int) -> None:
     records = [example(a=[1])] * n_before + [sequence()] * 5 + [example(a=[1])] * n_after
 
     error = refused(records)
@@ -435,7 +435,7 @@ def test_examples_mixed_with_sequence_examples_are_refused(n_before: int, n_afte
     assert error.index == n_before
 
 
-def test_they_are_refused_in_a_later_block_too(tmp_path: Path) -> None:
+def test_they_are_rejected_in_a_later_block_too(tmp_path: Path) -> None:
     first = write(tmp_path / "0", [example(a=[1])] * 10)
     second = write(tmp_path / "1", [sequence()] * 10)
 
@@ -446,22 +446,22 @@ def test_they_are_refused_in_a_later_block_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="sequence_example"))
-def test_real_sequence_examples_are_told(sample: CorpusFile) -> None:
+def test_real_sequence_examples_are_detected(sample: CorpusFile) -> None:
     assert refused(sample.path).reason is Reason.UNSUPPORTED
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="elwc"))
-def test_real_lists_of_examples_are_no_examples(sample: CorpusFile) -> None:
+def test_real_lists_of_examples_are_not_examples(sample: CorpusFile) -> None:
     assert refused(sample.path).reason in {Reason.UNSUPPORTED, Reason.MALFORMED}
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="tfevents"))
-def test_real_events_are_no_examples(sample: CorpusFile) -> None:
+def test_real_events_are_not_examples(sample: CorpusFile) -> None:
     assert refused(sample.path).reason in {Reason.BAD_ARGUMENT, Reason.MALFORMED}
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 40])
-def test_junk_is_refused_with_its_place(n_before: int) -> None:
+def test_junk_is_rejected_with_its_place(n_before: int) -> None:
     error = refused([*[example(a=[1])] * n_before, b"\x0a\xff", example(a=[1])])
 
     assert (error.reason, error.index) == (Reason.MALFORMED, n_before)
@@ -493,7 +493,7 @@ def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
         ({"defaults": {"a": [1, 2]}}, "a"),
     ],
 )
-def test_arguments_that_cannot_be_are_refused(arguments: dict[str, Any], key: str | None) -> None:
+def test_invalid_arguments_are_rejected(arguments: dict[str, Any], key: str | None) -> None:
     records = [example(a=[1], many=[1]), example(many=[1, 2])]
 
     error = refused(records, **arguments)

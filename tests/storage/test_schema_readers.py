@@ -156,7 +156,7 @@ def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
         ("[" * 5000, None),
     ],
 )
-def test_what_is_no_header_is_refused(text: str, key: str | None) -> None:
+def test_what_is_not_a_header_is_rejected(text: str, key: str | None) -> None:
     error = refused(superserial.from_yaml, text)
 
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
@@ -411,11 +411,11 @@ def test_what_cannot_be_mapped_names_feature_and_class(node: Any, word: str) -> 
         '{"type": "FeaturesDict", "content": "payload"}',
     ],
 )
-def test_what_is_no_features_json_is_refused(document: str) -> None:
+def test_what_is_not_a_features_json_is_rejected(document: str) -> None:
     assert refused(tfds.from_json, document).reason is Reason.BAD_ARGUMENT
 
 
-def test_nesting_without_end_is_refused() -> None:
+def test_endless_nesting_is_rejected() -> None:
     node: Any = LABEL
     for _ in range(300):
         node = sequence(node)
@@ -425,7 +425,7 @@ def test_nesting_without_end_is_refused() -> None:
     assert refused(tfds.from_json, deep).reason is Reason.BAD_ARGUMENT
 
 
-def test_data_in_another_file_format_are_refused() -> None:
+def test_data_in_another_file_format_are_rejected() -> None:
     features = json.dumps(features_dict(x=LABEL))
 
     assert list(tfds.from_json(features, '{"name": "d"}')) == ["x"]
@@ -477,7 +477,7 @@ def test_a_schema_may_ask_for_ragged_features() -> None:
     assert tfx.from_text(text)["x"] == ragged(INT64)
 
 
-def test_an_escape_that_python_does_not_know_is_no_warning() -> None:
+def test_an_escape_that_python_does_not_know_is_not_a_warning() -> None:
     schema = tfx.from_text(r'feature { name: "x" type: INT other: "\O" }')
 
     assert list(schema.features) == ["x"]
@@ -628,7 +628,7 @@ def test_unknown_parts_are_skipped() -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused(text: str, reason: Reason, key: str | None) -> None:
+def test_what_cannot_be_read_is_rejected(text: str, reason: Reason, key: str | None) -> None:
     error = refused(tfx.from_text, text)
 
     assert (error.reason, error.key) == (reason, key)
@@ -658,7 +658,7 @@ def dense(kind: str, shape: str, default: str) -> str:
         ("INT", "unknown_rank: true", ""),
     ],
 )
-def test_dense_tensors_that_cannot_be_are_refused(kind: str, shape: str, default: str) -> None:
+def test_invalid_dense_tensors_are_rejected(kind: str, shape: str, default: str) -> None:
     error = refused(tfx.from_text, dense(kind, shape, default))
 
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "t")
@@ -741,7 +741,7 @@ def test_the_real_penguins_read_by_their_schema(corpus: Path) -> None:
 
 @given(st.one_of(st.text(max_size=60), st.binary(max_size=60)))
 @pytest.mark.parametrize("read", [superserial.from_yaml, tfds.from_json, tfx.from_text])
-def test_any_text_is_read_or_refused(read: Callable[..., Schema], text: str | bytes) -> None:
+def test_any_text_is_read_or_rejected(read: Callable[..., Schema], text: str | bytes) -> None:
     try:
         schema = read(text)
     except InvalidArgumentError:
@@ -766,13 +766,13 @@ json_values = st.recursive(
 
 
 @given(st.sampled_from(sorted(tfds._FEATURES)), json_values, st.booleans())
-def test_any_content_of_a_class_is_read_or_refused(word: str, content: Any, old: bool) -> None:
+def test_any_content_of_a_class_is_read_or_rejected(word: str, content: Any, old: bool) -> None:
     node = {"type": word, "content": content} if old else feature(word, "tensor", content)
     with contextlib.suppress(InvalidArgumentError):
         tfds.from_json(json.dumps(features_dict(x=node)))
 
 
 @given(json_values)
-def test_any_mapping_is_a_header_or_refused(content: Any) -> None:
+def test_any_mapping_is_a_header_or_rejected(content: Any) -> None:
     with contextlib.suppress(InvalidArgumentError):
         superserial.from_mapping({"x": content})
