@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -19,7 +20,6 @@ from tfrecord_lite.errors import (
     Reason,
     require_int,
 )
-from tfrecord_lite.example.encode.buffer import ExampleWriter
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import shard_names
 from tfrecord_lite.files.output import open_output
@@ -28,7 +28,7 @@ from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.writer import as_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.example.encode.buffer import RowBuffer
     from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["ShardedTFRecordWriter"]
 
@@ -43,7 +44,7 @@ _BUFFERS_BYTES = 32 * 1024 * 1024
 _SMALLEST_BUFFER_BYTES = 64 * 1024
 
 
-class ShardedTFRecordWriter(ExampleWriter):
+class ShardedTFRecordWriter:
     """Write records to many files, which appear when all are complete.
 
     Parameters
@@ -95,6 +96,8 @@ class ShardedTFRecordWriter(ExampleWriter):
     """
 
     _is_done = True  # nothing to close or to remove
+    _rows: RowBuffer | None = None
+    """Rows that are not encoded yet, and the records written between them."""
 
     def __init__(
         self,
@@ -184,6 +187,168 @@ class ShardedTFRecordWriter(ExampleWriter):
         else:
             self._add(data)
 
+    def write_example(
+        self, row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
+    ) -> None:
+        """Write a dictionary as one Example, to the shard whose turn it is.
+
+        Parameters
+        ----------
+        row : mapping of str to value
+            As :func:`~tfrecord_lite.encode_example` takes it.
+        schema : Schema, or mapping of str to feature specification, optional
+            The features that the row is to be read with. Rows are then encoded one by one,
+            which is slower; :meth:`write_examples` encodes many.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            If the row cannot be encoded: from this call, with the feature's name in `key`.
+            Nothing of the row is written, and the writer goes on as if it had not been
+            given. `index` is 0, the only record of this call.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written; the row is one of them.
+
+        Notes
+        -----
+        Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
+        dictionary and its arrays may be used again at once.
+        """
+        self._check_open()
+        if schema is not None:
+            from tfrecord_lite.example.encode.columns import encode_example  # noqa: PLC0415
+
+            self._write_encoded([encode_example(row, schema)])
+            return
+        rows = self._row_buffer()
+        pieces = rows.add(row)
+        if pieces is not None:
+            self._put_pieces(pieces)
+        elif rows.is_full:
+            self._put_rows()
+
+    def write_examples(
+        self,
+        rows: Iterable[Mapping[str, Any]] | Mapping[str, Any],
+        schema: Mapping[str, FeatureSpec] | None = None,
+    ) -> None:
+        """Write many Examples, from columns or from dictionaries.
+
+        Parameters
+        ----------
+        rows : mapping of str to column, or iterable of dict
+            Columns as :func:`~tfrecord_lite.encode_examples` takes them, which is fastest;
+            or any iterable of rows, as :meth:`write_example` takes them.
+        schema : Schema, or mapping of str to feature specification, optional
+            The features that the records are to be read with.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            `index` is the number of the record among `rows`. Of columns nothing is written
+            then; of an iterable all rows before that one.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written. They stay pending; those of
+            `rows` that had not been added yet are not among them.
+        """
+        self._check_open()
+        if isinstance(rows, Mapping) or schema is not None:
+            from tfrecord_lite.example.encode.columns import encode_batches  # noqa: PLC0415
+
+            for records in encode_batches(rows, schema):
+                self._write_encoded(records)
+            return
+        for index, row in enumerate(rows):
+            try:
+                self.write_example(row)
+            except InvalidArgumentError as error:
+                raise error.at(index=index) from None
+
+    def write_sequence_example(self, row: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write a dictionary as one SequenceExample, to the shard whose turn it is.
+
+        Parameters
+        ----------
+        row : mapping
+            As :func:`~tfrecord_lite.encode_sequence_example` takes it.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            If the row cannot be encoded; nothing of it is written.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written; this one is pending too.
+        """
+        from tfrecord_lite.example.sequence.encode import encode_sequence_example  # noqa: PLC0415
+
+        self._check_open()
+        self._write_encoded([encode_sequence_example(row)])
+
+    def write_sequence_examples(
+        self,
+        context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
+        feature_lists: Mapping[str, Any] | None = None,
+        lengths: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write many SequenceExamples, from columns or from dictionaries.
+
+        Parameters
+        ----------
+        context, feature_lists, lengths
+            As :func:`~tfrecord_lite.encode_sequence_examples` takes them. The result of a
+            :class:`~tfrecord_lite.SequenceExampleParser` can be given as ``*parsed``.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            `index` is the number of the record. Of columns nothing is written then; of
+            dictionaries all before that one.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written.
+        """
+        from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
+
+        self._check_open()
+        is_lone = feature_lists is None and lengths is None
+        if context is None or isinstance(context, Mapping) or not is_lone:
+            self._write_encoded(encode_sequence_examples(context, feature_lists, lengths))
+            return
+        for index, row in enumerate(context):
+            try:
+                self.write_sequence_example(row)
+            except InvalidArgumentError as error:
+                raise error.at(index=index) from None
+
+    def _row_buffer(self) -> RowBuffer:
+        """Return the buffer of rows; loading what encodes them is left to the first row."""
+        if self._rows is None:
+            from tfrecord_lite.example.encode.buffer import RowBuffer  # noqa: PLC0415
+
+            self._rows = RowBuffer()
+        return self._rows
+
+    def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
+        """Write encoded records after the rows that wait; if that fails, they wait as well."""
+        try:
+            self._put_rows()
+        except BaseException:
+            self._row_buffer().add_records(records)
+            raise
+        self._put(records)
+
+    def _put_rows(self) -> None:
+        """Encode the rows that wait, if any, and write them."""
+        if self._rows:
+            self._put(self._rows.encoded(), self._rows)
+
     def _check_open(self) -> None:
         if not self._is_open:
             raise self._closed()
@@ -193,6 +358,7 @@ class ShardedTFRecordWriter(ExampleWriter):
         return FailedPreconditionError(Reason.CLOSED, source=self._pattern)
 
     def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
+        """Give encoded records to the shards in turn; `rows` is who has them until then."""
         if isinstance(records, Block):
             records = records.views()
         if rows is not None:
@@ -206,7 +372,7 @@ class ShardedTFRecordWriter(ExampleWriter):
                 sink.write_if_full()
         except BaseException:
             # The sink has the record all the same; the others wait for another attempt.
-            self._keep(records[n_taken:])
+            self._row_buffer().add_records(records[n_taken:])
             raise
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
@@ -216,7 +382,7 @@ class ShardedTFRecordWriter(ExampleWriter):
         try:
             sink = self._next_sink(len(data))
         except BaseException:
-            self._keep([data])
+            self._row_buffer().add_record(data)
             raise
         sink.add(data)
 

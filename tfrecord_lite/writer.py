@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -18,7 +19,6 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.example.encode.buffer import ExampleWriter
 from tfrecord_lite.files.compression import CODECS, TFRecordOptions
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.files.output import open_output
@@ -26,7 +26,7 @@ from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["TFRecordWriter", "as_record"]
 
@@ -50,7 +51,7 @@ def as_record(record: object) -> bytes:
     raise TypeError(detail)
 
 
-class TFRecordWriter(ExampleWriter):
+class TFRecordWriter:
     """Write records to one file.
 
     Parameters
@@ -108,6 +109,8 @@ class TFRecordWriter(ExampleWriter):
     """
 
     _sink: RecordSink | None = None
+    _rows: RowBuffer | None = None
+    """Rows that are not encoded yet, and the records written between them."""
 
     def __init__(
         self,
@@ -161,17 +164,181 @@ class TFRecordWriter(ExampleWriter):
         else:
             self._add(data)
 
+    def write_example(
+        self, row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
+    ) -> None:
+        """Write a dictionary as one Example.
+
+        Parameters
+        ----------
+        row : mapping of str to value
+            As :func:`~tfrecord_lite.encode_example` takes it.
+        schema : Schema, or mapping of str to feature specification, optional
+            The features that the row is to be read with. Rows are then encoded one by one,
+            which is slower; :meth:`write_examples` encodes many.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            If the row cannot be encoded: from this call, with the feature's name in `key`.
+            Nothing of the row is written, and the writer goes on as if it had not been
+            given. `index` is 0, the only record of this call.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written; the row is one of them.
+
+        Notes
+        -----
+        Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
+        dictionary and its arrays may be used again at once.
+        """
+        self._check_open()
+        if schema is not None:
+            from tfrecord_lite.example.encode.columns import encode_example  # noqa: PLC0415
+
+            self._write_encoded([encode_example(row, schema)])
+            return
+        rows = self._row_buffer()
+        pieces = rows.add(row)
+        if pieces is not None:
+            self._put_pieces(pieces)
+        elif rows.is_full:
+            self._put_rows()
+
+    def write_examples(
+        self,
+        rows: Iterable[Mapping[str, Any]] | Mapping[str, Any],
+        schema: Mapping[str, FeatureSpec] | None = None,
+    ) -> None:
+        """Write many Examples, from columns or from dictionaries.
+
+        Parameters
+        ----------
+        rows : mapping of str to column, or iterable of dict
+            Columns as :func:`~tfrecord_lite.encode_examples` takes them, which is fastest;
+            or any iterable of rows, as :meth:`write_example` takes them.
+        schema : Schema, or mapping of str to feature specification, optional
+            The features that the records are to be read with.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            `index` is the number of the record among `rows`. Of columns nothing is written
+            then; of an iterable all rows before that one.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written. They stay pending; those of
+            `rows` that had not been added yet are not among them.
+        """
+        self._check_open()
+        if isinstance(rows, Mapping) or schema is not None:
+            from tfrecord_lite.example.encode.columns import encode_batches  # noqa: PLC0415
+
+            for records in encode_batches(rows, schema):
+                self._write_encoded(records)
+            return
+        for index, row in enumerate(rows):
+            try:
+                self.write_example(row)
+            except InvalidArgumentError as error:
+                raise error.at(index=index) from None
+
+    def write_sequence_example(self, row: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write a dictionary as one SequenceExample.
+
+        Parameters
+        ----------
+        row : mapping
+            As :func:`~tfrecord_lite.encode_sequence_example` takes it.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            If the row cannot be encoded; nothing of it is written.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written; this one is pending too.
+        """
+        from tfrecord_lite.example.sequence.encode import encode_sequence_example  # noqa: PLC0415
+
+        self._check_open()
+        self._write_encoded([encode_sequence_example(row)])
+
+    def write_sequence_examples(
+        self,
+        context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
+        feature_lists: Mapping[str, Any] | None = None,
+        lengths: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write many SequenceExamples, from columns or from dictionaries.
+
+        Parameters
+        ----------
+        context, feature_lists, lengths
+            As :func:`~tfrecord_lite.encode_sequence_examples` takes them. The result of a
+            :class:`~tfrecord_lite.SequenceExampleParser` can be given as ``*parsed``.
+
+        Raises
+        ------
+        InvalidArgumentError, TypeError
+            `index` is the number of the record. Of columns nothing is written then; of
+            dictionaries all before that one.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If the records collected so far cannot be written.
+        """
+        from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
+
+        self._check_open()
+        is_lone = feature_lists is None and lengths is None
+        if context is None or isinstance(context, Mapping) or not is_lone:
+            self._write_encoded(encode_sequence_examples(context, feature_lists, lengths))
+            return
+        for index, row in enumerate(context):
+            try:
+                self.write_sequence_example(row)
+            except InvalidArgumentError as error:
+                raise error.at(index=index) from None
+
+    def _row_buffer(self) -> RowBuffer:
+        """Return the buffer of rows; loading what encodes them is left to the first row."""
+        if self._rows is None:
+            from tfrecord_lite.example.encode.buffer import RowBuffer  # noqa: PLC0415
+
+            self._rows = RowBuffer()
+        return self._rows
+
+    def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
+        """Write encoded records after the rows that wait; if that fails, they wait as well."""
+        try:
+            self._put_rows()
+        except BaseException:
+            self._row_buffer().add_records(records)
+            raise
+        self._put(records)
+
+    def _put_rows(self) -> None:
+        """Encode the rows that wait, if any, and write them."""
+        if self._rows:
+            self._put(self._rows.encoded(), self._rows)
+
     def _check_open(self) -> None:
         if self._sink is None:
             raise self._closed()
         self._sink.check_process()
 
     def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
+        """Hand encoded records to the sink, which loses none; `rows` is who has them until then."""
         if self._sink is None:
             raise self._closed()
         _put_into(self._sink, records, rows)
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        """Hand over one record in pieces, which may change after this call."""
         if self._sink is None:
             raise self._closed()
         self._sink.add_pieces(pieces)

@@ -34,7 +34,7 @@ from tfrecord_lite import (
     testing,
 )
 from tfrecord_lite.block import SPARE_BYTES
-from tfrecord_lite.example.encode.columns import encode_batches
+from tfrecord_lite.example.encode.columns import encode_column_batches
 
 keys = testing.keys()
 int64s = testing.int64s()
@@ -84,7 +84,7 @@ def test_batches_are_the_whole_in_parts(table: Table) -> None:
     columns, rows = table
     many = {key: _repeated(column, 40) for key, column in columns.items()}
 
-    blocks = list(encode_batches(many, None))
+    blocks = list(encode_column_batches(many, None))
 
     records = [record for block in blocks for record in block.to_list()]
     assert records == encode_examples(columns).to_list() * 40

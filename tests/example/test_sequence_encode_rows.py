@@ -212,7 +212,7 @@ def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_short_array_is_what_a_column_of_one_is(array: Any) -> None:
     content = row._array(array)
     try:
-        assert content in (None, row._general("a", array))
+        assert content in (None, row.plain_content("a", array))
     except InvalidArgumentError:
         assert content is None
 

@@ -26,7 +26,7 @@ from tfrecord_lite.convert.dataframes import columns_of_dataframe
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
-from tfrecord_lite.example.encode.columns import encode_batches
+from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.example.survey import ExampleSurvey
 from tfrecord_lite.files.names import is_file_object
 from tfrecord_lite.reader import TFRecordReader
@@ -113,7 +113,7 @@ def summarize(
     left = max_records
     columns, source = _columns(source, max_records)
     if columns is not None:
-        blocks = encode_batches(columns, schema_of(columns, lossless=False))
+        blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     else:
         blocks = _blocks(source, compression)
     with closed(blocks):

@@ -2,19 +2,17 @@
 
 ::
 
-    columns ──> ValueLists, one a key ──> Part, one or two a key ──> emit ──> Block
-                values                  nested lengths             wire
+    columns ──> ValueLists, one per key ──> Part, one or two per key ──> emit ──> Block
+                values                      nested lengths               wire
 
-What is written is byte for byte what the protobuf runtime writes with
-``SerializeToString(deterministic=True)``: features in the order of their keys' bytes, lists
-packed, every number as short as can be.
-
-A single dictionary is encoded without NumPy where that would cost more than it saves.
+The bytes are those of the protobuf runtime's ``SerializeToString(deterministic=True)``:
+features in the order of their keys' bytes, lists packed, every number as short as possible.
 """
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,71 +39,66 @@ from tfrecord_lite.wire.parts import Fixed, Objects, Part, Short, compact
 from tfrecord_lite.wire.scalar import WireError, varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from tfrecord_lite.convert.lists import ValueLists
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.wire.parts import Payload
 
-__all__ = [
-    "encode_example",
-    "encode_examples",
-    "encode_lists",
-    "entry_levels",
-    "feature_parts",
-]
+__all__ = ["encode_example", "encode_examples"]
 
 _BATCH_BYTES = 1024 * 1024
-_FEWEST, _MOST = 64, 4096
-"""Records of a batch, and about how many bytes of values it is to have."""
+_MIN_RECORDS, _MAX_RECORDS = 64, 4096
+"""A batch of columns has about that many bytes of values, and records between these."""
+_SCHEMA_ROWS = 512
+"""Rows that are held to a schema at once."""
 
 
 def encode_examples(
     columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
 ) -> Block:
-    r"""Encode columns as Example messages, one a record.
+    r"""Encode columns as Example messages, one per record.
 
     Parameters
     ----------
     columns : mapping of str to column
-        One a feature, each with a leading record dimension: ndarray of any dtype and shape
+        One per feature, each with a leading record dimension: ndarray of any dtype and shape
         (records are flattened), masked array, RaggedTensor (several levels are flattened),
         SparseTensor as a VarLenFeature gives it, BytesColumn; or a list, with a number, a
-        string or a sequence a record, whose inner sequences are flattened, of whatever
-        depth. None, and what is masked, is missing: the record
-        goes without the feature. A column that is None altogether is left out.
+        string or a sequence per record, whose inner sequences are flattened at any depth.
+        None or a masked record is missing: the record goes without the feature. A column
+        that is None is left out.
     schema : Schema, or mapping of str to feature specification, optional
-        What the columns are to be read with. They are checked against it; a SparseFeature's
-        coordinates and a RaggedFeature's row lengths are written under their keys; and
-        what a column was (``originals``) says how it is stored, as
-        :func:`~tfrecord_lite.schema_of` does for columns of any dtype.
+        The features that the records are to be read with. Columns are checked against it; a
+        SparseFeature's coordinates and a RaggedFeature's row lengths are written under their
+        keys; and its ``originals`` say how columns of any dtype are stored, see
+        :func:`~tfrecord_lite.schema_of`.
 
     Returns
     -------
     Block
-        One Example a record, in order; owns its memory. The same columns always give the
+        One Example per record, in order; owns its memory. The same columns always give the
         same bytes: features in the order of their keys' UTF-8 bytes, lists packed, numbers
-        as short as can be.
+        as short as possible.
 
     Raises
     ------
     InvalidArgumentError
         With `key` and, where one record is at fault, `index`. ``BAD_ARGUMENT`` for no
-        columns, columns of different lengths, keys without UTF-8 form, lists nested too
-        deeply;
-        ``UNREPRESENTABLE`` for a value that would not come back: uint64 above 2**63 - 1,
-        float64 that is no float32, NaT, values of several kinds, a record that is masked in
-        part, None among the values of a record, a value that the schema's original dtype
-        does not have; ``UNSUPPORTED`` for a dtype that no list holds; ``RECORD_TOO_LARGE`` for a
-        record that protobuf cannot read. With a schema also ``MISSING``, ``WRONG_KIND``,
-        ``WRONG_COUNT``, ``BAD_PARTITION`` and ``BAD_INDEX``.
+        columns, columns of different lengths, keys with lone surrogates, lists nested too
+        deeply; ``UNREPRESENTABLE`` for a value that would not come back: uint64 above
+        2**63 - 1, float64 that is not exact in float32, NaT, values of several kinds, a
+        record that is masked in part, None among the values of a record, a value that the
+        schema's original dtype does not have; ``UNSUPPORTED`` for a dtype without a list;
+        ``RECORD_TOO_LARGE`` for a record that protobuf cannot read. With a schema also
+        ``MISSING``, ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_PARTITION`` and ``BAD_INDEX``.
     TypeError
-        For a key that is no str, and for `columns` that are no dict.
+        For a key that is not a str, and if `columns` is not a dict.
 
     Notes
     -----
-    Working memory is about that of the columns and the result. From 1,000 records on, and
-    up to a few megabytes, batches are fastest.
+    Working memory is about that of the columns and the result. Batches of 1,000 records or
+    more, up to a few megabytes, are fastest.
 
     Examples
     --------
@@ -115,7 +108,7 @@ def encode_examples(
     [('age', array([7])), ('name', array([b'a'], dtype=object))]
     [('age', array([300]))]
     """
-    return encode_lists(_outgoing(columns, schema))
+    return encode_lists(_lists(columns, schema))
 
 
 def encode_example(
@@ -126,11 +119,11 @@ def encode_example(
     Parameters
     ----------
     row : mapping of str to value
-        int, bool, float, str, bytes, a list, tuple or array of these, flattened; None, or
-        what is masked as a whole, for a feature that is missing. A list without values is a feature without kind, which counts as
-        missing too (rule X3): nothing says of which kind it is.
+        int, bool, float, str, bytes, a list, tuple or array of these, flattened; None, or a
+        value that is masked as a whole, for a missing feature. A list without values becomes
+        a feature without a kind, since nothing tells it; that counts as missing (rule X3).
     schema : Schema, or mapping of str to feature specification, optional
-        As :func:`encode_examples`; costs a batch of one.
+        As for :func:`encode_examples`; costs as much as a batch.
 
     Returns
     -------
@@ -140,12 +133,12 @@ def encode_example(
     Raises
     ------
     InvalidArgumentError, TypeError
-        As :func:`encode_examples`; `index` is 0 where it is of one value.
+        As :func:`encode_examples`; `index` is 0 where one value is at fault.
 
     Notes
     -----
     Python's floats are rounded to float32, as protobuf does (P2); one that is too large is
-    refused. ``TFRecordWriter.write_example`` is several times as fast.
+    an error. ``TFRecordWriter.write_example`` is several times as fast.
 
     Examples
     --------
@@ -154,56 +147,83 @@ def encode_example(
     [5, 6]
     """
     if not hasattr(row, "items"):
-        raise TypeError(f"a record must be a dict of its features, not {type(row).__name__}")
+        raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")
     if schema is not None:
         return encode_examples({key: [value] for key, value in row.items()}, schema)[0]
     return b"".join(encode_features(FEATURES_TAG, row))
 
 
 def encode_batches(
+    data: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+    schema: Mapping[str, FeatureSpec] | None,
+) -> Iterator[Block | list[bytes]]:
+    """Encode columns, or rows that are to fit a schema, a batch at a time.
+
+    Errors about columns come before the first batch. Those about rows bear the row's number,
+    and come after all rows before that one.
+    """
+    if schema is None or isinstance(data, Mapping):
+        return encode_column_batches(data, schema)  # type: ignore[arg-type]
+    return _encode_row_batches(data, schema)
+
+
+def encode_column_batches(
     columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
 ) -> Iterator[Block]:
-    """Encode columns as :func:`encode_examples`, as blocks that the cache holds.
-
-    Errors come before the first block.
-    """
-    found = _outgoing(columns, schema)
+    """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
+    found = _lists(columns, schema)
     n_records = _n_records(found)
-    n_bytes = sum(out.n_bytes for out in found.values())
+    n_bytes = sum(lists.n_bytes for lists in found.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
-    step = min(max(step, _FEWEST), _MOST)
+    step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
     for first in range(0, n_records, step):
         last = min(first + step, n_records)
-        part = {key: out.part(first, last) for key, out in found.items()}
+        part = {key: lists.part(first, last) for key, lists in found.items()}
         yield encode_lists(part, last - first)
 
 
-def encode_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, FeatureSpec]) -> Block:
-    """Encode dictionaries as Example messages that fit a schema."""
-    names = dict.fromkeys(chain.from_iterable(rows))
-    return encode_examples({name: [row.get(name) for row in rows] for name in names}, schema)
+def _encode_row_batches(
+    rows: Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureSpec]
+) -> Iterator[Block | list[bytes]]:
+    """Encode dictionaries, as columns where none of a batch is wrong."""
+    rows = iter(rows)
+    first = 0
+    while batch := list(islice(rows, _SCHEMA_ROWS)):
+        try:
+            names = dict.fromkeys(chain.from_iterable(batch))
+            columns = {name: [row.get(name) for row in batch] for name in names}
+            block = encode_examples(columns, schema)
+        except (TypeError, ValueError):
+            # One row is at fault, and is found by encoding each by itself.
+            for index, row in enumerate(batch, first):
+                yield [_encode_numbered(row, schema, index)]
+        else:
+            yield block
+        first += len(batch)
 
 
-def _outgoing(
+def _encode_numbered(
+    row: Mapping[str, Any], schema: Mapping[str, FeatureSpec], index: int
+) -> bytes:
+    try:
+        return encode_example(row, schema)
+    except InvalidArgumentError as error:
+        raise error.at(index=index) from None
+
+
+def _lists(
     columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
 ) -> dict[str, ValueLists]:
     if not hasattr(columns, "items"):
         found = type(columns).__name__
-        raise TypeError(f"columns must be a dict, one column a feature, not {found}")
+        raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     if schema is not None:
         return conform(columns, schema)
     return {key: normalize(key, column) for key, column in columns.items() if column is not None}
 
 
 def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) -> Block:
-    """Encode lists, one feature a key, as Example messages.
-
-    Parameters
-    ----------
-    found : mapping of str to ValueLists
-    n_records : int, optional
-        How many; by default what the features say.
-    """
+    """Encode value lists, one per feature, as Examples; `n_records` if there may be none."""
     if n_records is None:
         n_records = _n_records(found)
     keys = sorted((encoded_key(key), key) for key in found)
@@ -211,20 +231,24 @@ def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) 
     try:
         data, offsets, lengths = emit(FEATURES_TAG, parts, n_records)
     except WireError as error:
-        reason, index = Reason.RECORD_TOO_LARGE, error.message
-        raise InvalidArgumentError(reason, None, None, index, None, error.detail) from None
+        raise too_large_error(error) from None
     return Block(data, offsets, lengths)
+
+
+def too_large_error(error: WireError) -> InvalidArgumentError:
+    """Return the error about a message that is too large to be written."""
+    reason = Reason.RECORD_TOO_LARGE
+    return InvalidArgumentError(reason, index=error.message, detail=error.detail)
 
 
 def _n_records(found: Mapping[str, ValueLists]) -> int:
     """Return the number of records that all columns have."""
     n_records = None
-    for key, out in found.items():
-        if n_records not in (None, out.n_records):
-            raise column_error(
-                key, f"{out.n_records} records, the columns before it have {n_records}"
-            )
-        n_records = out.n_records
+    for key, lists in found.items():
+        if n_records not in (None, lists.n_records):
+            detail = f"{lists.n_records} records, but the columns before it have {n_records}"
+            raise column_error(key, detail)
+        n_records = lists.n_records
     if n_records is None:
         detail = "no columns, so nothing says how many records there are"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
@@ -232,71 +256,75 @@ def _n_records(found: Mapping[str, ValueLists]) -> int:
 
 
 def entry_levels(key: bytes) -> tuple[bytes, bytes]:
-    """Return what stands around the value of a map entry with a key."""
+    """Return the levels around the value of a map entry: its tag, and all before the value."""
     return ENTRY_TAG, KEY_TAG + varint(len(key)) + key + VALUE_TAG
 
 
-def feature_parts(entry: tuple[bytes, ...], out: ValueLists) -> list[Part]:
-    """Return a Feature as parts of the messages, in some levels; two if some lists are empty."""
-    nothing = Fixed(np.zeros((out.n_records, 0), np.uint8))
-    if out.kind is None:
-        return [Part(entry, nothing, out.present)]
-    lists = (*entry, KIND_TAGS[out.kind])
-    if isinstance(out.counts, int) and out.counts == 0:
-        return [Part(lists, nothing, out.present)]
-    payload = _PAYLOADS[out.kind](out)
-    if out.kind is Kind.BYTES and not out.is_single:
-        return [Part(lists, payload, out.present)]
-    packed = Part((*lists, LIST_VALUE_TAG), payload, out.present)
-    if isinstance(out.counts, int):
+def feature_parts(entry: tuple[bytes, ...], lists: ValueLists) -> list[Part]:
+    """Return a Feature within some levels as parts of messages; two if some lists are empty."""
+    nothing = Fixed(np.zeros((lists.n_records, 0), np.uint8))
+    if lists.kind is None:
+        return [Part(entry, nothing, lists.present)]
+    levels = (*entry, KIND_TAGS[lists.kind])
+    if isinstance(lists.counts, int) and lists.counts == 0:
+        return [Part(levels, nothing, lists.present)]
+    payload = _PAYLOADS[lists.kind](lists)
+    if lists.kind is Kind.BYTES and not lists.is_single:
+        return [Part(levels, payload, lists.present)]
+    packed = Part((*levels, LIST_VALUE_TAG), payload, lists.present)
+    if isinstance(lists.counts, int):
         return [packed]
-    empty = out.counts == 0
+    empty = lists.counts == 0
     if not empty.any():
         return [packed]
-    present = np.ones_like(empty) if out.present is None else out.present
+    present = np.ones_like(empty) if lists.present is None else lists.present
     return [
         Part(packed.levels, payload, present & ~empty),
-        Part(lists, nothing, present & empty),
+        Part(levels, nothing, present & empty),
     ]
 
 
-def _float_payload(out: ValueLists) -> Payload:
-    data = out.flat.view(np.uint8)
-    if isinstance(out.counts, int):
-        return Fixed(data.reshape(out.n_records, 4 * out.counts))
-    lengths = 4 * out.counts
+# Each returns the lists' values as payloads, one per record.
+
+
+def _float_payload(lists: ValueLists) -> Payload:
+    data = lists.flat.view(np.uint8)
+    if isinstance(lists.counts, int):
+        return Fixed(data.reshape(lists.n_records, 4 * lists.counts))
+    lengths = 4 * lists.counts
     return compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _int64_payload(out: ValueLists) -> Payload:
-    if out.is_single:
-        cells, n_bytes = varint_rows(out.flat)
+def _int64_payload(lists: ValueLists) -> Payload:
+    if lists.is_single:
+        cells, n_bytes = varint_rows(lists.flat)
         width = int(n_bytes.max(initial=0))
         if width == n_bytes.min(initial=10):
             return Fixed(cells[:, :width])
         return Short(cells, n_bytes.astype(np.int64))
     sizes: Any
-    data, sizes = varint_run(out.flat)
+    data, sizes = varint_run(lists.flat)  # bytes end to end, and of each value
     if not isinstance(sizes, int):
-        splits = row_splits(sizes.astype(np.int64))[row_splits(out.counts_array())]
+        splits = row_splits(sizes.astype(np.int64))[lists.splits()]
         return compact(data, splits[:-1], np.diff(splits))
-    if isinstance(out.counts, int):
-        return Fixed(data.reshape(out.n_records, sizes * out.counts))
-    lengths = sizes * out.counts
+    if isinstance(lists.counts, int):
+        return Fixed(data.reshape(lists.n_records, sizes * lists.counts))
+    lengths = sizes * lists.counts
     return compact(data, row_splits(lengths)[:-1], lengths)
 
 
-def _bytes_payload(out: ValueLists) -> Payload:
-    flat = out.flat
+def _bytes_payload(lists: ValueLists) -> Payload:
+    flat = lists.flat
     if isinstance(flat, ByteItems):
-        if out.is_single:
+        if lists.is_single:
             return Objects(flat.items, flat.lengths)
         flat = flat.to_ranges()
     payload = compact(flat.data, flat.starts, flat.lengths)
-    if out.is_single:
+    if lists.is_single:
         return payload
+    # Each string as a field, end to end; then those of each record together.
     data, sizes = emit_run((LIST_VALUE_TAG,), payload, flat.starts.size)
-    splits = row_splits(sizes)[row_splits(out.counts_array())]
+    splits = row_splits(sizes)[lists.splits()]
     return compact(data, splits[:-1], np.diff(splits))
 
 

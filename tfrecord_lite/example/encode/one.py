@@ -1,8 +1,8 @@
-"""One dictionary to the bytes of its features, without a batch.
+"""One dictionary to the bytes of its features: a fast path without a batch.
 
 A batch of one costs NumPy as much as a batch of a hundred. So the usual values, Python's
-numbers and strings and short lists of them, are encoded by hand here; anything else goes
-the way of columns, as a column of one record. Both ways give the same bytes.
+numbers and strings and short lists of them, are encoded by hand here. Anything else, and
+whatever is wrong, goes the plain way as a column of one record, with the same bytes.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _BYTES, _FLOAT, _INT64 = (KIND_TAGS[kind] for kind in (Kind.BYTES, Kind.FLOAT, Kind.INT64))
 _LARGE_BYTES = 1024
 _LARGE_VALUES = 64
-"""Strings and arrays from this size on are copied only once, from where they are."""
+"""Strings and arrays of at least this size are copied only once, from where they are."""
 _FEW = 32
-"""Integers that are encoded one by one; of more, NumPy is faster."""
+"""Up to this many integers are encoded one by one; for more, NumPy is faster."""
 
 _SHORT = tuple(map(varint, range(1024)))
 _SMALL_INTEGER = _INT64 + b"\x03" + LIST_VALUE_TAG + b"\x01%c"
@@ -49,50 +49,27 @@ def _length(n: int) -> bytes:
 
 
 def delimited(tag: bytes, content: bytes) -> bytes:
-    """Return a field of some content: tag, length, content."""
+    """Return a field: tag, length, content."""
     return b"%b%b%b" % (tag, _length(len(content)), content)
 
 
 def encoded_key(key: Any) -> bytes:
-    """Return a key as UTF-8.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for lone surrogates.
-    TypeError
-        For a key that is no str.
-    """
+    """Return a key as UTF-8; BAD_ARGUMENT for lone surrogates, TypeError if it is not a str."""
     if not isinstance(key, str):
         raise TypeError(f"a feature's key must be a str, not {key!r}")
     try:
         return key.encode()
     except UnicodeEncodeError:
-        raise column_error(key, "the key has no UTF-8 form") from None
+        raise column_error(key, "a key with lone surrogates, which UTF-8 cannot encode") from None
 
 
 def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
-    """Encode a dictionary as a Features message, keys in the order of their bytes.
+    """Encode a dictionary as a field with a Features message, keys in the order of their bytes.
 
-    Parameters
-    ----------
-    tag : bytes
-        Of the field that the message is to be.
-    row : mapping of str to value
-        None for a feature that is missing.
-
-    Returns
-    -------
-    list of bytes-like
-        The pieces of the field, to be joined; large values among them are those of the row.
-
-    Raises
-    ------
-    InvalidArgumentError, TypeError
-        As :func:`~tfrecord_lite.encode_example`.
+    Returns the field's pieces, to be joined; large values among them are the row's own memory.
     """
     if not hasattr(row, "items"):
-        raise TypeError(f"a record must be a dict of its features, not {type(row).__name__}")
+        raise TypeError(f"a record must be a dict of features, not {type(row).__name__}")
     entries: list[tuple[bytes, tuple[Any, ...]]] = []
     for key, value in row.items():
         raw = encoded_key(key)
@@ -111,12 +88,12 @@ def encode_features(tag: bytes, row: Mapping[str, Any]) -> list[Buffer]:
 
 
 def _large(key: str, raw: bytes, value: Any) -> tuple[Any, ...]:
-    """Encode the entry of a large value: its head, and its payload as it is."""
+    """Encode the entry of a large value: what stands before it, and its payload as it is."""
     kind, payload = Kind.BYTES, value
     if type(value) is not bytes:
-        out = normalize(key, value.reshape(1, -1))
-        kind = out.kind or kind
-        flat: Any = out.flat if kind is Kind.FLOAT else varint_run(out.flat)[0]
+        lists = normalize(key, value.reshape(1, -1))
+        kind = lists.kind or kind
+        flat: Any = lists.flat if kind is Kind.FLOAT else varint_run(lists.flat)[0]
         payload = memoryview(flat).cast("B")
     entry = (ENTRY_TAG, KEY_TAG + _length(len(raw)) + raw + VALUE_TAG)
     return prefix_bytes((*entry, KIND_TAGS[kind], LIST_VALUE_TAG), len(payload)), payload
@@ -129,10 +106,10 @@ def feature_content(key: str, value: Any) -> bytes | None:
         content = encode(value)
         if content is not None:
             return content
-    return None if value is None else _general(key, value)
+    return None if value is None else plain_content(key, value)
 
 
-# Each returns None for what it leaves to the general way, errors included.
+# Each returns None for what it leaves to the plain way, errors included.
 
 
 def _integer(value: int) -> bytes | None:
@@ -204,29 +181,29 @@ _ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
 }
 
 
-def _general(key: str, value: Any) -> bytes | None:
-    """Encode any value, as a column of one record."""
-    out = normalize(key, [value])
-    if out.present is not None:
+def plain_content(key: str, value: Any) -> bytes | None:
+    """Encode any value the plain way, as a column of one record."""
+    lists = normalize(key, [value])
+    if lists.present is not None:
         return None
-    return content_of(out)
+    return content_of(lists)
 
 
-def content_of(out: ValueLists) -> bytes:
-    """Return the content of the Feature message that a column of one record is."""
-    if out.kind is None:
+def content_of(lists: ValueLists) -> bytes:
+    """Encode the value lists of one record as the content of a Feature message."""
+    if lists.kind is None:
         return b""
-    return delimited(KIND_TAGS[out.kind], _content(out))
+    return delimited(KIND_TAGS[lists.kind], _list_content(lists))
 
 
-def _content(out: ValueLists) -> bytes:
-    """Return the content of the list that a column of one record is."""
-    flat: Any = out.flat
+def _list_content(lists: ValueLists) -> bytes:
+    """Encode the value lists of one record as the content of a BytesList, FloatList, ..."""
+    flat: Any = lists.flat
     if isinstance(flat, ByteItems):
         flat = flat.to_ranges()
-    if out.kind is Kind.BYTES:
+    if lists.kind is Kind.BYTES:
         view = memoryview(flat.data)
         ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
         return b"".join([delimited(LIST_VALUE_TAG, view[a : a + n]) for a, n in ends])  # type: ignore[arg-type]
-    data = flat.astype("<f4", copy=False) if out.kind is Kind.FLOAT else varint_run(flat)[0]
+    data = flat.astype("<f4", copy=False) if lists.kind is Kind.FLOAT else varint_run(flat)[0]
     return delimited(LIST_VALUE_TAG, data.tobytes()) if data.size else b""

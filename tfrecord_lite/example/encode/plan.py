@@ -1,17 +1,17 @@
-"""How rows of one form are taken apart, and what was taken of them made columns.
+"""Row plans: a fast path that takes rows of one form apart without looking at their values.
 
 A row's *form* is its keys, the types of their values, and the lengths of short lists. A
-:class:`RowPlan` is made from the first row of a form and takes all others apart at C's speed;
-what is taken of them is a copy, already checked::
+:class:`RowPlan` is made from the first row of a form and takes all others apart at C's speed.
+What it keeps of them is a copy, already checked::
 
     {"x": 0.5, "n": 7, "tags": [b"a", b"b"], "v": array}
           │        │            │                 │
           ╰─ struct.pack ─╯     ╰─ strings        ╰─ tobytes
              "<fq"
 
-The rows become columns without being looked at again: numbers lie in memory as a structured
-array does. A row that is not of the form after all, or is wrong, is refused: what encodes it
-by itself says what is wrong.
+The rows become value lists without another look: their numbers lie in memory as those of a
+structured array. A plan takes no row that is not of its form after all, or is wrong; whoever
+encodes that row by itself finds out what is wrong with it.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 LARGE_BYTES = 16 * 1024
 """A row with more bytes in strings or arrays is encoded by itself, with fewer copies."""
 SHORT_LIST = 8
-"""Lists up to here are part of the form; longer ones of numbers may have any length."""
+"""The lengths of lists up to this one are part of the form; longer lists of numbers vary."""
 
 
 class UnplannedError(Exception):
-    """A row whose form has no plan."""
+    """A row whose form cannot have a plan."""
 
 
 def _chooser(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return what takes the items at some places out of a tuple, as a tuple."""
+    """Return a callable that picks the items at some places of a tuple, as a tuple."""
     if len(places) > 1:
         return itemgetter(*places)
     if not places:
@@ -54,16 +54,16 @@ def _chooser(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 
 
 def _packer(value: Any) -> tuple[Callable[[Any], bytes], np.dtype[Any]]:
-    """Return what packs an array, or a long list of numbers, and the dtype of what it gives.
+    """Return a callable that packs values like this array or long list, and the dtype it packs.
 
-    It raises TypeError for a value of another type than the one it was made for.
+    The callable raises TypeError for a value of another type than this one.
     """
     if type(value) is np.ndarray and value.dtype in EXACT_DTYPES and value.ndim:
         return _array_packer(value.dtype), value.dtype
-    kinds = set(map(type, value)) if type(value) in (list, tuple) else set()
-    for kind, letter, name in ((int, "q", "<i8"), (float, "f", "<f4")):
-        if kinds == {kind}:
-            return _list_packer(kind, letter), np.dtype(name)
+    types = set(map(type, value)) if type(value) in (list, tuple) else set()
+    for cls, letter, name in ((int, "q", "<i8"), (float, "f", "<f4")):
+        if types == {cls}:
+            return _list_packer(cls, letter), np.dtype(name)
     raise UnplannedError
 
 
@@ -77,10 +77,10 @@ def _array_packer(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
     return pack
 
 
-def _list_packer(kind: type, letter: str) -> Callable[[Any], bytes]:
-    # Packing takes any number for a float, and rounds it; for an integer a masked one too.
+def _list_packer(cls: type, letter: str) -> Callable[[Any], bytes]:
+    # struct packs any number as a float, rounded, and a masked one as an integer.
     def pack(values: Any) -> bytes:
-        if not values or countOf(map(type, values), kind) != len(values):
+        if not values or countOf(map(type, values), cls) != len(values):
             raise TypeError
         return struct.pack(f"<{len(values)}{letter}", *values)
 
@@ -92,18 +92,10 @@ def _size(values: Any) -> int:
 
 
 class RowPlan:
-    """How to take apart rows of one form, and what was taken of them.
+    """How to take apart rows of one form, and the values taken so far.
 
-    Parameters
-    ----------
-    keys : tuple of str
-    values : tuple
-        Of the first row of this form.
-
-    Raises
-    ------
-    UnplannedError
-        If there is a value that has to be looked at by itself.
+    Made of the keys and values of a first row, which it does not take. Raises UnplannedError
+    if some value needs a look of its own.
     """
 
     def __init__(self, keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
@@ -118,40 +110,40 @@ class RowPlan:
         self._all_single = set(self._list_lengths) == {1}
         flat = tuple(chain.from_iterable(lists))
         self._list_types = tuple(map(type, flat))
-        self._layout(values)
+        self._place(values)
         self.order: list[int] = []
         self._packed: list[bytes] = []
         self._strings: list[bytes] = []
         self._arrays: list[bytes] = []
 
-    def _layout(self, values: tuple[Any, ...]) -> None:
-        """Decide where each value goes; a row's values are followed by those of its lists."""
+    def _place(self, values: tuple[Any, ...]) -> None:
+        """Decide where each value goes; places count a row's values, then those of its short lists."""
         numbers: list[int] = []
         strings: list[int] = []
         arrays: list[int] = []
         code = "<"
-        self._fields: list[tuple[str, str, int]] = []  # key, code, how many
-        self._texts: list[tuple[str, int]] = []  # key, how many
+        self._fields: list[tuple[str, str, int]] = []  # key, letter, values per row
+        self._texts: list[tuple[str, int]] = []  # key, strings per row
         self._vectors: list[tuple[str, np.dtype[Any]]] = []
         self._packers: list[Callable[[Any], bytes]] = []
         place = len(values)
         lengths = iter(self._list_lengths)
         types = chain(self._list_types)
         for i, (key, value) in enumerate(zip(self.keys, values, strict=True)):
-            where, kinds = [i], {type(value)}
+            where, held = [i], {type(value)}
             if i in self._lists:
                 count = next(lengths)
                 where = list(range(place, place + count))
-                kinds = {next(types) for _ in where}
+                held = {next(types) for _ in where}
                 place += count
-            if kinds == {type(None)} and i not in self._lists:
+            if held == {type(None)} and i not in self._lists:
                 continue
-            if kinds and (kinds <= PLAIN_INTEGERS or kinds <= PLAIN_FLOATS):
-                letter = "q" if kinds <= PLAIN_INTEGERS else "f"
+            if held and (held <= PLAIN_INTEGERS or held <= PLAIN_FLOATS):
+                letter = "q" if held <= PLAIN_INTEGERS else "f"
                 code += f"{len(where)}{letter}"
                 self._fields.append((key, letter, len(where)))
                 numbers += where
-            elif kinds and kinds <= PLAIN_STRINGS:
+            elif held and held <= PLAIN_STRINGS:
                 self._texts.append((key, len(where)))
                 strings += where
             else:
@@ -166,7 +158,7 @@ class RowPlan:
         self._row_bytes = struct.calcsize(code) + sum(len(key) + 16 for key in self.keys)
 
     def take(self, values: tuple[Any, ...]) -> int:
-        """Take a row of these keys and types apart; return its bytes, more or less, 0 for no."""
+        """Take a row of these keys and types; return about how many bytes, 0 if it is not taken."""
         if self._lists:
             lists = self._choose_lists(values)
             if self._all_single:
@@ -195,7 +187,7 @@ class RowPlan:
                 arrays = [pack(v) for pack, v in zip(self._packers, found, strict=True)]
                 n_bytes += sum(map(len, arrays))
         except (OverflowError, TypeError, UnicodeEncodeError, struct.error):
-            return 0  # encoding it by itself says what is wrong
+            return 0  # encoding the row by itself tells what is wrong
         if strings:
             n_bytes += sum(map(len, strings))
         if n_bytes > LARGE_BYTES:
@@ -210,7 +202,7 @@ class RowPlan:
         self.order, self._packed, self._strings, self._arrays = [], [], [], []
 
     def columns(self) -> dict[str, ValueLists]:
-        """Return the rows taken as lists of values, one feature a key."""
+        """Return the rows taken as value lists, one per key."""
         n_rows = len(self.order)
         found: dict[str, ValueLists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
@@ -233,7 +225,7 @@ class RowPlan:
         return found
 
     def _string_columns(self, n_rows: int) -> dict[str, ValueLists]:
-        """Return the columns of strings; in the buffer the strings of a row are together."""
+        """Return the lists of strings; in the buffer the strings of a row are together."""
         if not self._texts:
             return {}
         lengths = np.fromiter(map(len, self._strings), np.int64, len(self._strings))
