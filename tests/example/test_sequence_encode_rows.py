@@ -136,7 +136,7 @@ def row_of(number: int) -> dict[str, Any]:
 
 
 def is_in_columns(rows: list[Any]) -> bool:
-    waiting = encode.SequenceRows()
+    waiting = encode.SequenceRowBuffer()
     return all(map(waiting.add, rows))
 
 

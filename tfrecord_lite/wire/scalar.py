@@ -65,6 +65,8 @@ def varint(value: int, at_least: int = 1) -> bytes:
     >>> varint(300)
     b'\xac\x02'
     """
+    if 0 <= value < 0x80 and at_least == 1:  # most lengths
+        return bytes((value,))
     value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value > 0x7F:
