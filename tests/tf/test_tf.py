@@ -70,7 +70,9 @@ MODULES = [
 def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(name: str) -> None:
     module = importlib.import_module(f"tfrecord_lite.{name}")
 
-    with pytest.raises(AttributeError, match=r"tf\S*no_such_name is not part of tfrecord_lite: \w+") as caught:
+    with pytest.raises(
+        AttributeError, match=r"tf\S*no_such_name is not part of tfrecord_lite: \w+"
+    ) as caught:
         module.no_such_name  # noqa: B018
 
     assert caught.value.name == "no_such_name"
