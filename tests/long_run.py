@@ -3,7 +3,7 @@
     python -m tests.long_run --messages 1000000 --seed 1
 
 Messages are made at random, in any legal encoding, some of them damaged. Both must
-refuse the same, and read the same out of the others. Prints how many there were of
+reject the same, and read the same out of the others. Prints how many there were of
 what kind, and ends with status 1 at the first batch on which they differ.
 """
 
@@ -151,7 +151,7 @@ class Maker:
 
 
 def by_runtime(message: bytes) -> Row | None:
-    """Read a message with the runtime; None if it refuses."""
+    """Read a message with the runtime; None if it rejects."""
     try:
         features = Example.FromString(message).features.feature
     except DecodeError:
@@ -220,24 +220,24 @@ def compare(messages: list[bytes], count: Counter[str]) -> None:
     AssertionError
         If they differ.
     """
-    sound, rows = [], []
+    valid, rows = [], []
     for message in messages:
         row = by_runtime(message)
-        if is_refused(message) != (row is None):
+        if is_rejected(message) != (row is None):
             if not runtimes_differ(message):
-                msg = f"the engine and the runtime differ on whether to refuse {message!r}"
+                msg = f"the engine and the runtime differ on whether to reject {message!r}"
                 raise AssertionError(msg)
-            count["refused by some versions of the runtime"] += 1
+            count["rejected by some versions of the runtime"] += 1
         elif row is None:
-            count["refused"] += 1
+            count["rejected"] += 1
         else:
-            sound.append(message)
+            valid.append(message)
             rows.append(row)
-    for message, row, found in zip(sound, rows, by_engine(sound, LayoutMemory()), strict=True):
+    for message, row, found in zip(valid, rows, by_engine(valid, LayoutMemory()), strict=True):
         if not same(row, found):
             msg = f"{message!r}: the runtime reads {row}, the engine {found}"
             raise AssertionError(msg)
-    count["accepted"] += len(sound)
+    count["accepted"] += len(valid)
 
 
 def runtimes_differ(message: bytes, parse: Callable[..., object] = reference.parse) -> bool:
@@ -246,15 +246,15 @@ def runtimes_differ(message: bytes, parse: Callable[..., object] = reference.par
     for dialect in (reference.PACKAGE, RUNTIME):
         try:
             parse(message, dialect=dialect)
-        except reference.RefusedError:
-            outcomes.add("refused")
+        except reference.RejectedError:
+            outcomes.add("rejected")
         else:
             outcomes.add("accepted")
     return len(outcomes) > 1
 
 
-def is_refused(message: bytes) -> bool:
-    """Whether the engine refuses a message."""
+def is_rejected(message: bytes) -> bool:
+    """Whether the engine rejects a message."""
     try:
         with mock.patch.object(engine_batch, "FEW", 0):  # else it is the runtime that is asked
             by_engine([message], LayoutMemory())

@@ -15,7 +15,7 @@ from collections import Counter
 from tests import long_run
 from tests.support import reference_example as reference
 from tests.support.example_messages import KEYS, mutate
-from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RefusedError, Sequence
+from tests.support.reference_example import BYTES, FLOAT, INT64, Feature, RejectedError, Sequence
 from tests.support.sequence_messages import (
     SequenceReencoder,
     look_alike_list,
@@ -71,38 +71,38 @@ def compare(batch: list[bytes], count: Counter[str]) -> None:
     AssertionError
         If they differ.
     """
-    sound: list[tuple[bytes, Sequence]] = []
+    valid: list[tuple[bytes, Sequence]] = []
     for message in batch:
         try:
             expected = runtime_sequence(message)
-        except RefusedError:
+        except RejectedError:
             expected = None
-        if is_refused(message) == (expected is None):
-            count["refused"] += expected is None
+        if is_rejected(message) == (expected is None):
+            count["rejected"] += expected is None
             if expected is not None:
-                sound.append((message, expected))
+                valid.append((message, expected))
         elif runtimes_differ(message):
-            count["refused by some versions of the runtime"] += 1
+            count["rejected by some versions of the runtime"] += 1
         else:
-            msg = f"the engine and the runtime differ on whether to refuse {message!r}"
+            msg = f"the engine and the runtime differ on whether to reject {message!r}"
             raise AssertionError(msg)
-    context = sorted({key for _, sequence in sound for key in sequence.context})
-    lists = sorted({key for _, sequence in sound for key in sequence.lists})
-    found = read_sequences([message for message, _ in sound], context, lists)
-    for (message, expected), row in zip(sound, found, strict=True):
+    context = sorted({key for _, sequence in valid for key in sequence.context})
+    lists = sorted({key for _, sequence in valid for key in sequence.lists})
+    found = read_sequences([message for message, _ in valid], context, lists)
+    for (message, expected), row in zip(valid, found, strict=True):
         if row != seen(expected, context, lists):
             msg = f"{message!r}: the runtime reads {expected}, the engine {row}"
             raise AssertionError(msg)
-    count["accepted"] += len(sound)
+    count["accepted"] += len(valid)
 
 
-def is_refused(message: bytes) -> bool:
-    """Whether the engine refuses a message, asked for all it has."""
+def is_rejected(message: bytes) -> bool:
+    """Whether the engine rejects a message, asked for all it has."""
     keys = []
     for number in (1, 2):
         try:
             entries = reference.entries(message, number=number)
-        except RefusedError:
+        except RejectedError:
             entries = []
         keys.append(sorted({entry.key for entry in entries}))
     try:

@@ -18,7 +18,7 @@ every_target = pytest.mark.parametrize("name", TARGETS)
 
 
 @every_target
-def test_seeds_and_damaged_seeds_are_read_or_refused(name: str) -> None:
+def test_seeds_and_damaged_seeds_are_read_or_rejected(name: str) -> None:
     check, seeds = TARGETS[name].check, TARGETS[name].seeds()
     rng = random.Random(5)
     words = {check(data) for data in seeds}
@@ -33,7 +33,7 @@ def test_seeds_and_damaged_seeds_are_read_or_refused(name: str) -> None:
 def test_inputs_without_sense_are_inputs(name: str, data: bytes) -> None:
     assert TARGETS[name].check(data) in {
         targets.READ,
-        targets.REFUSED,
+        targets.REJECTED,
         targets.UNSETTLED,
         targets.LENIENT,
     }

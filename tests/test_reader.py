@@ -304,7 +304,9 @@ class TestLargeRecords:
     def test_a_length_that_is_not_there_takes_no_memory(self, tmp_path: Path) -> None:
         path = tmp_path / "promise"
         for length in (2**31 - 1, 2**31, 2**40, 2**62, 2**63, 2**64 - 1):
-            path.write_bytes(reference.encode([b"one"]) + reference.encode_head(length) + bytes(99))
+            path.write_bytes(
+                reference.encode([b"one"]) + reference.encode_header(length) + bytes(99)
+            )
 
             tracemalloc.start()
             try:

@@ -162,7 +162,7 @@ def test_json_has_a_line_for_each_file(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("others", [0, 1])
-def test_of_a_file_without_a_sound_record_only_what_is_known_is_shown(
+def test_of_a_file_without_an_intact_record_only_what_is_known_is_shown(
     run: Run, tmp_path: Path, others: int
 ) -> None:
     junk = tmp_path / "junk"

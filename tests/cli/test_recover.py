@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TestRecover:
-    def test_what_is_sound_is_saved_and_the_rest_named(self, run: Run, tmp_path: Path) -> None:
+    def test_what_is_intact_is_saved_and_the_rest_named(self, run: Run, tmp_path: Path) -> None:
         path = damage(write(tmp_path / "a", [b"one", b"two", b"three"]), 19 + 12)
 
         done = run("recover", path, tmp_path / "new")
@@ -34,7 +34,7 @@ class TestRecover:
         assert done.out[1].endswith("; 2 intact records, 8 bytes")
         assert list(TFRecordReader(tmp_path / "new")) == [b"one", b"three"]
 
-    def test_a_sound_file(self, run: Run, tmp_path: Path) -> None:
+    def test_an_intact_file(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"one"], "GZIP")
 
         assert run("recover", path, tmp_path / "new").status == 0
@@ -132,9 +132,9 @@ class TestRecover:
         assert done.err == [f"tfrecord: {found['error']}"]
         assert found["error"] == f"{missing}: No such file or directory"
         run("recover", path, tmp_path / "new")
-        sound = json.loads(run("recover", "--json", path, tmp_path / "newer").out[0])
-        assert sound["error"] is None
-        assert list(sound) == list(found)
+        intact = json.loads(run("recover", "--json", path, tmp_path / "newer").out[0])
+        assert intact["error"] is None
+        assert list(intact) == list(found)
 
 
 class TestMessages:

@@ -34,9 +34,9 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_one_line_says_what_was_lost(run: Run, tmp_path: Path, path: Path, verb: str) -> None:
-    sound = write(tmp_path / "sound", [flower(1)])
+    intact = write(tmp_path / "intact", [flower(1)])
 
-    done = run(verb, "--skip-damage", *["-n", 99] * (verb == "head"), path, sound)
+    done = run(verb, "--skip-damage", *["-n", 99] * (verb == "head"), path, intact)
 
     assert done.status == 1
     (line,) = done.err
@@ -46,9 +46,9 @@ def test_one_line_says_what_was_lost(run: Run, tmp_path: Path, path: Path, verb:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_sound_files_are_read_as_ever(run: Run, tmp_path: Path, verb: str) -> None:
-    sound = write(tmp_path / "sound", [flower(1)] * 5)
+    intact = write(tmp_path / "intact", [flower(1)] * 5)
 
-    assert run(verb, "--skip-damage", sound) == run(verb, sound)
+    assert run(verb, "--skip-damage", intact) == run(verb, intact)
 
 
 def test_records_have_the_numbers_that_verify_gives_them(run: Run, path: Path) -> None:
@@ -58,7 +58,7 @@ def test_records_have_the_numbers_that_verify_gives_them(run: Run, path: Path) -
     assert numbers == [0, 1, 3, 4, 5, 7, 8, 9]
 
 
-def test_json_has_every_sound_record(run: Run, path: Path) -> None:
+def test_json_has_every_intact_record(run: Run, path: Path) -> None:
     done = run("cat", "--json", "--skip-damage", path)
 
     assert len(done.out) == len(list(TFRecordReader(path, on_error=str))) == 8
@@ -77,7 +77,7 @@ def test_head_looks_no_further_than_asked(run: Run, path: Path) -> None:
     assert done.status == 1
 
 
-def test_info_counts_what_is_sound_and_marks_the_file(run: Run, path: Path) -> None:
+def test_info_counts_what_is_intact_and_marks_the_file(run: Run, path: Path) -> None:
     (found,) = map(json.loads, run("info", "--json", "--skip-damage", path).out)
     page = run("info", "--skip-damage", path).out
 
@@ -88,7 +88,7 @@ def test_info_counts_what_is_sound_and_marks_the_file(run: Run, path: Path) -> N
     assert run("info", "--skip-damage", path, path).out[1].endswith(f"{path} (DAMAGED)")
 
 
-def test_schema_is_that_of_the_sound_records(run: Run, path: Path) -> None:
+def test_schema_is_that_of_the_intact_records(run: Run, path: Path) -> None:
     assert run("schema", "--skip-damage", path).out[0] == "8 records, 4 features"
 
 

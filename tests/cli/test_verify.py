@@ -32,7 +32,7 @@ def verify(run: Run, *arguments: object) -> tuple[list[dict[str, Any]], dict[str
 
 
 @pytest.mark.parametrize("sample", corpus_files())
-def test_the_corpus_is_sound(run: Run, sample: CorpusFile) -> None:
+def test_the_corpus_is_intact(run: Run, sample: CorpusFile) -> None:
     done = run("verify", sample.path)
 
     assert done.status == 0
@@ -161,14 +161,14 @@ def test_a_wrong_compression_is_no_damage(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_has_an_object_too(run: Run, tmp_path: Path) -> None:
-    sound = write(tmp_path / "a", [b"one"])
+    intact = write(tmp_path / "a", [b"one"])
     missing, bomb = tmp_path / "missing", write(tmp_path / "b", [bytes(9), bytes(9999)], "GZIP")
 
-    done = run("verify", "--json", "--max-inflated-bytes", 100, missing, sound, bomb)
+    done = run("verify", "--json", "--max-inflated-bytes", 100, missing, intact, bomb)
 
     objects = [json.loads(line) for line in done.out]
     assert done.status == 2
-    assert [found["file"] for found in objects] == list(map(str, [missing, sound, bomb]))
+    assert [found["file"] for found in objects] == list(map(str, [missing, intact, bomb]))
     assert [found["sound"] for found in objects] == [False, True, False]
     assert [found["records"] for found in objects] == [0, 1, 1]
     assert len({tuple(found) for found in objects}) == 1
@@ -200,7 +200,7 @@ def test_a_flipped_bit_costs_one_record_and_no_other(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
-def test_any_bytes_are_sound_or_damaged(run: Run, tmp_path: Path, data: bytes) -> None:
+def test_any_bytes_are_intact_or_damaged(run: Run, tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a"
     path.write_bytes(data)
 

@@ -45,7 +45,7 @@ from tests.support.example_strategies import (
     messages,
     mixed_batches,
 )
-from tests.support.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RefusedError
+from tests.support.reference_example import ABSENT, BYTES, FLOAT, INT64, Feature, RejectedError
 from tests.support.skips import in_c
 from tests.support.subprocesses import run_fresh
 from tfrecord_lite.example.decode import batch as engine_batch
@@ -73,7 +73,7 @@ def keys_in(batch: Iterable[bytes]) -> set[bytes]:
     for message in batch:
         try:
             keys |= {entry.key for entry in reference.entries(message)}
-        except RefusedError:
+        except RejectedError:
             continue
     return keys
 
@@ -81,7 +81,7 @@ def keys_in(batch: Iterable[bytes]) -> set[bytes]:
 def refused(message: bytes, asked: set[bytes] | None = None) -> bool:
     try:
         reference.parse(message, asked)
-    except RefusedError:
+    except RejectedError:
         return True
     return False
 
@@ -104,7 +104,7 @@ def assert_engine_agrees(
 
     try:
         expected = [with_a_kind(reference.parse(m, set(keys)), keys) for m in batch]
-    except RefusedError:
+    except RejectedError:
         with pytest.raises(WireError) as caught:
             engine()
         assert refused(batch[caught.value.message], set(keys))
@@ -123,8 +123,8 @@ def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(message: 
         return
     try:
         expected = runtime(message)
-    except RefusedError:
-        with pytest.raises(RefusedError):
+    except RejectedError:
+        with pytest.raises(RejectedError):
             reference.parse(message, dialect=RUNTIME)
     else:
         assert reference.parse(message, dialect=RUNTIME) == expected
@@ -156,7 +156,7 @@ def test_the_engine_reads_or_refuses_every_prefix(message: bytes, behind: bytes)
         cut = message[:stop]
         try:
             expected = with_a_kind(reference.parse(cut, set(keys)), keys)
-        except RefusedError:
+        except RejectedError:
             with pytest.raises(WireError):
                 every_list(
                     MessageBatch(data, np.array([0]), np.array([stop]), table, LayoutMemory()),
@@ -489,7 +489,7 @@ def test_rule_of_the_runtime(rule: str) -> None:
     message, expected = RULES[rule]
 
     if expected is None:
-        with pytest.raises(RefusedError):
+        with pytest.raises(RejectedError):
             runtime(message)
     else:
         assert runtime(message) == expected

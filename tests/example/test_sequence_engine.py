@@ -24,7 +24,7 @@ from tests.support.reference_example import (
     FLOAT,
     INT64,
     Feature,
-    RefusedError,
+    RejectedError,
     Sequence,
 )
 from tests.support.sequence_messages import (
@@ -117,7 +117,7 @@ def keys_in(batch: Iterable[bytes], number: int) -> list[bytes]:
     for message in batch:
         try:
             found |= {entry.key for entry in reference.entries(message, number=number)}
-        except RefusedError:
+        except RejectedError:
             continue
     return sorted(found)
 
@@ -136,10 +136,10 @@ def assert_engine_agrees(
             seen(reference.parse_sequence(m, set(context), set(lists)), context, lists)
             for m in batch
         ]
-    except RefusedError:
+    except RejectedError:
         with pytest.raises(WireError) as caught:
             read_sequences(batch, context, lists, **how)  # type: ignore[arg-type]
-        with pytest.raises(RefusedError):
+        with pytest.raises(RejectedError):
             reference.parse_sequence(batch[caught.value.message], set(context), set(lists))
         return
     assert read_sequences(batch, context, lists, **how) == expected  # type: ignore[arg-type]
@@ -153,8 +153,8 @@ def assert_engine_agrees(
 def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(message: bytes) -> None:
     try:
         expected = runtime_sequence(message)
-    except RefusedError:
-        with pytest.raises(RefusedError):
+    except RejectedError:
+        with pytest.raises(RejectedError):
             reference.parse_sequence(message, dialect=RUNTIME)
     else:
         assert reference.parse_sequence(message, dialect=RUNTIME) == expected
@@ -299,8 +299,8 @@ def test_groups_nest_as_deep_as_for_the_runtime(depth: int) -> None:
         if api_implementation.Type() != "python":
             try:
                 expected = runtime_sequence(message)
-            except RefusedError:
-                with pytest.raises(RefusedError):
+            except RejectedError:
+                with pytest.raises(RejectedError):
                     reference.parse_sequence(message, dialect=RUNTIME)
             else:
                 assert reference.parse_sequence(message, dialect=RUNTIME) == expected

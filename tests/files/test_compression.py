@@ -508,7 +508,7 @@ class TestMemory:
 
     def test_a_bomb_of_one_large_record_can_be_refused(self, name: str) -> None:
         n_bytes = 100 * 2**20
-        stream = self.bomb(name, n_bytes, reference.encode_head(n_bytes))
+        stream = self.bomb(name, n_bytes, reference.encode_header(n_bytes))
         reader = TFRecordReader(io.BytesIO(stream), name, max_record_bytes=2**20)
 
         tracemalloc.start()
@@ -536,7 +536,7 @@ class TestMemory:
 
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     def test_a_bomb_is_refused_by_its_ratio(self, name: str, on_error: OnError) -> None:
-        head = bytes(frame([b"one"])) + reference.encode_head(64 * 2**20)
+        head = bytes(frame([b"one"])) + reference.encode_header(64 * 2**20)
         stream = self.bomb(name, 64 * 2**20, head)
         reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=20, on_error=on_error)
 

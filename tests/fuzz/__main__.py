@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.fuzz.targets import TARGETS
 
-COLUMNS = ("read", "refused")
+COLUMNS = ("read", "rejected")
 
 
 def fuzz(name: str, options: list[str]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def fuzz(name: str, options: list[str]) -> dict[str, Any]:
 def table(results: list[dict[str, Any]]) -> str:
     """Return a line for each target, and one for all."""
     lines = [
-        f"{'target':<10} {'inputs':>11} {'read':>10} {'refused':>11} {'other':>8} {'a second':>9}"
+        f"{'target':<10} {'inputs':>11} {'read':>10} {'rejected':>11} {'other':>8} {'a second':>9}"
     ]
     totals = [0, 0, 0, 0]
     for found in results:
@@ -47,8 +47,8 @@ def table(results: list[dict[str, Any]]) -> str:
 
 
 def _line(name: str, numbers: list[int]) -> str:
-    n_inputs, read, refused, other = numbers
-    return f"{name:<10} {n_inputs:>11,} {read:>10,} {refused:>11,} {other:>8,}"
+    n_inputs, read, rejected, other = numbers
+    return f"{name:<10} {n_inputs:>11,} {read:>10,} {rejected:>11,} {other:>8,}"
 
 
 def main() -> int:

@@ -89,10 +89,10 @@ def files() -> list[bytes]:
     """Return record files, some with records of which one is cut or too long."""
     rng = _rng()
     records = [[rng.randbytes(rng.choice((0, 1, 5, 40))) for _ in range(n)] for n in range(4)]
-    sound = [reference.encode(items) for items in records]
-    cut = [stream[: rng.randrange(len(stream) + 1)] for stream in sound]
-    long = [sound[1] + reference.encode_head(n) for n in (2**31, 2**63, 2**64 - 1, 17)]
-    return [bytes([options]) + stream for options in range(16) for stream in sound + cut + long]
+    intact = [reference.encode(items) for items in records]
+    cut = [stream[: rng.randrange(len(stream) + 1)] for stream in intact]
+    long = [intact[1] + reference.encode_header(n) for n in (2**31, 2**63, 2**64 - 1, 17)]
+    return [bytes([options]) + stream for options in range(16) for stream in intact + cut + long]
 
 
 def compressed_files() -> list[bytes]:

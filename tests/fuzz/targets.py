@@ -3,7 +3,7 @@
 A target reads an input in our way and asks an oracle about it::
 
     input ──┬── the package ── result, or TFRecordError ──┬── equal? ── word for the count
-            └── oracle ─────── result, or refusal ────────┘
+            └── oracle ─────── result, or rejection ────────┘
 
 It returns a word that says what became of the input, raises Disagreement if the two
 differ, and lets every error through that is not a TFRecordError: that is what is looked for.
@@ -24,7 +24,7 @@ from tests.support import reference
 from tests.support.event_messages import accepts, rows_of_engine, rows_of_runtime
 from tests.support.example_messages import is_settled
 from tests.support.read_outcome import outcome_of
-from tests.support.reference_example import RefusedError
+from tests.support.reference_example import RejectedError
 from tests.support.reference_tensor import agrees, n_values_of
 from tests.support.reference_tensor import reference as reference_tensor
 from tests.support.sequence_messages import EMPTY, read_sequences, runtime_sequence, seen
@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TARGETS", "Disagreement", "Target"]
 
-READ, REFUSED = "read", "refused"
-UNSETTLED, LENIENT = "refused by some runtimes", "read, refused by the runtime"
+READ, REJECTED = "read", "rejected"
+UNSETTLED, LENIENT = "rejected by some runtimes", "read, rejected by the runtime"
 
 GZIP_WBITS = 31
 MAX_BYTES = 4096
@@ -98,7 +98,7 @@ def framing(data: bytes) -> str:
     wanted = reference.decode(stream, verify=verify, max_record_bytes=most)
     if found != wanted:
         raise differ(f"read {found}, the reference {wanted}")
-    return READ if found.loss is None else REFUSED
+    return READ if found.loss is None else REJECTED
 
 
 def mended(stream: bytes) -> bytes:
@@ -133,7 +133,7 @@ def streams(data: bytes) -> str:
         if found.loss is None and not (is_whole and loss is None):
             raise differ(f"{compression}: read {found} without a word; {loss}, whole {is_whole}")
     outcome = outcome_of(TFRecordReader(io.BytesIO(data)))
-    return READ if outcome.loss is None else REFUSED
+    return READ if outcome.loss is None else REJECTED
 
 
 def compressed(data: bytes) -> bytes:
@@ -170,7 +170,7 @@ def members(data: bytes) -> str:
     except DataLossError as error:
         if error.reason is not Reason.COMPRESSION:
             raise
-        return REFUSED
+        return REJECTED
     records = [*TFRecordReader(io.BytesIO(saved.getvalue()), "")]
     inflated, is_whole = inflate(data, GZIP_WBITS)
     if is_whole and records != (wanted := reference.decode_on(inflated)[0]):
@@ -178,7 +178,7 @@ def members(data: bytes) -> str:
     read = outcome_of(TFRecordReader(io.BytesIO(data), "GZIP")).records
     if records[: len(read)] != read:
         raise differ(f"saved {records}, a reader finds {read} before the damage")
-    return READ if is_whole else REFUSED
+    return READ if is_whole else REJECTED
 
 
 def inflate(data: bytes, wbits: int) -> tuple[bytes, bool]:
@@ -209,7 +209,7 @@ def events(data: bytes) -> str:
             for kind in found.tags:
                 getattr(found, kind)()
         except TFRecordError:
-            return REFUSED
+            return REJECTED
         return READ
     message = data[1:]
     messages = [seeds.EVENT] * (data[0] % 32 if data else 0) + [message, seeds.EVENT]
@@ -220,12 +220,12 @@ def events(data: bytes) -> str:
             raise
         if accepts(message) and is_settled(error):
             raise differ("the runtime accepts it") from error
-        return REFUSED if is_settled(error) else UNSETTLED
+        return REJECTED if is_settled(error) else UNSETTLED
     except DecodeError:
         # Contents are looked into when they are asked for, and this one is malformed.
         if accepts(message):
             raise
-        return REFUSED
+        return REJECTED
     if not accepts(message):
         return LENIENT  # what is malformed is where no value is
     if rows != rows_of_runtime(messages):
@@ -241,10 +241,10 @@ def wire(data: bytes) -> str:
     message = data[1:]
     fellows = seeds.LOOK_ALIKES[data[0] % len(seeds.LOOK_ALIKES)] if data else []
     wanted = long_run.by_runtime(message)
-    if long_run.is_refused(message) != (wanted is None):
+    if long_run.is_rejected(message) != (wanted is None):
         return _unsettled(long_run.runtimes_differ(message))
     if wanted is None:
-        return REFUSED
+        return REJECTED
     *rows, found, last = long_run.by_engine([*fellows, message, b""], LayoutMemory())
     if last or not long_run.same(wanted, found):
         raise differ(f"read {found}, the runtime {wanted}")
@@ -260,12 +260,12 @@ def sequences(data: bytes) -> str:
     fellows = seeds.SEQUENCES[data[0] % len(seeds.SEQUENCES)] if data else []
     try:
         wanted = runtime_sequence(message)
-    except RefusedError:
+    except RejectedError:
         wanted = None
-    if long_run_sequences.is_refused(message) != (wanted is None):
+    if long_run_sequences.is_rejected(message) != (wanted is None):
         return _unsettled(long_run_sequences.runtimes_differ(message))
     if wanted is None:
-        return REFUSED
+        return REJECTED
     context, lists = sorted(wanted.context), sorted(wanted.lists)
     *rows, found, last = read_sequences([*fellows, message, b""], context, lists)
     if last != EMPTY or found != seen(wanted, context, lists):
@@ -277,7 +277,7 @@ def sequences(data: bytes) -> str:
 
 def _unsettled(runtimes_differ: bool) -> str:
     if not runtimes_differ:
-        raise differ("one refuses what the other accepts")
+        raise differ("one rejects what the other accepts")
     return UNSETTLED
 
 
@@ -299,16 +299,16 @@ def messages(data: bytes) -> str:
     if one != many and UNSETTLED not in {one, many}:
         raise differ(f"one message is {one}, many of it are {many}")
     lists = {_word(decode_example_list, data), _word(_PARSE_LIST, [data])}
-    return READ if READ in {one, *lists} else REFUSED
+    return READ if READ in {one, *lists} else REJECTED
 
 
 def _word(read: Callable[[Any], object], data: object) -> str:
     try:
         read(data)
     except InvalidArgumentError as error:
-        return REFUSED if is_settled(error) else UNSETTLED
+        return REJECTED if is_settled(error) else UNSETTLED
     except TFRecordError:
-        return REFUSED
+        return REJECTED
     return READ
 
 
@@ -319,10 +319,10 @@ def tensors(data: bytes) -> str:
         found = parse_tensor(data, max_bytes=10_000)
     except TFRecordError as error:
         if wanted is not None and error.reason is not Reason.TENSOR_TOO_LARGE:
-            raise differ(f"refused ({error}), the reference reads {wanted}") from error
-        return REFUSED
+            raise differ(f"rejected ({error}), the reference reads {wanted}") from error
+        return REJECTED
     if wanted is None:
-        raise differ(f"read {found!r}, the reference refuses it")
+        raise differ(f"read {found!r}, the reference rejects it")
     if not agrees(found, wanted):
         raise differ(f"read {found!r}, the reference {wanted}")
     return READ
@@ -346,13 +346,13 @@ def schemas(data: bytes) -> str:
         try:
             schema = read(data)
         except TFRecordError:
-            words.add(REFUSED)
+            words.add(REJECTED)
             continue
         if Schema.from_json(schema.to_json()) != schema:
             raise differ(f"{schema!r} reads differently from its own JSON")
         repr(schema)
         words.add(READ)
-    return READ if READ in words else REFUSED
+    return READ if READ in words else REJECTED
 
 
 TARGETS: dict[str, Target] = {

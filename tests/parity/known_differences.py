@@ -85,7 +85,7 @@ def _excuse(
 
 
 def _canonical(record: bytes) -> bytes | None:
-    """Return a message as the protobuf runtime writes what it knows; None if it refuses."""
+    """Return a message as the protobuf runtime writes what it knows; None if it rejects."""
     try:
         found = Example.FromString(record)
     except DecodeError:

@@ -94,7 +94,7 @@ class Parsing:
         """Parse one Example, and a batch of it, for the feature "a"; return our results."""
         return self.single(record, {"a": spec})["a"], self.batch([record], {"a": spec})["a"]
 
-    def refused(
+    def rejected(
         self,
         records: list[bytes],
         specs: Any,
@@ -102,7 +102,7 @@ class Parsing:
         theirs: str | None = None,
         copies: tuple[int, ...] = (1, *COPIES),
     ) -> InvalidArgumentError:
-        """Check that both refuse a batch, and each refuses its only message by itself.
+        """Check that both reject a batch, and each rejects its only message by itself.
 
         Parameters
         ----------

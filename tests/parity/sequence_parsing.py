@@ -79,7 +79,7 @@ class SequenceParsing:
                 results(*self.ask_batch(records * copies, context, lists))
         return results(*self.ask_batch(records, context, lists, **named))
 
-    def refused(
+    def rejected(
         self,
         records: list[bytes],
         context: Any = None,
@@ -88,7 +88,7 @@ class SequenceParsing:
         reason: Reason | None,
         theirs: str = "InvalidArgumentError",
     ) -> InvalidArgumentError:
-        """Check that both refuse a batch, and each refuses its only message by itself."""
+        """Check that both reject a batch, and each rejects its only message by itself."""
         answers = [self.ask_batch(records * n, context, lists) for n in (1, *COPIES)]
         if len(records) == 1:
             answers.append(self.ask_single(records[0], context, lists))

@@ -45,8 +45,8 @@ class Tensors:
         assert bits(parse_tensor(serialized)) == bits(ours.value)
         return ours.value
 
-    def refused(self, serialized: bytes, dtype: Any, reason: Reason) -> None:
-        """Check that both refuse, and we a batch of it too, and for this reason."""
+    def rejected(self, serialized: bytes, dtype: Any, reason: Reason) -> None:
+        """Check that both reject, and we a batch of it too, and for this reason."""
         theirs, ours = self.ask_parse(serialized, dtype)
         assert type(theirs.error).__name__ == "InvalidArgumentError", theirs
         for answer in (ours, ask(parse_tensors, [serialized] * 3, dtype)):
@@ -70,8 +70,8 @@ class Tensors:
         assert ours.error is None, ours
         return ours.value
 
-    def raw_refused(self, strings: Any, dtype: Any, reason: Reason, **named: Any) -> Any:
-        """Check that both refuse, and we for this reason; return our error."""
+    def raw_rejected(self, strings: Any, dtype: Any, reason: Reason, **named: Any) -> Any:
+        """Check that both reject, and we for this reason; return our error."""
         theirs, ours = self.ask_raw(strings, dtype, **named)
         assert type(theirs.error).__name__ == "InvalidArgumentError", theirs
         assert isinstance(ours.error, InvalidArgumentError), ours

@@ -313,7 +313,7 @@ def test_partitions_make_the_same_tensors(
 
 
 @pytest.mark.parametrize("arguments", MISFITS.values(), ids=MISFITS.keys())
-def test_partitions_that_do_not_fit_are_refused_or_kept_alike(
+def test_partitions_that_do_not_fit_are_rejected_or_kept_alike(
     tf: Any, arguments: tuple[Any, ...]
 ) -> None:
     for validate in (True, False):
@@ -329,7 +329,7 @@ def test_partitions_that_do_not_fit_are_refused_or_kept_alike(
 
 @pytest.mark.parametrize("validate", [True, False])
 @pytest.mark.parametrize("arguments", IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
-def test_what_is_no_partition_is_refused_alike(
+def test_what_is_no_partition_is_rejected_alike(
     tf: Any, arguments: tuple[Any, ...], validate: bool
 ) -> None:
     theirs, ours = (
@@ -340,14 +340,14 @@ def test_what_is_no_partition_is_refused_alike(
     assert_same_error(theirs, ours)
 
 
-def test_rows_of_negative_length_are_refused_with_and_without_validation(tf: Any) -> None:
+def test_rows_of_negative_length_are_rejected_with_and_without_validation(tf: Any) -> None:
     for cls in (tf.RaggedTensor, RaggedTensor):
         assert isinstance(ask(cls.from_uniform_row_length, VALUES, -1).error, ValueError)
     kept = ask(RaggedTensor.from_uniform_row_length, VALUES, -1, validate=False)
     assert isinstance(kept.error, ValueError)
 
 
-def test_values_without_starts_are_dropped_there_and_refused_here(tf: Any) -> None:
+def test_values_without_starts_are_dropped_there_and_rejected_here(tf: Any) -> None:
     theirs, ours = (
         ask(cls.from_row_starts, VALUES, empty()) for cls in (tf.RaggedTensor, RaggedTensor)
     )
@@ -356,7 +356,7 @@ def test_values_without_starts_are_dropped_there_and_refused_here(tf: Any) -> No
     assert isinstance(ours.error, ValueError)
 
 
-def test_a_default_that_does_not_fit_is_cut_there_and_refused_here(tf: Any) -> None:
+def test_a_default_that_does_not_fit_is_cut_there_and_rejected_here(tf: Any) -> None:
     theirs, ours = (
         ask(cls.from_row_lengths(VALUES, [1, 5]).to_tensor, 2**40 + 1)
         for cls in (tf.RaggedTensor, RaggedTensor)

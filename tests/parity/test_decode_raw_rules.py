@@ -62,7 +62,7 @@ def test_text_and_arrays_of_strings(tensors: Tensors) -> None:
 def test_all_strings_are_of_one_size(tensors: Tensors, dtype: str) -> None:
     long, short = bytes(32), bytes(16)
     for strings, index in (([long, short], 1), ([short, short, b"", long], 2)):
-        error = tensors.raw_refused(strings, dtype, Reason.WRONG_COUNT)
+        error = tensors.raw_rejected(strings, dtype, Reason.WRONG_COUNT)
         assert error.index == index
 
 
@@ -72,7 +72,7 @@ def test_all_strings_are_of_one_size(tensors: Tensors, dtype: str) -> None:
 )
 def test_the_size_is_a_whole_number_of_values(tensors: Tensors, dtype: str) -> None:
     for strings in (b"abc", [b"abc", b"abc"], [b"a"]):
-        tensors.raw_refused(strings, dtype, Reason.WRONG_COUNT)
+        tensors.raw_rejected(strings, dtype, Reason.WRONG_COUNT)
 
 
 @rule("D3")
@@ -92,9 +92,9 @@ def test_a_bool_is_any_byte_but_zero(tensors: Tensors) -> None:
 
 @rule("D3")
 @pytest.mark.parametrize("dtype", ["string", "float8_e5m2", "int4", "qint8"])
-def test_other_dtypes_are_refused(tensors: Tensors, dtype: str) -> None:
-    tensors.raw_refused([b"abcd"], dtype, Reason.UNSUPPORTED)
-    tensors.raw_refused([b"abcd"], dtype, Reason.UNSUPPORTED, fixed_length=4)
+def test_other_dtypes_are_rejected(tensors: Tensors, dtype: str) -> None:
+    tensors.raw_rejected([b"abcd"], dtype, Reason.UNSUPPORTED)
+    tensors.raw_rejected([b"abcd"], dtype, Reason.UNSUPPORTED, fixed_length=4)
 
 
 @deviation("D3")
@@ -114,7 +114,7 @@ def test_unsigned_integers_of_32_and_64_bits_are_taken(
 
 
 @deviation("D3")
-def test_a_dtype_with_a_byte_order_of_its_own_is_refused(tensors: Tensors) -> None:
+def test_a_dtype_with_a_byte_order_of_its_own_is_rejected(tensors: Tensors) -> None:
     swapped = np.dtype(np.int16).newbyteorder()
     theirs = ask(tensors.tf.io.decode_raw, b"ab", swapped)
     ours = ask(decode_raw, b"ab", swapped)
@@ -158,8 +158,10 @@ def test_padding_comes_before_swapping(tensors: Tensors) -> None:
 @rule("D5")
 def test_a_fixed_length_is_a_positive_multiple(tensors: Tensors) -> None:
     for n_bytes in (0, -2, 3, 2**31, 2**40):
-        tensors.raw_refused([b"ab"], "int16", Reason.BAD_ARGUMENT, fixed_length=n_bytes)
-        tensors.raw_refused(np.empty(0, object), "int16", Reason.BAD_ARGUMENT, fixed_length=n_bytes)
+        tensors.raw_rejected([b"ab"], "int16", Reason.BAD_ARGUMENT, fixed_length=n_bytes)
+        tensors.raw_rejected(
+            np.empty(0, object), "int16", Reason.BAD_ARGUMENT, fixed_length=n_bytes
+        )
     for wrong in ("x", 2.0):
         theirs, ours = tensors.ask_raw([b"ab"], "int16", fixed_length=wrong)
         assert isinstance(theirs.error, TypeError)
@@ -169,7 +171,7 @@ def test_a_fixed_length_is_a_positive_multiple(tensors: Tensors) -> None:
 @rule("D6")
 @pytest.mark.parametrize("dtype", ["bool", "complex64", "complex128"])
 def test_no_bools_and_complex_numbers_of_fixed_length(tensors: Tensors, dtype: str) -> None:
-    tensors.raw_refused([bytes(16)], dtype, Reason.UNSUPPORTED, fixed_length=16)
+    tensors.raw_rejected([bytes(16)], dtype, Reason.UNSUPPORTED, fixed_length=16)
 
 
 @deviation("D6")

@@ -168,7 +168,7 @@ def test_an_error_is_that_of_the_first_message_that_is_wrong(
     records[-1] = others[later] if later in others else record("float32", later)
     specs = {"b": VarLenFeature("string"), "a": FixedLenFeature([1], "float32")}
 
-    error = parsing.refused(records, specs, Reason.MISSING if bad is None else Reason.WRONG_COUNT)
+    error = parsing.rejected(records, specs, Reason.MISSING if bad is None else Reason.WRONG_COUNT)
 
     assert error.index == first
     assert error.key == "a"
@@ -244,7 +244,7 @@ def test_features_that_may_not_share_a_key(parsing: Parsing) -> None:
     ]
     for one, other in clashes:
         for specs in ({"a": one, "b": other}, {"b": other, "a": one}):
-            parsing.refused([NOTHING], specs, Reason.BAD_ARGUMENT, "ValueError")
+            parsing.rejected([NOTHING], specs, Reason.BAD_ARGUMENT, "ValueError")
 
 
 @rule("E8")
@@ -315,7 +315,7 @@ def test_shapes_that_can_and_cannot_be(parsing: Parsing) -> None:
         parsing.batch([record("float32", 2)], {"a": FixedLenFeature(shape, "float32")})
     for wrong in (None, [None], [None, 2], [2, None], [-1], [2, -1], -1, shape_of(None)):
         spec = FixedLenFeature(wrong, "float32")
-        parsing.refused([record("float32", 2)], {"a": spec}, Reason.BAD_ARGUMENT, "ValueError")
+        parsing.rejected([record("float32", 2)], {"a": spec}, Reason.BAD_ARGUMENT, "ValueError")
     for wrong in ("2", 2.0, [2.0], ["2"], [True], [[2]]):
         spec = FixedLenFeature(wrong, "float32")
         for theirs, ours in (
@@ -325,7 +325,7 @@ def test_shapes_that_can_and_cannot_be(parsing: Parsing) -> None:
             assert theirs.error is not None
             agree(theirs, ours)
     no_dtype = {"a": FixedLenFeature([2], None)}
-    parsing.refused([record("float32", 2)], no_dtype, Reason.BAD_ARGUMENT, "ValueError")
+    parsing.rejected([record("float32", 2)], no_dtype, Reason.BAD_ARGUMENT, "ValueError")
 
 
 @rule("X3")
@@ -342,7 +342,7 @@ def test_what_is_missing_or_has_no_kind_takes_the_default(
     results = parsing.batch(mixed, specs)
     assert results["a"].tolist() == [SOME[dtype][:2], default] * 30
     assert results["b"].tolist() == [default[0]] * 60
-    parsing.refused([missing], {"a": FixedLenFeature([2], dtype)}, Reason.MISSING)
+    parsing.rejected([missing], {"a": FixedLenFeature([2], dtype)}, Reason.MISSING)
 
 
 @rule("X4")
@@ -351,8 +351,8 @@ def test_an_empty_list_is_not_missing(parsing: Parsing, dtype: str) -> None:
     empty = record(dtype, 0)
     for default in (None, SOME[dtype][:1]):
         spec = FixedLenFeature([1], dtype, default)
-        parsing.refused([empty], {"a": spec}, Reason.WRONG_COUNT)
-        parsing.refused([record(dtype, 1)] * 40 + [empty], {"a": spec}, Reason.WRONG_COUNT)
+        parsing.rejected([empty], {"a": spec}, Reason.WRONG_COUNT)
+        parsing.rejected([record(dtype, 1)] * 40 + [empty], {"a": spec}, Reason.WRONG_COUNT)
     assert parsing.single(empty, {"a": FixedLenFeature([0], dtype)})["a"].shape == (0,)
 
 
@@ -367,11 +367,11 @@ def test_another_number_of_values_is_an_error(
     size = int(np.prod(shape))
     spec = FixedLenFeature(shape, dtype)
 
-    parsing.refused([record(dtype, n_values)], {"a": spec}, Reason.WRONG_COUNT)
+    parsing.rejected([record(dtype, n_values)], {"a": spec}, Reason.WRONG_COUNT)
 
     records = [record(dtype, size)] * 40
     records[35] = record(dtype, n_values)
-    error = parsing.refused(records, {"a": spec}, Reason.WRONG_COUNT)
+    error = parsing.rejected(records, {"a": spec}, Reason.WRONG_COUNT)
     assert (error.index, error.key) == (35, "a")
 
 
@@ -388,10 +388,10 @@ def test_another_kind_is_an_error(parsing: Parsing, dtype: str, other: str, n_va
         FixedLenFeature([0], dtype),
         sequence([], dtype),
     ):
-        parsing.refused([record(other, n_values)], {"a": spec}, Reason.WRONG_KIND)
+        parsing.rejected([record(other, n_values)], {"a": spec}, Reason.WRONG_KIND)
         n_right = 0 if spec.shape == [0] else 1
         records = [record(dtype, n_right)] * 50 + [record(other, n_values)]
-        parsing.refused(records, {"a": spec}, Reason.WRONG_KIND)
+        parsing.rejected(records, {"a": spec}, Reason.WRONG_KIND)
 
 
 GOOD_DEFAULTS: list[tuple[str, list[int], Any]] = [
@@ -503,7 +503,7 @@ def test_a_shape_of_no_values_has_no_default(
     parsing: Parsing, dtype: str, shape: list[int]
 ) -> None:
     spec = FixedLenFeature(shape, dtype, np.empty(shape, "S1" if dtype == "string" else dtype))
-    parsing.refused([NOTHING], {"a": spec}, Reason.MISSING)
+    parsing.rejected([NOTHING], {"a": spec}, Reason.MISSING)
     assert parsing.single(record(dtype, 0), {"a": spec})["a"].shape == tuple(shape)
 
 
@@ -513,7 +513,7 @@ def test_a_shape_of_no_values_has_no_default(
 @rule("S1")
 def test_a_sequence_has_to_be_allowed_to_be_missing(parsing: Parsing) -> None:
     spec = FixedLenSequenceFeature([], "float32")
-    parsing.refused([record("float32", 2)], {"a": spec}, Reason.UNSUPPORTED, "ValueError")
+    parsing.rejected([record("float32", 2)], {"a": spec}, Reason.UNSUPPORTED, "ValueError")
 
 
 @rule("S2")
@@ -548,10 +548,10 @@ def test_the_shape_of_a_block_may_be_a_number_here(parsing: Parsing) -> None:
 @pytest.mark.parametrize("n_values", [1, 3, 5])
 def test_part_of_a_block_is_an_error(parsing: Parsing, dtype: str, n_values: int) -> None:
     specs = {"a": sequence([2], dtype)}
-    parsing.refused([record(dtype, n_values)], specs, Reason.WRONG_COUNT)
+    parsing.rejected([record(dtype, n_values)], specs, Reason.WRONG_COUNT)
     records = [record(dtype, 4)] * 40
     records[36] = record(dtype, n_values)
-    assert parsing.refused(records, specs, Reason.WRONG_COUNT).index == 36
+    assert parsing.rejected(records, specs, Reason.WRONG_COUNT).index == 36
 
 
 @rule("S4")
@@ -615,5 +615,5 @@ def test_another_kind_is_an_error_for_variable_lengths(
         return
     wrong = record(other, n_values)
     for spec in (VarLenFeature(dtype), RaggedFeature(dtype)):
-        parsing.refused([wrong], {"a": spec}, Reason.WRONG_KIND)
-        parsing.refused([record(dtype, 1)] * 50 + [wrong], {"a": spec}, Reason.WRONG_KIND)
+        parsing.rejected([wrong], {"a": spec}, Reason.WRONG_KIND)
+        parsing.rejected([record(dtype, 1)] * 50 + [wrong], {"a": spec}, Reason.WRONG_KIND)

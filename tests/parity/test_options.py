@@ -172,7 +172,7 @@ ACCEPTED: list[Any] = [
     *(b"bytes", b"", bytearray(b"bytearray"), np.bytes_(b"numpy"), np.bytes_(b"")),
     *("text", "", "\u00e9\u4e16\U0001f600\0", np.str_("numpy")),
 ]
-REFUSED: list[Any] = [
+REJECTED: list[Any] = [
     *(None, 3, 1.5, True, [b"list"], (b"tuple",), memoryview(b"view"), object()),
     *(np.zeros(3, np.uint8), np.array(b"array"), np.array("o", object), np.int64(3)),
 ]
@@ -186,11 +186,11 @@ def test_write_takes_bytes_and_text(both: Both) -> None:
 
 
 @rule("O4")
-@pytest.mark.parametrize("value", REFUSED, ids=lambda value: type(value).__name__)
-def test_write_refuses_the_rest_and_goes_on(both: Both, value: Any) -> None:
+@pytest.mark.parametrize("value", REJECTED, ids=lambda value: type(value).__name__)
+def test_write_rejects_the_rest_and_goes_on(both: Both, value: Any) -> None:
     files = []
     for writer_class in (both.tf.io.TFRecordWriter, TFRecordWriter):
-        path = both.path(name="refusing")
+        path = both.path(name="rejecting")
         with writer_class(path) as writer:
             writer.write(b"before")
             assert isinstance(ask(writer.write, value).error, TypeError)
@@ -345,10 +345,10 @@ def test_buffer_sizes_and_flush_mode_mean_nothing_without_compression(both: Both
     [{"compression_level": 10}, {"mem_level": 0}, {"mem_level": 10}, {"window_bits": 40}],
     ids=str,
 )
-def test_what_zlib_refuses_ends_tensorflow_s_process_and_is_an_error_here(
+def test_what_zlib_rejects_ends_tensorflow_s_process_and_is_an_error_here(
     both: Both, died: Callable[[str], bool], options: dict[str, Any]
 ) -> None:
-    path = both.path(name="refused")
+    path = both.path(name="rejected")
     assert died(f"tf.io.TFRecordWriter({path!r}, tf.io.TFRecordOptions('ZLIB', **{options}))")
 
     ours = ask(TFRecordWriter, path, TFRecordOptions("ZLIB", **options))

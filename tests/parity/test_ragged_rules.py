@@ -59,8 +59,8 @@ def plain(answer: Answer) -> tuple[Any, ...]:
     return tuple(np.asarray(part).tolist() for part in parts)
 
 
-def only_ours_refuse(parsing: Parsing, records: list[bytes], specs: Any) -> list[tuple[Any, ...]]:
-    """Check that only we refuse; return what TensorFlow makes of a batch, and of one message."""
+def only_ours_reject(parsing: Parsing, records: list[bytes], specs: Any) -> list[tuple[Any, ...]]:
+    """Check that only we reject; return what TensorFlow makes of a batch, and of one message."""
     answers = [parsing.ask_batch(records, specs)]
     if len(records) == 1:
         answers.append(parsing.ask_single(records[0], specs))
@@ -146,8 +146,8 @@ def test_uniform_rows_of_a_plain_vector_reshape_it(parsing: Parsing, validate: b
             assert found.ragged_rank == 1
             assert found.flat_values.shape == (20 * shape[0], *shape[1:])
     odd = ragged(Uniform(2), validate=validate)
-    parsing.refused([rows(3)], odd, Reason.BAD_PARTITION, copies=(1, 5, 41))
-    parsing.refused([rows(3)], ragged(Uniform(0), validate=validate), Reason.BAD_PARTITION)
+    parsing.rejected([rows(3)], odd, Reason.BAD_PARTITION, copies=(1, 5, 41))
+    parsing.rejected([rows(3)], ragged(Uniform(0), validate=validate), Reason.BAD_PARTITION)
 
 
 @rule("G3")
@@ -179,7 +179,7 @@ def test_rows_of_length_0_or_negative_are_an_error_in_a_batch(
         theirs, ours = parsing.ask_batch(records, ragged(Uniform(0), validate=validate))
         assert error_name(theirs) == "InvalidArgumentError"
         agree(theirs, ours)
-    parsing.refused([rows(2)], ragged(Uniform(-1), validate=validate), Reason.BAD_ARGUMENT)
+    parsing.rejected([rows(2)], ragged(Uniform(-1), validate=validate), Reason.BAD_ARGUMENT)
 
 
 @deviation("G4")
@@ -188,10 +188,10 @@ def test_uniform_rows_that_cross_messages_are_an_error_here(
     parsing: Parsing, validate: bool
 ) -> None:
     specs = ragged(Uniform(2), validate=validate)
-    assert only_ours_refuse(parsing, [rows(1), rows(1)], specs) == [([0, 0, 1], [[1, 1]])]
-    assert only_ours_refuse(parsing, [rows(3), rows(1)], specs) == [([0, 1, 2], [[1, 2], [3, 1]])]
+    assert only_ours_reject(parsing, [rows(1), rows(1)], specs) == [([0, 0, 1], [[1, 1]])]
+    assert only_ours_reject(parsing, [rows(3), rows(1)], specs) == [([0, 1, 2], [[1, 2], [3, 1]])]
     above = ragged(Uniform(2), RowLengths("n"), validate=validate)
-    [theirs] = only_ours_refuse(parsing, [rows(3, [1, 1, 1]), rows(1, [1])], above)
+    [theirs] = only_ours_reject(parsing, [rows(3, [1, 1, 1]), rows(1, [1])], above)
     assert theirs[:2] == ([0, 1, 2], [0, 2, 4])
 
 
@@ -205,8 +205,8 @@ def test_the_first_split_of_a_message_in_a_batch_is_not_looked_at(parsing: Parsi
             [[1], [2]],
             [[1], [2, 3]],
         ]
-    refused = ragged(RowSplits("n"), validate=True)
-    theirs, ours = parsing.ask_single(rows(3, [1, 3]), refused)
+    rejected = ragged(RowSplits("n"), validate=True)
+    theirs, ours = parsing.ask_single(rows(3, [1, 3]), rejected)
     assert error_name(theirs) == "InvalidArgumentError"
     agree(theirs, ours)
 
@@ -262,9 +262,9 @@ INCONSISTENT: list[tuple[Any, list[int]]] = [
 def test_partitions_that_do_not_fit_are_an_error_here(
     parsing: Parsing, kind: Any, numbers: list[int]
 ) -> None:
-    theirs = only_ours_refuse(parsing, [rows(3, numbers)], ragged(kind("n")))
+    theirs = only_ours_reject(parsing, [rows(3, numbers)], ragged(kind("n")))
     assert [found[-1] for found in theirs] == [[1, 2, 3]] * 2
-    only_ours_refuse(parsing, [rows(3, SAME[kind])] * 40 + [rows(3, numbers)], ragged(kind("n")))
+    only_ours_reject(parsing, [rows(3, SAME[kind])] * 40 + [rows(3, numbers)], ragged(kind("n")))
 
 
 @deviation("G6")
@@ -272,15 +272,15 @@ def test_partitions_that_do_not_fit_are_an_error_here(
 def test_rows_that_cross_messages_are_an_error_here(parsing: Parsing, validate: bool) -> None:
     specs = ragged(RowLengths("n"), validate=validate)
     records = [rows(3, [2]), rows(1, [2])]
-    assert only_ours_refuse(parsing, records, specs) == [([0, 1, 2], [0, 2, 4], [1, 2, 3, 1])]
+    assert only_ours_reject(parsing, records, specs) == [([0, 1, 2], [0, 2, 4], [1, 2, 3, 1])]
     specs = ragged(RowStarts("n"), validate=validate)
     records = [rows(2, [0]), rows(2, [1])]
-    assert only_ours_refuse(parsing, records, specs) == [([0, 1, 2], [0, 3, 4], [1, 2, 1, 2])]
+    assert only_ours_reject(parsing, records, specs) == [([0, 1, 2], [0, 3, 4], [1, 2, 1, 2])]
     for kind in (RowSplits, RowLimits):
         specs = ragged(kind("n"), validate=validate)
         limits = [[0, 1], [0, 2]] if kind is RowSplits else [[1], [2]]
         records = [rows(2, limits[0]), rows(2, limits[1])]
-        [theirs] = only_ours_refuse(parsing, records, specs)
+        [theirs] = only_ours_reject(parsing, records, specs)
         assert theirs == ([0, 1, 2], [0, 1, 4], [1, 2, 1, 2])
 
 
@@ -304,17 +304,17 @@ def test_rows_of_length_0_above_others_are_an_error_here(parsing: Parsing) -> No
 def test_row_ids_of_another_number_are_an_error(parsing: Parsing, validate: bool) -> None:
     specs = ragged(ValueRowIds("n"), validate=validate)
     for numbers in ([], [0], [0, 0, 1, 1]):
-        parsing.refused([rows(3, numbers)], specs, Reason.BAD_PARTITION, "ValueError")
-    parsing.refused([rows(3, [0, -1, 2])], specs, Reason.BAD_PARTITION)
+        parsing.rejected([rows(3, numbers)], specs, Reason.BAD_PARTITION, "ValueError")
+    parsing.rejected([rows(3, [0, -1, 2])], specs, Reason.BAD_PARTITION)
 
 
 @rule("G7")
 @pytest.mark.parametrize(("kind", "numbers"), INCONSISTENT)
-def test_validation_refuses_partitions_that_do_not_fit(
+def test_validation_rejects_partitions_that_do_not_fit(
     parsing: Parsing, kind: Any, numbers: list[int]
 ) -> None:
     specs = ragged(kind("n"), validate=True)
-    parsing.refused([rows(3, numbers)], specs, Reason.BAD_PARTITION)
+    parsing.rejected([rows(3, numbers)], specs, Reason.BAD_PARTITION)
 
 
 @rule("G8")
@@ -347,11 +347,11 @@ def test_missing_splits_make_no_rows_here(parsing: Parsing) -> None:
 def test_values_without_their_partition_are_an_error_here(
     parsing: Parsing, kind: Any, splits: list[int]
 ) -> None:
-    batch, single = only_ours_refuse(parsing, [rows(3)], ragged(kind("n")))
+    batch, single = only_ours_reject(parsing, [rows(3)], ragged(kind("n")))
     assert single == (splits, [1, 2, 3])
     assert batch[0] == [0, 0]
     if kind is RowStarts:  # nor does it help TensorFlow to validate
-        only_ours_refuse(parsing, [rows(3)], ragged(kind("n"), validate=True))
+        only_ours_reject(parsing, [rows(3)], ragged(kind("n"), validate=True))
     else:
         specs = ragged(kind("n"), validate=True)
-        parsing.refused([rows(3)], specs, Reason.BAD_PARTITION)
+        parsing.rejected([rows(3)], specs, Reason.BAD_PARTITION)

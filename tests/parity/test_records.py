@@ -528,7 +528,7 @@ def test_flush_points_and_empty_blocks_mean_nothing(
 
 @deviation("C8")
 @pytest.mark.parametrize("name", ["BZ2", "gzip", "NONE", "LZ4"])
-def test_an_unknown_compression_is_read_as_none_by_a_dataset_and_refused_here(
+def test_an_unknown_compression_is_read_as_none_by_a_dataset_and_rejected_here(
     both: Both, name: str
 ) -> None:
     path = both.path(FILE)
@@ -547,7 +547,7 @@ def test_an_unknown_compression_is_read_as_none_by_a_dataset_and_refused_here(
 
 @rule("C8")
 @pytest.mark.parametrize("name", ["gzip", "NONE", "SNAPPY", 3, 1.5])
-def test_an_unknown_compression_is_refused_by_the_iterators(both: Both, name: Any) -> None:
+def test_an_unknown_compression_is_rejected_by_the_iterators(both: Both, name: Any) -> None:
     path = both.path(FILE)
     assert_same(ask(both.iterator, path, name), ask(tf_record_iterator, path, name))
 

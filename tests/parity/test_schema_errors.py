@@ -1,8 +1,8 @@
-"""Feature specifications beside TensorFlow's: signatures, and what is refused and how.
+"""Feature specifications beside TensorFlow's: signatures, and what is rejected and how.
 
 TensorFlow checks specifications when it parses, this library when it prepares them. So
 each set of features goes through TensorFlow's parser, with no examples or an empty one,
-and through ``prepare`` here; both must accept it, or refuse it with the same class of
+and through ``prepare`` here; both must accept it, or reject it with the same class of
 error (rules E2, E7, E8, X2, X7, X8, S1, S4, Z5, G). Deviations hold both answers.
 """
 
@@ -103,7 +103,7 @@ RAGGED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("make", RAGGED.values(), ids=RAGGED.keys())
-def test_ragged_features_are_refused_alike_when_made(tf: Any, make: Callable[[Any], Any]) -> None:
+def test_ragged_features_are_rejected_alike_when_made(tf: Any, make: Callable[[Any], Any]) -> None:
     theirs, ours = ask(make, tf.io), ask(make, schema)
 
     assert_same_error(theirs, ours)
@@ -245,7 +245,7 @@ FEATURES |= {
 
 
 @pytest.mark.parametrize("make", FEATURES.values(), ids=FEATURES.keys())
-def test_features_are_taken_or_refused_alike(tf: Any, make: Make) -> None:
+def test_features_are_taken_or_rejected_alike(tf: Any, make: Make) -> None:
     assert_same_error(*both(tf, make))
 
 
@@ -317,9 +317,9 @@ def test_a_default_of_no_values_is_none_on_both_sides(tf: Any) -> None:
     features = {"a": tf.io.FixedLenFeature([2, 0], "float32", [])}
     prepared: Any = prepare({"a": schema.FixedLenFeature([2, 0], "float32", [])})["a"]
 
-    refused = ask(tf.io.parse_single_example, b"", features)
+    rejected = ask(tf.io.parse_single_example, b"", features)
 
-    assert "required but could not be found" in str(refused.error)
+    assert "required but could not be found" in str(rejected.error)
     assert prepared.default is None
 
 
@@ -328,7 +328,7 @@ def test_a_default_of_no_values_is_none_on_both_sides(tf: Any) -> None:
     [(np.array(1.5), 1), (np.array(2**63, np.uint64), -(2**63))],
     ids=["fraction", "uint64"],
 )
-def test_a_default_that_would_change_is_cut_there_and_refused_here(
+def test_a_default_that_would_change_is_cut_there_and_rejected_here(
     tf: Any, value: Any, cut: int
 ) -> None:
     features = {"a": tf.io.FixedLenFeature([], "int64", value)}
@@ -352,7 +352,7 @@ MILDER: dict[str, Make] = {
 
 
 @pytest.mark.parametrize("make", STRICTER.values(), ids=STRICTER.keys())
-def test_these_are_taken_there_and_refused_here(tf: Any, make: Make) -> None:
+def test_these_are_taken_there_and_rejected_here(tf: Any, make: Make) -> None:
     theirs, ours = both(tf, make)
 
     assert theirs.error is None
@@ -360,7 +360,7 @@ def test_these_are_taken_there_and_refused_here(tf: Any, make: Make) -> None:
 
 
 @pytest.mark.parametrize("make", MILDER.values(), ids=MILDER.keys())
-def test_these_are_refused_there_and_taken_here(tf: Any, make: Make) -> None:
+def test_these_are_rejected_there_and_taken_here(tf: Any, make: Make) -> None:
     theirs, ours = both(tf, make)
 
     assert isinstance(theirs.error, TypeError)

@@ -166,7 +166,7 @@ def test_there_must_be_features(both: SequenceParsing, context: Any, lists: Any)
 )
 def test_what_cannot_be_in_a_context(both: SequenceParsing, spec: Any) -> None:
     reason = Reason.BAD_ARGUMENT if spec in ("x", None) else Reason.UNSUPPORTED
-    error = both.refused([NOTHING], {"a": spec}, reason=reason, theirs="ValueError")
+    error = both.rejected([NOTHING], {"a": spec}, reason=reason, theirs="ValueError")
     assert error.key == "a"
 
 
@@ -176,13 +176,13 @@ def test_what_cannot_be_in_a_context(both: SequenceParsing, spec: Any) -> None:
 )
 def test_what_cannot_be_a_feature_list(both: SequenceParsing, spec: Any) -> None:
     reason = Reason.BAD_ARGUMENT if spec in ("x", None) else Reason.UNSUPPORTED
-    both.refused([NOTHING], None, {"a": spec}, reason=reason, theirs="ValueError")
+    both.rejected([NOTHING], None, {"a": spec}, reason=reason, theirs="ValueError")
 
 
 @rule("Q3")
 def test_dtypes_are_the_three(both: SequenceParsing) -> None:
     for specs in (({"a": VarLenFeature("int32")}, None), (None, padded(dtype="float64"))):
-        both.refused([NOTHING], *specs, reason=Reason.UNSUPPORTED)
+        both.rejected([NOTHING], *specs, reason=Reason.UNSUPPORTED)
 
 
 @rule("Q4")
@@ -215,11 +215,11 @@ def test_a_context_feature_is_missing(both: SequenceParsing, dtype: str) -> None
     with_default = {"a": FixedLenFeature([], dtype, SOME[dtype][1])}
 
     for batch in ([NOTHING], [there, NOTHING], [there] * 50 + [NOTHING]):
-        assert both.refused(batch, required, reason=Reason.MISSING).key == "a"
+        assert both.rejected(batch, required, reason=Reason.MISSING).key == "a"
         both.batch(batch, with_default)
     both.single(NOTHING, with_default)
     for shape in ([0], [2, 0]):
-        both.refused([NOTHING], {"a": FixedLenFeature(shape, dtype)}, reason=Reason.MISSING)
+        both.rejected([NOTHING], {"a": FixedLenFeature(shape, dtype)}, reason=Reason.MISSING)
 
 
 @rule("Q6")
@@ -231,7 +231,7 @@ def test_no_kind_is_not_missing(both: SequenceParsing, dtype: str, default: Any)
     for feature in (NO_KIND, MAKE[dtype]()):
         bad = context_of(feature)
         for batch in ([bad], [there, bad], [there] * 50 + [bad]):
-            both.refused(batch, specs, reason=Reason.WRONG_COUNT)
+            both.rejected(batch, specs, reason=Reason.WRONG_COUNT)
         none = {"a": FixedLenFeature([0], dtype)}
         assert both.batch([bad], none)["context a"].shape == (1, 0)
         both.single(bad, none)
@@ -242,9 +242,9 @@ def test_no_kind_is_not_missing(both: SequenceParsing, dtype: str, default: Any)
 def test_a_context_feature_has_another_count(both: SequenceParsing, dtype: str) -> None:
     one, two = (context_of(MAKE[dtype](*SOME[dtype][:n])) for n in (1, 2))
     for batch in ([two], [one, two], [two, one]):
-        error = both.refused(batch, {"a": FixedLenFeature([], dtype)}, reason=Reason.WRONG_COUNT)
+        error = both.rejected(batch, {"a": FixedLenFeature([], dtype)}, reason=Reason.WRONG_COUNT)
         assert error.index == batch.index(two)
-    both.refused([one], {"a": FixedLenFeature([2], dtype)}, reason=Reason.WRONG_COUNT)
+    both.rejected([one], {"a": FixedLenFeature([2], dtype)}, reason=Reason.WRONG_COUNT)
     both.batch([two], {"a": FixedLenFeature([1, 2], dtype)})
 
 
@@ -261,15 +261,15 @@ def test_a_context_feature_is_of_another_kind(both: SequenceParsing, dtype: str)
                 VarLenFeature(dtype),
                 RaggedFeature(dtype),
             ):
-                both.refused([bad], {"a": spec}, reason=Reason.WRONG_KIND)
+                both.rejected([bad], {"a": spec}, reason=Reason.WRONG_KIND)
 
 
 @rule("Q9")
 @every_dtype
 def test_no_messages_at_all(both: SequenceParsing, dtype: str) -> None:
     required = {"a": FixedLenFeature([2], dtype)}
-    both.refused([], required, reason=Reason.MISSING)
-    both.refused([], required, padded(), reason=Reason.MISSING)
+    both.rejected([], required, reason=Reason.MISSING)
+    both.rejected([], required, padded(), reason=Reason.MISSING)
     context = {
         "d": FixedLenFeature([2], dtype, SOME[dtype][:2]),
         "n": FixedLenFeature([0], dtype),
@@ -328,9 +328,9 @@ def test_padded_lists(both: SequenceParsing, dtype: str, shape: list[int]) -> No
 @every_dtype
 def test_lists_have_no_default(both: SequenceParsing, dtype: str) -> None:
     specs = padded([], dtype, default_value=SOME[dtype][0])
-    both.refused([rows(dtype, 1)], None, specs, reason=Reason.BAD_ARGUMENT, theirs="ValueError")
+    both.rejected([rows(dtype, 1)], None, specs, reason=Reason.BAD_ARGUMENT, theirs="ValueError")
     none = padded(None, dtype)
-    both.refused([NOTHING], None, none, reason=Reason.BAD_ARGUMENT, theirs="ValueError")
+    both.rejected([NOTHING], None, none, reason=Reason.BAD_ARGUMENT, theirs="ValueError")
     assert both.batch([rows(dtype, 3)], None, padded(3, dtype))["list s"].shape == (1, 1, 3)
 
 
@@ -349,7 +349,7 @@ def test_a_step_must_have_room_for_values(died: Callable[[str], bool], shape: li
 def test_a_list_is_missing(both: SequenceParsing, dtype: str) -> None:
     there, empty = rows(dtype, 1, 1), steps()
     for batch in ([NOTHING], [there, NOTHING], [there] * 50 + [NOTHING]):
-        error = both.refused(batch, None, padded([], dtype), reason=Reason.MISSING)
+        error = both.rejected(batch, None, padded([], dtype), reason=Reason.MISSING)
         assert error.index == len(batch) - 1
         both.batch(batch, None, padded([], dtype, allow_missing=True))
     for specs in (padded([], dtype), {"s": VarLenFeature(dtype)}, {"s": RaggedFeature(dtype)}):
@@ -364,16 +364,16 @@ def test_a_list_is_missing(both: SequenceParsing, dtype: str) -> None:
 @every_dtype
 def test_every_step_has_its_number_of_values(both: SequenceParsing, dtype: str) -> None:
     for counts in ((2,), (1, 0), (1, 1, 2), (0, 2)):
-        error = both.refused(
+        error = both.rejected(
             [rows(dtype, 1), rows(dtype, *counts)],
             None,
             padded([], dtype),
             reason=Reason.WRONG_COUNT,
         )
         assert (error.index, error.key) == (1, "s")
-    both.refused([rows(dtype, 1, 3)], None, padded([2], dtype), reason=Reason.WRONG_COUNT)
+    both.rejected([rows(dtype, 1, 3)], None, padded([2], dtype), reason=Reason.WRONG_COUNT)
     without = steps(MAKE[dtype](SOME[dtype][0]), NO_KIND)
-    both.refused([without], None, padded([], dtype), reason=Reason.WRONG_COUNT)
+    both.rejected([without], None, padded([], dtype), reason=Reason.WRONG_COUNT)
 
 
 @rule("L4")
@@ -494,7 +494,7 @@ def test_a_step_is_of_another_kind(both: SequenceParsing, dtype: str) -> None:
                 VarLenFeature(dtype),
                 RaggedFeature(dtype),
             ):
-                error = both.refused(
+                error = both.rejected(
                     [steps(good), bad], None, {"s": spec}, reason=Reason.WRONG_KIND
                 )
                 assert (error.index, error.key) == (1, "s")

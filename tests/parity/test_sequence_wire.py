@@ -52,7 +52,7 @@ def both_fixture(parsing: Parsing) -> SequenceParsing:
 
 
 def as_protobuf(record: bytes) -> bytes | None:
-    """Return a message as the runtime writes what it knows; None if it refuses."""
+    """Return a message as the runtime writes what it knows; None if it rejects."""
     try:
         found = SequenceExample.FromString(record)
     except DecodeError:
@@ -95,7 +95,7 @@ def test_fields_come_in_any_order_and_number(both: SequenceParsing) -> None:
 
 
 @deviation("Q11")
-def test_of_a_key_that_comes_twice_both_must_be_sound(both: SequenceParsing) -> None:
+def test_of_a_key_that_comes_twice_both_must_be_intact(both: SequenceParsing) -> None:
     broken = chunk(1, key_of("s") + value_of(chunk(1, chunk(3, b"\x0a\x05"))))
     differ(both, sequence(b"", broken + list_of("s", ints(1))))
 
@@ -142,13 +142,13 @@ def test_unknown_fields_at_the_top_are_skipped(both: SequenceParsing, unknown: b
 
 @deviation("Q13")
 @pytest.mark.parametrize("record", [GROUP + ONE, ONE + GROUP, b"bogus"])
-def test_what_is_no_message_is_refused_and_groups_are_not(
+def test_what_is_no_message_is_rejected_and_groups_are_not(
     both: SequenceParsing, record: bytes
 ) -> None:
-    differ_or_refuse(both, record)
+    differ_or_reject(both, record)
 
 
-def differ_or_refuse(both: SequenceParsing, record: bytes) -> None:
+def differ_or_reject(both: SequenceParsing, record: bytes) -> None:
     """Check that we are protobuf's side, where TensorFlow may or may not be."""
     plain = as_protobuf(record)
     _, ours = both.only_ours([record], CONTEXT, LISTS)
@@ -169,11 +169,11 @@ def test_lists_are_packed_or_not(both: SequenceParsing, make: Callable[..., byte
 
 
 @rule("Q14")
-def test_part_of_a_float_is_refused(both: SequenceParsing) -> None:
+def test_part_of_a_float_is_rejected(both: SequenceParsing) -> None:
     odd = chunk(2, chunk(1, bytes(7)))
     specs = {"a": VarLenFeature("float32")}, {"s": RaggedFeature("float32")}
     for record in (sequence(entry("a", odd)), sequence(b"", list_of("s", odd))):
-        both.refused([record], *specs, reason=Reason.MALFORMED)
+        both.rejected([record], *specs, reason=Reason.MALFORMED)
 
 
 @deviation("Q14")
@@ -193,8 +193,8 @@ def test_part_of_a_float_is_refused(both: SequenceParsing) -> None:
     ],
 )
 def test_lists_are_read_as_protobuf_reads_them(both: SequenceParsing, feature: bytes) -> None:
-    differ_or_refuse(both, sequence(entry("a", feature)))
-    differ_or_refuse(both, sequence(b"", list_of("s", ints(1), feature)))
+    differ_or_reject(both, sequence(entry("a", feature)))
+    differ_or_reject(both, sequence(b"", list_of("s", ints(1), feature)))
 
 
 @deviation("Q14")
@@ -231,12 +231,12 @@ def test_a_string_that_leaves_its_list_ends_the_process(
 
 
 @rule("Q15")
-def test_a_string_that_leaves_its_list_is_refused(both: SequenceParsing) -> None:
+def test_a_string_that_leaves_its_list_is_rejected(both: SequenceParsing) -> None:
     record = sequence(entry("a", LONG), list_of("s", LONG))
     fixed = {"a": FixedLenFeature([], "string")}
-    both.refused([record], fixed, reason=Reason.MALFORMED)
+    both.rejected([record], fixed, reason=Reason.MALFORMED)
     for spec in (FixedLenSequenceFeature([], "string"), RaggedFeature("string")):
-        both.refused([record], None, {"s": spec}, reason=Reason.MALFORMED)
+        both.rejected([record], None, {"s": spec}, reason=Reason.MALFORMED)
 
 
 @rule("Q16")

@@ -44,8 +44,8 @@ def triple(answer: Answer) -> tuple[Any, ...]:
     return tuple(np.asarray(part).tolist() for part in parts)
 
 
-def only_ours_refuse(parsing: Parsing, records: list[bytes], specs: Any) -> tuple[Any, ...]:
-    """Check that only we refuse a batch, and return what TensorFlow makes of it."""
+def only_ours_reject(parsing: Parsing, records: list[bytes], specs: Any) -> tuple[Any, ...]:
+    """Check that only we reject a batch, and return what TensorFlow makes of it."""
     theirs, ours = parsing.ask_batch(records, specs)
     assert isinstance(ours.error, InvalidArgumentError), ours
     assert ours.error.reason is Reason.BAD_INDEX
@@ -124,31 +124,31 @@ def test_of_many_entries_too_the_order_of_equal_ones_is_kept_here(parsing: Parsi
 @pytest.mark.parametrize("index", [10, 11, -1, 2**61, -(2**62)])
 def test_an_index_out_of_range_is_an_error_here(parsing: Parsing, index: int) -> None:
     for already_sorted in (False, True):
-        theirs = only_ours_refuse(
+        theirs = only_ours_reject(
             parsing, [points([1], [index])], sparse(already_sorted=already_sorted)
         )
         assert theirs == ([[0, index]], [1], [1, 10])
         records = [points([1], [3])] * 40 + [points([1, 2], [4, index])]
-        only_ours_refuse(parsing, records, sparse(already_sorted=already_sorted))
-    only_ours_refuse(parsing, [points([1], [0], [2 * index])], sparse_2d([10, 20]))
+        only_ours_reject(parsing, records, sparse(already_sorted=already_sorted))
+    only_ours_reject(parsing, [points([1], [0], [2 * index])], sparse_2d([10, 20]))
 
 
 @rule("Z4")
 def test_indices_and_values_of_different_numbers_are_an_error(parsing: Parsing) -> None:
     for values, index in (([1, 2, 3], [1, 1]), ([1], []), ([], [1]), ([1, 2], [0, 1, 2])):
-        parsing.refused([points(values, index)], sparse(), Reason.BAD_INDEX, "ValueError")
+        parsing.rejected([points(values, index)], sparse(), Reason.BAD_INDEX, "ValueError")
     only_values, only_indices = example(entry("v", floats(1))), example(entry("i", ints(1)))
-    parsing.refused([only_values], sparse(), Reason.BAD_INDEX, "ValueError")
-    parsing.refused([only_indices], sparse(), Reason.BAD_INDEX, "ValueError")
+    parsing.rejected([only_values], sparse(), Reason.BAD_INDEX, "ValueError")
+    parsing.rejected([only_indices], sparse(), Reason.BAD_INDEX, "ValueError")
     uneven, even = points([1, 2], [1, 2], [1]), points([1, 2], [1], [1])
-    parsing.refused([uneven], sparse_2d(), Reason.BAD_INDEX)
-    parsing.refused([even], sparse_2d(), Reason.BAD_INDEX, "ValueError")
+    parsing.rejected([uneven], sparse_2d(), Reason.BAD_INDEX)
+    parsing.rejected([even], sparse_2d(), Reason.BAD_INDEX, "ValueError")
 
 
 @deviation("Z4")
 def test_numbers_are_compared_message_by_message_here(parsing: Parsing) -> None:
     records = [points([1], [1, 2]), points([2, 3], [4])]
-    indices, values, _ = only_ours_refuse(parsing, records, sparse())
+    indices, values, _ = only_ours_reject(parsing, records, sparse())
     assert indices == [[0, 1], [0, 2], [1, 4]]
     assert values == [1, 2, 3]  # the second value was one of the second message's
 
@@ -161,15 +161,15 @@ def test_sizes_must_match_index_keys(parsing: Parsing) -> None:
     for sizes in ([10, 20], (10, 20), np.array([10, 20])):
         parsing.batch([record], sparse_2d(sizes))
     for specs in (sparse([10]), sparse((10,)), sparse(10.0), sparse(None), sparse("10")):
-        parsing.refused([record], specs, None, "TypeError")
-    parsing.refused([record], sparse_2d(10), None, "TypeError")
+        parsing.rejected([record], specs, None, "TypeError")
+    parsing.rejected([record], sparse_2d(10), None, "TypeError")
     for sizes in ([10], [10, 20, 30], []):
-        parsing.refused([record], sparse_2d(sizes), Reason.BAD_ARGUMENT, "ValueError")
+        parsing.rejected([record], sparse_2d(sizes), Reason.BAD_ARGUMENT, "ValueError")
     for index_key, value_key in (("", "v"), ([], "v"), (None, "v"), ("i", ""), ("i", None)):
         specs = {"s": SparseFeature(index_key, value_key, "float32", 10)}  # type: ignore[arg-type]
-        parsing.refused([record], specs, Reason.BAD_ARGUMENT, "ValueError")
+        parsing.rejected([record], specs, Reason.BAD_ARGUMENT, "ValueError")
     no_dtype = {"s": SparseFeature("i", "v", None, 10)}
-    parsing.refused([record], no_dtype, Reason.BAD_ARGUMENT, "ValueError")
+    parsing.rejected([record], no_dtype, Reason.BAD_ARGUMENT, "ValueError")
 
 
 @deviation("Z5")

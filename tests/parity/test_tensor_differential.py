@@ -1,4 +1,4 @@
-"""Generated TensorProtos, sound and damaged: both give the same, or differ by a known rule.
+"""Generated TensorProtos, intact and damaged: both give the same, or differ by a known rule.
 
 3,000 cases; ``TFRECORD_PARITY_CASES`` asks for another number, ``TFRECORD_PARITY_SEED``
 for other ones. The end of the run tells how they came out.
@@ -56,7 +56,7 @@ def judge(tensors: Tensors, proto_class: Any, data: bytes, meant: int) -> str:
     if message is None and theirs.error is None:
         assert isinstance(ours.error, InvalidArgumentError)
         assert ours.error.reason is Reason.MALFORMED
-        return "refused, as by protobuf in Python: T3"
+        return "rejected, as by protobuf in Python: T3"
     if message is not None and "Could not parse" in str(theirs.error):
         if isinstance(ours.error, InvalidArgumentError):
             assert ours.error.reason is not Reason.MALFORMED
@@ -67,8 +67,8 @@ def judge(tensors: Tensors, proto_class: Any, data: bytes, meant: int) -> str:
         assert isinstance(batch.error, InvalidArgumentError)
         assert (batch.error.reason, batch.error.index) == (ours.error.reason, 0)
         if dtype in QUANTIZED_AND_OTHERS:
-            return "refused: T4"
-        return f"refused by both: {ours.error.reason}"
+            return "rejected: T4"
+        return f"rejected by both: {ours.error.reason}"
     is_vast = prod(size for size in shape if size) > 2**60  # of no elements, then
     if len(shape) == MOST_DIMS or is_vast:
         assert isinstance(batch.error, InvalidArgumentError)
@@ -105,5 +105,5 @@ def test_generated_cases_are_of_every_sort() -> None:
     assert len(dtypes) == len(NUMBERS)
     assert min(dtypes.values()) > 10
     assert 0.4 < sum(dtypes.values()) / 2000 < 0.8
-    refused = {Reason.MALFORMED, Reason.UNSUPPORTED, Reason.WRONG_COUNT, Reason.BAD_SHAPE}
-    assert {reason for reason, count in reasons.items() if count > 10} >= refused
+    rejected = {Reason.MALFORMED, Reason.UNSUPPORTED, Reason.WRONG_COUNT, Reason.BAD_SHAPE}
+    assert {reason for reason, count in reasons.items() if count > 10} >= rejected

@@ -142,7 +142,7 @@ def test_values_that_are_no_tensor(tensors: Tensors, value: Any) -> None:
 
 
 @rule("T2")
-def test_ragged_and_sparse_tensors_are_refused(tensors: Tensors) -> None:
+def test_ragged_and_sparse_tensors_are_rejected(tensors: Tensors) -> None:
     tf = tensors.tf
     splits, indices = np.array([0, 1]), np.zeros((1, 1), np.int64)
     values, shape = np.array([1.0]), np.array([1])
@@ -159,19 +159,19 @@ def test_ragged_and_sparse_tensors_are_refused(tensors: Tensors) -> None:
 @deviation("T2")
 def test_where_dtypes_are_not_guessed(tensors: Tensors) -> None:
     theirs = tensors.tf.io.serialize_tensor
-    # A bool among numbers counts as one, if it is not the first; here it is refused.
+    # A bool among numbers counts as one, if it is not the first; here it is rejected.
     assert theirs([1, True]).numpy() == serialize_tensor(np.array([1, 1], np.int32))
     with pytest.raises(InvalidArgumentError):
         serialize_tensor([1, True])
     # NumPy's integers in a list lose their dtype; here they keep it.
     assert theirs([np.int64(3)]).numpy() == serialize_tensor(np.array([3], np.int32))
     assert serialize_tensor([np.int64(3)]) == serialize_tensor(np.array([3], np.int64))
-    # A mask is lost; here it is refused.
+    # A mask is lost; here it is rejected.
     masked = np.ma.array([1, 2], mask=[False, True])
     assert theirs(masked).numpy() == serialize_tensor(masked.data)
     with pytest.raises(InvalidArgumentError):
         serialize_tensor(masked)
-    # Buffers are taken for integers; here they are refused.
+    # Buffers are taken for integers; here they are rejected.
     assert theirs(bytearray(b"a")).numpy() == serialize_tensor([97])
     with pytest.raises(TypeError):
         serialize_tensor(bytearray(b"a"))
@@ -185,7 +185,7 @@ def test_what_is_no_tensor_proto(tensors: Tensors) -> None:
         good + chunk(14, chunk(1, b"\xff")), good + chunk(15, chunk(1, b"\xff")),
         good + dims((), chunk(2, chunk(2, b"\xff"))), good + b"\x07",
     ):  # fmt: skip
-        tensors.refused(bad, "int32", Reason.MALFORMED)
+        tensors.rejected(bad, "int32", Reason.MALFORMED)
 
 
 @rule("T3")
@@ -205,15 +205,15 @@ def test_unknown_fields_are_skipped_and_messages_merged(tensors: Tensors) -> Non
 @pytest.mark.parametrize("number", [0, 34, 99, 101, 107, 133, 200, -1, 2**31 - 1, -(2**31)])
 def test_dtypes_that_are_none(tensors: Tensors, number: int) -> None:
     for data in (proto(number, (1,), content(bytes(4))), proto(number, (0,)), proto(number)):
-        tensors.refused(data, "float32", Reason.UNSUPPORTED)
-    tensors.refused(b"", "float32", Reason.UNSUPPORTED)
+        tensors.rejected(data, "float32", Reason.UNSUPPORTED)
+    tensors.rejected(b"", "float32", Reason.UNSUPPORTED)
 
 
 @rule("T3")
 def test_shapes_that_no_tensor_has(tensors: Tensors) -> None:
     for shape in ((-1,), (2, -3), (2**62, 2**62), (2**62, 2**62, 0), (0, 2**62, 2**62), (1,) * 65):
         for part in (content(bytes(4)), typed("float_val", [0]), b""):
-            tensors.refused(proto(1, shape, part), "float32", Reason.BAD_SHAPE)
+            tensors.rejected(proto(1, shape, part), "float32", Reason.BAD_SHAPE)
     largest = tensors.parse(proto(1, (1,) * 63, typed("float_val", [0])), "float32")
     assert largest.ndim == 63
 
@@ -222,7 +222,7 @@ def test_shapes_that_no_tensor_has(tensors: Tensors) -> None:
 def test_another_dtype_than_asked_for(tensors: Tensors) -> None:
     for number, (name, _, _) in NUMBERS.items():
         other = "uint8" if name != "uint8" else "int8"
-        tensors.refused(proto(number, (0,)), other, Reason.WRONG_DTYPE)
+        tensors.rejected(proto(number, (0,)), other, Reason.WRONG_DTYPE)
 
 
 @rule("T3")
@@ -292,7 +292,7 @@ def test_the_content_decides(tensors: Tensors, name: str) -> None:
     found = tensors.parse(proto(number, (3,), content(data), typed(listed, values)), name)
     assert found.tobytes() == data
     for wrong in (data[:-1], data + b"\0", b"\0"):
-        tensors.refused(proto(number, (3,), content(wrong)), name, Reason.WRONG_COUNT)
+        tensors.rejected(proto(number, (3,), content(wrong)), name, Reason.WRONG_COUNT)
     empty = tensors.parse(proto(number, (3,), content(b""), typed(listed, values)), name)
     assert bits(empty) == bits(tensors.parse(proto(number, (3,), typed(listed, values)), name))
     tensors.parse(proto(number, (0,), content(b"\0")), name)
@@ -301,7 +301,7 @@ def test_the_content_decides(tensors: Tensors, name: str) -> None:
 @rule("T4")
 def test_bools_are_0_or_1(tensors: Tensors) -> None:
     for data in (b"\0\2", b"\xff\1"):
-        tensors.refused(proto(10, (2,), content(data)), "bool", Reason.MALFORMED)
+        tensors.rejected(proto(10, (2,), content(data)), "bool", Reason.MALFORMED)
     good, bad = (proto(10, (2,), content(data)) for data in (b"\0\1", b"\0\2"))
     for batch in ([good, good, bad, bad], BytesColumn.from_list([good, good, bad])):
         error = ask(parse_tensors, batch).error
@@ -318,7 +318,7 @@ def test_strings_in_the_content(tensors: Tensors) -> None:
         (b"\1", Reason.MALFORMED), (b"\x80\1", Reason.MALFORMED),
         (b"\x81\x80\x80\x80\x80\0\1ab", Reason.MALFORMED),
     ):  # fmt: skip
-        tensors.refused(proto(7, (2,), content(data)), "string", reason)
+        tensors.rejected(proto(7, (2,), content(data)), "string", reason)
     assert tensors.parse(proto(7, (0,), content(b"abc")), "string").shape == (0,)
 
 

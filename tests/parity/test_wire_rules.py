@@ -84,8 +84,8 @@ def same_values(parsing: Parsing, record: bytes, specs: Any) -> list[Any]:
     return values(Answer(parsing.single(record, specs)))
 
 
-def only_ours_refuse(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> list[Any]:
-    """Check that we refuse what is no message, as protobuf does; return TensorFlow's values."""
+def only_ours_reject(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> list[Any]:
+    """Check that we reject what is no message, as protobuf does; return TensorFlow's values."""
     with pytest.raises(Exception, match=r"(?i)pars"):
         Example.FromString(record)
     theirs, ours = parsing.ask_single(record, specs)
@@ -98,8 +98,8 @@ def only_ours_refuse(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> lis
     return values(theirs)
 
 
-def only_theirs_refuse(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> list[Any]:
-    """Check that only TensorFlow refuses it; return our values, and check them with protobuf."""
+def only_theirs_reject(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> list[Any]:
+    """Check that only TensorFlow rejects it; return our values, and check them with protobuf."""
     theirs, ours = parsing.ask_single(record, specs)
     their_batch, our_batch = parsing.ask_batch([record], specs)
     for answer in (theirs, their_batch):
@@ -113,11 +113,11 @@ def only_theirs_refuse(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> l
     return values(ours)
 
 
-def both_refuse(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> None:
+def both_reject(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> None:
     """Check that nobody takes this for an Example."""
     with pytest.raises(Exception, match=r"(?i)pars"):
         Example.FromString(record)
-    parsing.refused([record], specs, Reason.MALFORMED)
+    parsing.rejected([record], specs, Reason.MALFORMED)
 
 
 # Example and Features
@@ -166,7 +166,7 @@ def test_the_last_of_several_entries_with_a_key_counts(parsing: Parsing, earlier
     ],
     ids=["cut list", "cut varint"],
 )
-def test_an_entry_that_does_not_count_must_be_sound_here(parsing: Parsing, earlier: bytes) -> None:
+def test_an_entry_that_does_not_count_must_be_intact_here(parsing: Parsing, earlier: bytes) -> None:
     record = example(entry("a", earlier), entry("b", ints(7)), entry("a", floats(1, 2)))
 
     for spec in (
@@ -216,22 +216,22 @@ def test_unknown_fields_of_an_example_are_skipped(parsing: Parsing, unknown: byt
     "junk", [b"\x00", field(11, 4), field(11, 6), field(11, 7), b"\x80", b"\x5a", b"\x59\x00"]
 )
 def test_junk_behind_an_example_is_an_error(parsing: Parsing, junk: bytes) -> None:
-    both_refuse(parsing, example(entry("a", floats(1))) + junk)
+    both_reject(parsing, example(entry("a", floats(1))) + junk)
 
 
 @deviation("W4")
 def test_what_is_no_message_is_an_error_here_where_tensorflow_takes_it(parsing: Parsing) -> None:
     body = example(entry("a", floats(1)))
-    assert only_ours_refuse(parsing, b"bogus") == []
-    assert only_ours_refuse(parsing, body + chunk(11, b"abc", length=4)) == [1]
-    assert only_ours_refuse(parsing, b"\x00\x00" + body) == [1]  # there is no field 0
+    assert only_ours_reject(parsing, b"bogus") == []
+    assert only_ours_reject(parsing, body + chunk(11, b"abc", length=4)) == [1]
+    assert only_ours_reject(parsing, b"\x00\x00" + body) == [1]  # there is no field 0
 
 
 @deviation("W4")
 def test_groups_are_skipped_here_and_over_long_tags_understood(parsing: Parsing) -> None:
     body = example(entry("a", floats(1)))
-    assert only_theirs_refuse(parsing, body + GROUP) == [1]
-    assert only_theirs_refuse(parsing, GROUP + body) == [1]
+    assert only_theirs_reject(parsing, body + GROUP) == [1]
+    assert only_theirs_reject(parsing, GROUP + body) == [1]
     over_long = b"\x8a\x00" + body[1:]
     assert both_values(parsing, over_long, FLOAT) == ([], [1])
 
@@ -241,7 +241,7 @@ def test_groups_are_skipped_here_and_over_long_tags_understood(parsing: Parsing)
 def test_unknown_fields_of_features_are_skipped_here(parsing: Parsing, unknown: bytes) -> None:
     one = entry("a", floats(1))
     for content in (unknown + one, one + unknown, one + b"\x8a\x00" + entry("b", ints(1))[1:]):
-        assert only_theirs_refuse(parsing, chunk(1, content)) == [1]
+        assert only_theirs_reject(parsing, chunk(1, content)) == [1]
 
 
 @rule("W6")
@@ -262,11 +262,11 @@ def test_over_long_lengths_and_values_are_fine(parsing: Parsing, n_bytes: int) -
 @rule("W6")
 def test_wrong_lengths_are_errors(parsing: Parsing) -> None:
     one = entry("a", floats(1))
-    both_refuse(parsing, b"\x0a" + b"\x80" * 10 + b"\x01" + one)
-    both_refuse(parsing, chunk(1, one, length=len(one) - 1))
+    both_reject(parsing, b"\x0a" + b"\x80" * 10 + b"\x01" + one)
+    both_reject(parsing, chunk(1, one, length=len(one) - 1))
     for wrong in (2**31, 2**63, 2**64 - 1, 200):
-        both_refuse(parsing, example(chunk(1, chunk(1, b"a", length=wrong) + value_of(floats(1)))))
-        both_refuse(parsing, example(chunk(1, key_of("a") + chunk(2, floats(1), length=wrong))))
+        both_reject(parsing, example(chunk(1, chunk(1, b"a", length=wrong) + value_of(floats(1)))))
+        both_reject(parsing, example(chunk(1, key_of("a") + chunk(2, floats(1), length=wrong))))
 
 
 @deviation("W6")
@@ -278,13 +278,13 @@ def test_a_cut_example_is_an_error_here_wherever_it_is_cut(parsing: Parsing) -> 
     for cut in range(1, len(whole)):
         record = whole[:cut]
         if cut in edges:
-            assert only_ours_refuse(parsing, record) == edges[cut]
+            assert only_ours_reject(parsing, record) == edges[cut]
         else:
-            both_refuse(parsing, record)
+            both_reject(parsing, record)
     assert same_values(parsing, b"", FLOAT) == []
     for too_long in (5, 2**31, 2**63):
-        assert only_ours_refuse(parsing, chunk(1, b"", length=too_long)) == []
-        assert only_ours_refuse(parsing, chunk(1, first, length=100 + too_long)) == [1]
+        assert only_ours_reject(parsing, chunk(1, b"", length=too_long)) == []
+        assert only_ours_reject(parsing, chunk(1, first, length=100 + too_long)) == [1]
 
 
 @rule("W7")
@@ -311,7 +311,7 @@ def test_a_value_may_come_before_its_key(parsing: Parsing) -> None:
 def test_entries_of_any_form_are_read_here_as_protobuf_does(
     parsing: Parsing, content: bytes, expected: list[float]
 ) -> None:
-    assert only_theirs_refuse(parsing, example(chunk(1, content))) == expected
+    assert only_theirs_reject(parsing, example(chunk(1, content))) == expected
 
 
 @deviation("W7")
@@ -342,7 +342,7 @@ def test_keys_are_compared_byte_by_byte(parsing: Parsing) -> None:
 @pytest.mark.parametrize("key", [b"\xff", b"a\x80", b"\xed\xa0\x80"])
 def test_a_key_that_is_not_utf8_is_an_error_here(parsing: Parsing, key: bytes) -> None:
     record = example(entry("a", floats(1)), entry(key, ints(1)))
-    assert only_ours_refuse(parsing, record) == [1]
+    assert only_ours_reject(parsing, record) == [1]
 
 
 @deviation("W9")
@@ -362,7 +362,7 @@ def test_a_feature_of_no_bytes_has_no_kind(parsing: Parsing) -> None:
     assert same_values(parsing, record, FLOAT) == []
     assert same_values(parsing, record, INT) == []
     assert same_values(parsing, record, {"a": FixedLenFeature([1], "string", [b"d"])}) == [b"d"]
-    parsing.refused([record], {"a": FixedLenFeature([1], "float32")}, Reason.MISSING)
+    parsing.rejected([record], {"a": FixedLenFeature([1], "float32")}, Reason.MISSING)
 
 
 @rule("W11")
@@ -381,7 +381,7 @@ def test_all_lists_of_a_feature_count_here(parsing: Parsing) -> None:
     assert values(theirs) == [1]
     assert isinstance(ours.error, InvalidArgumentError)
     assert ours.error.reason is Reason.WRONG_KIND
-    assert only_theirs_refuse(parsing, two_kinds) == [2]
+    assert only_theirs_reject(parsing, two_kinds) == [2]
     three = example(entry("a", floats(1) + ints(5) + floats(2)))
     assert both_values(parsing, three, FLOAT) == ([1], [2])
     unknown_behind = example(entry("a", floats(1) + GROUP + NOTHING))
@@ -391,18 +391,18 @@ def test_all_lists_of_a_feature_count_here(parsing: Parsing) -> None:
 @deviation("W11")
 def test_junk_behind_a_list_is_an_error_here(parsing: Parsing) -> None:
     for junk in (b"\x00", b"\xff", b"\x0b", b"\x12\x05"):
-        assert only_ours_refuse(parsing, example(entry("a", floats(1) + junk))) == [1]
+        assert only_ours_reject(parsing, example(entry("a", floats(1) + junk))) == [1]
 
 
 @deviation("W12")
 @pytest.mark.parametrize("unknown", [*UNKNOWN, GROUP])
 def test_an_unknown_field_before_the_kind_is_skipped_here(parsing: Parsing, unknown: bytes) -> None:
-    assert only_theirs_refuse(parsing, example(entry("a", unknown + floats(1)))) == [1]
-    assert only_theirs_refuse(parsing, example(entry("a", unknown))) == []
+    assert only_theirs_reject(parsing, example(entry("a", unknown + floats(1)))) == [1]
+    assert only_theirs_reject(parsing, example(entry("a", unknown))) == []
     shadowed = example(entry("a", unknown), entry("a", floats(1)))
-    assert only_theirs_refuse(parsing, shadowed) == [1]
+    assert only_theirs_reject(parsing, shadowed) == [1]
     over_long_tag = b"\x92\x00" + floats(1)[1:]
-    assert only_theirs_refuse(parsing, example(entry("a", over_long_tag))) == [1]
+    assert only_theirs_reject(parsing, example(entry("a", over_long_tag))) == [1]
 
 
 @rule("W12")
@@ -439,22 +439,22 @@ def test_everything_in_a_list_of_numbers_counts_here(parsing: Parsing) -> None:
         record = example(entry("a", chunk(2, content)))
         assert both_values(parsing, record, FLOAT) == ([1], expected)
     for content in (loose + one, NOTHING + one, GROUP + one):
-        assert only_theirs_refuse(parsing, example(entry("a", chunk(2, content))))[-1] == 1
+        assert only_theirs_reject(parsing, example(entry("a", chunk(2, content))))[-1] == 1
     many, single = packed_ints(1, 2), field(1, 0, varint(300))
     for content, expected in ((many + many, [1, 2, 1, 2]), (many + single, [1, 2, 300])):
         record = example(entry("a", chunk(3, content)))
         assert both_values(parsing, record, INT) == ([1, 2], expected)
     for content in (single + many, NOTHING + single):
         record = example(entry("a", chunk(3, content)))
-        assert only_theirs_refuse(parsing, record, INT)
+        assert only_theirs_reject(parsing, record, INT)
 
 
 @deviation("W13")
 def test_junk_behind_a_packed_list_is_an_error_here(parsing: Parsing) -> None:
     record = example(entry("a", chunk(2, packed_floats(1) + b"\xff")))
-    assert only_ours_refuse(parsing, record) == [1]
+    assert only_ours_reject(parsing, record) == [1]
     record = example(entry("a", chunk(3, packed_ints(1) + b"\x00")))
-    assert only_ours_refuse(parsing, record, INT) == [1]
+    assert only_ours_reject(parsing, record, INT) == [1]
 
 
 @deviation("W14")
@@ -462,8 +462,8 @@ def test_junk_behind_a_packed_list_is_an_error_here(parsing: Parsing) -> None:
 def test_floats_of_part_of_their_bytes_are_an_error_here(parsing: Parsing, n_extra: int) -> None:
     data = struct.pack("<2f", 1, 2) + b"\x7f" * n_extra
     record = example(entry("a", chunk(2, chunk(1, data))))
-    assert only_ours_refuse(parsing, record) == [1, 2]
-    assert only_ours_refuse(parsing, record, {"a": FixedLenFeature([2], "float32")}) == [1, 2]
+    assert only_ours_reject(parsing, record) == [1, 2]
+    assert only_ours_reject(parsing, record, {"a": FixedLenFeature([2], "float32")}) == [1, 2]
 
 
 @rule("W15")
@@ -471,14 +471,14 @@ def test_packed_floats_that_leave_their_list_are_an_error(parsing: Parsing) -> N
     for length in (8, 100, 10**6):
         record = example(entry("a", chunk(2, chunk(1, bytes(4), length=length))))
         for spec in (VarLenFeature("float32"), FixedLenFeature([1], "float32")):
-            both_refuse(parsing, record, {"a": spec})
+            both_reject(parsing, record, {"a": spec})
 
 
 @deviation("W15")
 def test_packed_floats_of_any_wrong_length_are_an_error_here(parsing: Parsing) -> None:
     for length in (5, 7):
         record = example(entry("a", chunk(2, chunk(1, bytes(4), length=length))))
-        assert only_ours_refuse(parsing, record) == [0]
+        assert only_ours_reject(parsing, record) == [0]
     for length in (2**31, 2**32 - 1):  # never asked of TensorFlow, which dies of them
         record = example(entry("a", chunk(2, chunk(1, bytes(4), length=length))))
         with pytest.raises(InvalidArgumentError) as caught:
@@ -490,7 +490,7 @@ def test_packed_floats_of_any_wrong_length_are_an_error_here(parsing: Parsing) -
 def test_packed_integers_that_leave_their_list_are_an_error_here(parsing: Parsing) -> None:
     for length in (3, 100, 2**31):
         record = example(entry("a", chunk(3, chunk(1, b"\x01\x02", length=length))))
-        assert only_ours_refuse(parsing, record, INT) == [1, 2]
+        assert only_ours_reject(parsing, record, INT) == [1, 2]
 
 
 @rule("W16")
@@ -506,8 +506,8 @@ def test_integers_are_varints_of_up_to_ten_bytes(parsing: Parsing) -> None:
     assert same_values(parsing, record(b"\xff" * 9 + b"\x7f"), INT) == [-1]  # excess bits
     assert same_values(parsing, record(b"\x80" * 9 + b"\x7e"), INT) == [0]
     for data in (b"\x80", b"\x01\xff\xff", b"\x80" * 10 + b"\x01", b"\xff" * 11):
-        both_refuse(parsing, record(data), INT)
-        both_refuse(parsing, example(entry("a", chunk(3, b"\x08" + data))), INT)
+        both_reject(parsing, record(data), INT)
+        both_reject(parsing, example(entry("a", chunk(3, b"\x08" + data))), INT)
 
 
 @rule("W17")
@@ -515,7 +515,7 @@ def test_a_list_of_strings_is_of_any_length(parsing: Parsing) -> None:
     for given in ([], [b""], [b"", b"a", b""], [bytes(range(256)) * 9]):
         assert same_values(parsing, example(entry("a", strings(*given))), STRING) == given
     for cut in (b"\x0a", b"\x0a\x02x", b"\x0a\x01x\x0a\x05"):
-        both_refuse(parsing, example(entry("a", chunk(1, cut))), STRING)
+        both_reject(parsing, example(entry("a", chunk(1, cut))), STRING)
 
 
 @deviation("W17")
@@ -530,7 +530,7 @@ def test_unknown_fields_in_a_list_of_strings_are_skipped_here(parsing: Parsing) 
         (one + over_long_tag, [b"x", b"y"]),
     ):
         record = example(entry("a", chunk(1, content)))
-        assert only_theirs_refuse(parsing, record, STRING) == expected
+        assert only_theirs_reject(parsing, record, STRING) == expected
 
 
 @rule("W18")
@@ -552,15 +552,15 @@ def test_a_broken_list_is_an_error_of_its_example(
         VarLenFeature(dtype),
         RaggedFeature(dtype),
     ):
-        both_refuse(parsing, example(entry("a", broken)), {"a": spec})
+        both_reject(parsing, example(entry("a", broken)), {"a": spec})
         records = [example(entry("a", good))] * 40
         records[33] = example(entry("a", broken))
-        error = parsing.refused(records, {"a": spec}, Reason.MALFORMED)
+        error = parsing.rejected(records, {"a": spec}, Reason.MALFORMED)
         theirs, _ = parsing.ask_batch(records, {"a": spec})
         assert "Index: 33" in str(theirs.error)
         assert error.index == 33
     sparse = SparseFeature("i", "a", dtype, 10)
-    both_refuse(parsing, example(entry("a", broken), entry("i", ints(0))), {"s": sparse})
+    both_reject(parsing, example(entry("a", broken), entry("i", ints(0))), {"s": sparse})
 
 
 @rule("W19")

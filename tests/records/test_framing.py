@@ -358,7 +358,7 @@ class TestMemory:
         for length in ODD_LENGTHS:
             if length < len(behind):
                 continue
-            stream = reference.encode_head(length) + behind
+            stream = reference.encode_header(length) + behind
             decoder = FrameDecoder(max_record_bytes=limit)
             reason = Reason.TRUNCATED if length <= limit else Reason.RECORD_TOO_LARGE
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import outcome_of
-from tests.support.reference import encode_head, encode_record
+from tests.support.reference import encode_header, encode_record
 from tfrecord_lite import (
     DamagedSpan,
     DataLossError,
@@ -318,7 +318,7 @@ def test_a_report_keeps_the_first_spans_and_counts_all(
 
 def test_a_length_that_is_not_there_takes_no_memory_and_hides_no_record() -> None:
     for length in (2**31 - 1, 2**40, 2**63, 2**64 - 1):
-        stream = RECORDS[0] + encode_head(length) + frame(RECORDS)
+        stream = RECORDS[0] + encode_header(length) + frame(RECORDS)
         for limit in (2**31, 2**64 - 1):
             reader = TFRecordReader(io.BytesIO(stream), "", on_error=str, max_record_bytes=limit)
             assert list(reader) == RECORDS
@@ -360,7 +360,7 @@ def test_forged_heads_that_promise_much_are_linear_work(
     sound = encode_record(b"sound") * n_sound
     n_heads = n // n_sound
     size = HEADER_BYTES + len(sound)
-    stream = b"".join(encode_head((n_heads - i) * size // 2) + sound for i in range(n_heads))
+    stream = b"".join(encode_header((n_heads - i) * size // 2) + sound for i in range(n_heads))
     n_checked = 0
 
     def count(records: Any, n_records: Any) -> Any:

@@ -64,7 +64,7 @@ def nested(levels: int, payload: bytes = b"core") -> bytes:
 
 def false_heads(length: int, times: int) -> bytes:
     """Return right heads with nothing sound behind them."""
-    return reference.encode_head(length) * times
+    return reference.encode_header(length) * times
 
 
 parts = st.one_of(
@@ -116,14 +116,14 @@ class TestFinding:
 @example(b"", 2**62, 2**63)
 @example(b"ab", 2**32, 2**32)
 def test_heads_are_found_whatever_they_say(data: bytes, length: int, limit: int) -> None:
-    stream = data + reference.encode_head(length) + data
+    stream = data + reference.encode_header(length) + data
 
     starts, lengths = find_headers(as_array(stream), limit)
 
     expected = [
         at
         for at in range(len(stream) - 11)
-        if reference.encode_head(int.from_bytes(stream[at : at + 8], "little"))
+        if reference.encode_header(int.from_bytes(stream[at : at + 8], "little"))
         == stream[at : at + 12]
         and int.from_bytes(stream[at : at + 8], "little") <= min(limit, 2**62)
     ]
@@ -177,7 +177,9 @@ class Work:
 
 HOSTILE: dict[str, Callable[[int], bytes]] = {
     # Each head promises all the rest, so their data overlaps as much as it can.
-    "nested": lambda n: b"".join(reference.encode_head(12 * (n - i)) for i in range(n)) + bytes(4),
+    "nested": lambda n: (
+        b"".join(reference.encode_header(12 * (n - i)) for i in range(n)) + bytes(4)
+    ),
     "same": lambda n: false_heads(6 * n, n),
     # A sound record behind each, so that each is the start of another search.
     "between": lambda n: (false_heads(20 * n, 1) + reference.encode_record(b"sound")) * n,

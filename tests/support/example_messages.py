@@ -26,7 +26,7 @@ from tests.support.reference_example import (
     VARINT,
     Dialect,
     Feature,
-    RefusedError,
+    RejectedError,
 )
 from tfrecord_lite import testing
 from tfrecord_lite.arrays import ByteRanges
@@ -279,7 +279,7 @@ RUNTIME = Dialect(
 
 
 def is_settled(error: InvalidArgumentError) -> bool:
-    """Say whether all runtimes refuse a message for what this package refused it for."""
+    """Say whether all runtimes reject a message for what this package rejected it for."""
     return not (RUNTIME.zero_in_groups and "number 0" in (error.detail or ""))
 
 
@@ -288,7 +288,7 @@ def runtime(message: bytes) -> Features:
     try:
         example = Example.FromString(message)
     except (DecodeError, UnicodeDecodeError) as error:
-        raise RefusedError(str(error)) from None
+        raise RejectedError(str(error)) from None
     found = {}
     for key, feature in example.features.feature.items():
         match feature.WhichOneof("kind"):

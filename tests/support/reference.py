@@ -41,7 +41,7 @@ def masked_crc32c(data: bytes) -> int:
     return (rotated + 0xA282EAD8) % 2**32
 
 
-def encode_head(length: int) -> bytes:
+def encode_header(length: int) -> bytes:
     """Return the head of a record that says it has so many bytes of data."""
     field = length.to_bytes(8, "little")
     return field + masked_crc32c(field).to_bytes(4, "little")
@@ -49,7 +49,7 @@ def encode_head(length: int) -> bytes:
 
 def encode_record(data: bytes) -> bytes:
     """Return one record as a file holds it (rule F1)."""
-    return encode_head(len(data)) + data + masked_crc32c(data).to_bytes(4, "little")
+    return encode_header(len(data)) + data + masked_crc32c(data).to_bytes(4, "little")
 
 
 def encode(records: list[bytes]) -> bytes:
@@ -104,7 +104,7 @@ def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[byt
 
     Behind a record whose data alone is damaged, the next one has to start, or the stream to
     end. If neither is so, or the length is damaged, the next record is the first, at any
-    byte, whose length and data are sound.
+    byte, whose length and data are intact.
     """
     records: list[bytes] = []
     spans: list[Span] = []
@@ -127,13 +127,13 @@ def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[byt
 
 def _may_go_on_at(stream: bytes, offset: int) -> bool:
     head = stream[offset : offset + HEAD]
-    return offset == len(stream) or encode_head(int.from_bytes(head[:8], "little")) == head
+    return offset == len(stream) or encode_header(int.from_bytes(head[:8], "little")) == head
 
 
 def _is_sound_at(stream: bytes, offset: int, max_record_bytes: int) -> bool:
     head = stream[offset : offset + HEAD]
     length = int.from_bytes(head[:8], "little")
-    if encode_head(length) != head or length > max_record_bytes:
+    if encode_header(length) != head or length > max_record_bytes:
         return False
     data = stream[offset + HEAD : offset + HEAD + length]
     foot = stream[offset + HEAD + length : offset + HEAD + length + FOOT]

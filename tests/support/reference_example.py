@@ -18,7 +18,7 @@ DEEPEST = 100
 """How deep messages and groups may nest in the outermost message."""
 
 
-class RefusedError(ValueError):
+class RejectedError(ValueError):
     """Bytes that are no Example."""
 
 
@@ -61,7 +61,7 @@ def varint(data: bytes, at: int, most: int = 10) -> tuple[int, int]:
         number |= (byte & 0x7F) << 7 * size
         if byte < 0x80:
             return number % 2**64, at + size + 1
-    raise RefusedError("a varint that does not end")
+    raise RejectedError("a varint that does not end")
 
 
 def varints(data: bytes) -> list[int]:
@@ -77,7 +77,7 @@ def tag(data: bytes, at: int) -> tuple[int, int, int]:
     """Return a field's number and wire type, and where its value starts."""
     word, at = varint(data, at, 5)
     if word >= 2**32:
-        raise RefusedError("a tag of more than 32 bits")
+        raise RejectedError("a tag of more than 32 bits")
     return word >> 3, word & 7, at
 
 
@@ -88,7 +88,7 @@ def fields(data: bytes, dialect: Dialect = PACKAGE, depth: int = 0) -> list[Fiel
         start = at
         number, wire_type, at = tag(data, at)
         if number == 0:
-            raise RefusedError("a field with the number 0")
+            raise RejectedError("a field with the number 0")
         begin, at = value(data, number, wire_type, at, dialect, depth)
         found.append(Field(number, wire_type, start if wire_type == START_GROUP else begin, at))
     return found
@@ -111,22 +111,22 @@ def value(
         case 5:
             length = 4
         case _:
-            raise RefusedError("a group that ends without a start, or an unknown wire type")
+            raise RejectedError("a group that ends without a start, or an unknown wire type")
     if at + length > len(data):
-        raise RefusedError("a value that does not end in its message")
+        raise RejectedError("a value that does not end in its message")
     return at, at + length
 
 
 def end_of_group(data: bytes, group: int, at: int, dialect: Dialect, depth: int) -> int:
     """Return where a group ends, whose fields start at a place."""
     if depth > DEEPEST:
-        raise RefusedError("groups nested too deep")
+        raise RejectedError("groups nested too deep")
     while True:
         number, wire_type, at = tag(data, at)
         if wire_type == END_GROUP and number == group:
             return at
         if number == 0 and not dialect.zero_in_groups:
-            raise RefusedError("a field with the number 0")
+            raise RejectedError("a field with the number 0")
         _, at = value(data, number, wire_type, at, dialect, depth)
 
 
@@ -153,7 +153,7 @@ def list_values(
             strings.append(content)
         elif kind == FLOAT and wire_type in {LEN, I32}:
             if len(content) % 4:
-                raise RefusedError("part of a float")
+                raise RejectedError("part of a float")
             cuts = range(0, len(content), 4)
             numbers += (int.from_bytes(content[i : i + 4], "little") for i in cuts)
         elif kind == INT64 and wire_type in {LEN, VARINT}:
@@ -206,7 +206,7 @@ def check_utf8(key: bytes) -> None:
     try:
         key.decode()
     except UnicodeDecodeError:
-        raise RefusedError("a key that is not UTF-8") from None
+        raise RejectedError("a key that is not UTF-8") from None
 
 
 def parse(

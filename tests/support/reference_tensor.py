@@ -85,7 +85,7 @@ class Parsed(NamedTuple):
 
 
 def reference(data: bytes) -> Parsed | None:
-    """Parse one tensor; None if it has to be refused."""
+    """Parse one tensor; None if it has to be rejected."""
     try:
         message = TensorProto.FromString(data)
     except DecodeError:

@@ -26,7 +26,7 @@ from tests.support.example_messages import (
     some_features,
     with_a_kind,
 )
-from tests.support.reference_example import LEN, NO_KIND, Feature, RefusedError, Sequence
+from tests.support.reference_example import LEN, NO_KIND, Feature, RejectedError, Sequence
 from tfrecord_lite.example.decode import batch as engine_batch
 from tfrecord_lite.example.decode.batch import LayoutMemory, MessageBatch
 from tfrecord_lite.example.sequence import batch as engine
@@ -123,7 +123,7 @@ def runtime_sequence(message: bytes) -> Sequence:
     try:
         parsed = SequenceExample.FromString(message)
     except (DecodeError, UnicodeDecodeError) as error:
-        raise RefusedError(str(error)) from None
+        raise RejectedError(str(error)) from None
     lists = {}
     for key, feature_list in parsed.feature_lists.feature_list.items():
         steps = []

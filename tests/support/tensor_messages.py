@@ -6,7 +6,7 @@
     proto(3, (2,), typed("int_val", [7]))                   int32, [7, 7]
 
 Everything is bytes, so forms are mixed by adding them up. :func:`random_proto` makes
-one of many sorts; so many are sound that both sides of a comparison have work to do.
+one of many sorts; enough of them are valid that both sides of a comparison have work to do.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _listed(random: Random, number: int, n: int) -> bytes:
 
 
 def random_proto(random: Random) -> tuple[bytes, int]:
-    """Return the bytes of a TensorProto, mostly sound, and the number of the dtype meant."""
+    """Return the bytes of a TensorProto, mostly valid, and the number of the dtype meant."""
     number, shape = _number(random), _shape(random)
     n = _count(shape)
     parts = [field(1, 0, varint(number))]

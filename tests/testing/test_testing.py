@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from tests.support import reference, reference_example
-from tests.support.reference_example import RefusedError
+from tests.support.reference_example import RejectedError
 from tfrecord_lite import (
     BytesColumn,
     Example,
@@ -138,7 +138,7 @@ def test_bits_of_a_nan_stay() -> None:
 def features_of(message: bytes) -> dict[bytes, Any]:
     try:
         return reference_example.parse(message)
-    except RefusedError:
+    except RejectedError:
         return {}
 
 
@@ -217,11 +217,11 @@ def test_what_a_oneof_held_before_may_have_had_values() -> None:
     some(testing.encodings(just_ints), was_bytes)
 
 
-def test_damaged_messages_are_sometimes_refused_and_sometimes_another_message() -> None:
-    def is_refused(message: bytes) -> bool:
+def test_damaged_messages_are_sometimes_rejected_and_sometimes_another_message() -> None:
+    def is_rejected(message: bytes) -> bool:
         return not features_of(message)
 
-    some(testing.damaged_messages(INTS), is_refused)
+    some(testing.damaged_messages(INTS), is_rejected)
     some(testing.damaged_messages(INTS), lambda m: features_of(m).keys() > {b"a"})
 
 
@@ -314,7 +314,7 @@ def test_features_are_of_every_kind_and_also_empty(kind: str | None, *, is_empty
 
 
 @given(testing.bytes_columns(), testing.ragged_tensors(), testing.sparse_tensors())
-def test_columns_are_sound(
+def test_columns_are_intact(
     strings: BytesColumn, ragged: RaggedTensor, sparse: SparseTensor
 ) -> None:
     assert BytesColumn.from_list(strings.to_list()) == strings
@@ -368,7 +368,7 @@ def test_records_keep_their_limits(records: list[bytes]) -> None:
 
 @given(testing.odd_lengths())
 def test_headers_are_intact(length: int) -> None:
-    assert header(length) == reference.encode_head(length)
+    assert header(length) == reference.encode_header(length)
 
 
 @given(testing.any_stream())
@@ -377,7 +377,7 @@ def test_sound_is_what_the_reference_reads_to_its_end(stream: bytes) -> None:
 
 
 @given(testing.records(min_size=1), st.data())
-def test_a_damaged_file_is_never_sound(records: list[bytes], data: st.DataObject) -> None:
+def test_a_damaged_file_is_never_intact(records: list[bytes], data: st.DataObject) -> None:
     stream = bytes(frame(records))
 
     damaged = data.draw(testing.damaged(stream))
@@ -610,9 +610,9 @@ def test_what_is_read_may_have_another_form() -> None:
 
 @given(testing.records(min_size=1), st.data())
 def test_our_reader_notices_damage(records: list[bytes], data: st.DataObject) -> None:
-    sound = bytes(frame(records))
+    intact = bytes(frame(records))
 
-    assert_damage_is_noticed(TFRecordReader, sound, data.draw(testing.damaged(sound)))
+    assert_damage_is_noticed(TFRecordReader, intact, data.draw(testing.damaged(intact)))
 
 
 @pytest.mark.parametrize(
@@ -626,23 +626,23 @@ def test_our_reader_notices_damage(records: list[bytes], data: st.DataObject) ->
     ids=["stops in silence", "checks no data", "makes data up", "sorts"],
 )
 def test_a_reader_that_takes_damage_for_data_is_found_out(reader: Any) -> None:
-    sound = bytes(frame([b"one", b"two", b"three"]))
-    flipped = bytearray(sound)
+    intact = bytes(frame([b"one", b"two", b"three"]))
+    flipped = bytearray(intact)
     flipped[19 + 12] ^= 1  # in the data of the second record
 
-    assert_damage_is_noticed(TFRecordReader, sound, bytes(flipped))
+    assert_damage_is_noticed(TFRecordReader, intact, bytes(flipped))
     with pytest.raises(AssertionError):
         assert_damage_is_noticed(
             lambda path: reader(path) if "damaged" in Path(path).name else TFRecordReader(path),
-            sound,
+            intact,
             bytes(flipped),
         )
 
 
-def test_what_cannot_be_told_from_a_sound_file_passes() -> None:
-    sound = bytes(frame([b"one", b"two"]))
+def test_what_cannot_be_told_from_an_intact_file_passes() -> None:
+    intact = bytes(frame([b"one", b"two"]))
 
-    assert_damage_is_noticed(TFRecordReader, sound, bytes(frame([b"one"])))
+    assert_damage_is_noticed(TFRecordReader, intact, bytes(frame([b"one"])))
 
 
 def test_a_program_that_reads_every_encoding_is_told_from_one_that_does_not() -> None:

@@ -278,7 +278,7 @@ def test_steps_without_values_may_have_no_kind() -> None:
     ],
 )
 @given(data=st.data())
-def test_features_that_no_parser_takes_are_refused(specs: Any, data: st.DataObject) -> None:
+def test_features_that_no_parser_takes_are_rejected(specs: Any, data: st.DataObject) -> None:
     with pytest.raises(InvalidArgumentError):
         data.draw(testing.sequence_examples_for(*specs))
 

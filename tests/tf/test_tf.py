@@ -191,7 +191,7 @@ def test_dtypes_are_numpys_under_another_name() -> None:
     assert tf.io.FixedLenFeature([], tf.int64) == tf.io.FixedLenFeature([], np.int64)
 
 
-def test_values_that_would_change_are_refused() -> None:
+def test_values_that_would_change_are_rejected() -> None:
     for value, dtype in ((1.5, tf.int32), (300, tf.uint8), ("a", tf.int64), (1, tf.string)):
         with pytest.raises(TypeError):
             tf.constant(value, dtype)
@@ -199,7 +199,7 @@ def test_values_that_would_change_are_refused() -> None:
         tf.cast("a", tf.int32)
 
 
-def test_settings_that_would_change_a_result_are_refused() -> None:
+def test_settings_that_would_change_a_result_are_rejected() -> None:
     pytest.importorskip("PIL")
     gif = b"GIF89a" + bytes(20)
     for ask in (
@@ -410,7 +410,7 @@ def test_a_file_is_not_written_over_unless_asked_for(tmp_path: Path) -> None:
     assert tf.io.read_file(two) == one
 
 
-def test_what_cannot_be_stacked_or_sliced_is_refused() -> None:
+def test_what_cannot_be_stacked_or_sliced_is_rejected() -> None:
     for ask, reason in (
         (lambda: tf.data.Dataset.from_tensor_slices(1), errors.Reason.BAD_SHAPE),
         (lambda: tf.data.Dataset.from_tensor_slices(([1], [1, 2])), errors.Reason.WRONG_COUNT),

@@ -26,7 +26,7 @@ from tests.support.example_messages import (
     varint,
 )
 from tests.support.example_strategies import float_bits, int64s, strings
-from tests.support.reference_example import BYTES, FLOAT, INT64, RefusedError
+from tests.support.reference_example import BYTES, FLOAT, INT64, RejectedError
 from tfrecord_lite import arrays, testing
 from tfrecord_lite.arrays import ByteRanges, gather, lanes, ranges, row_splits, rows
 from tfrecord_lite.wire import fields as wire_fields
@@ -218,7 +218,7 @@ def slowly(messages: Sequence[bytes], depth: int = 0) -> tuple[list[list[referen
     for message in messages:
         try:
             found.append(reference.fields(message, depth=depth))
-        except RefusedError:
+        except RejectedError:
             n_refused += 1
     return found, n_refused
 
@@ -355,10 +355,10 @@ def test_every_prefix_of_a_list_is_read_or_refused(kind: int, draw: st.DataObjec
 def assert_same_lists(kind: int, messages: list[bytes], buffer: Buffer) -> None:
     try:
         expected = [reference.list_values(message, kind, depth=0) for message in messages]
-    except RefusedError:
+    except RejectedError:
         with pytest.raises(WireError) as caught:
             READERS[kind](*buffer, 1)
-        with pytest.raises(RefusedError):
+        with pytest.raises(RejectedError):
             reference.list_values(messages[caught.value.message], kind, depth=0)
         return
     counts, found = READERS[kind](*buffer, 1)
@@ -377,10 +377,10 @@ def test_runs_of_varints_are_decoded_each(runs: list[bytes]) -> None:
     data, starts, stops = buffer_of(runs)
     try:
         expected = [reference.varints(run) for run in runs]
-    except RefusedError:
+    except RejectedError:
         with pytest.raises(WireError) as caught:
             varint_runs(ByteRanges(data, starts, stops - starts))
-        with pytest.raises(RefusedError):
+        with pytest.raises(RejectedError):
             reference.varints(runs[caught.value.message])
         return
 
