@@ -76,8 +76,8 @@ class Original:
             raise TypeError(f"text must be a str, not {self.text!r}")
         if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
             raise argument_error(
-                f"text must be S and U with a width, T or str, of dtype string; not {self.text!r} "
-                f"of dtype {self.dtype}"
+                "text must be such as S5 or U5, or T or str, of dtype string; "
+                f"not {self.text!r} of dtype {self.dtype}"
             )
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ class Schema(Mapping[str, FeatureSpec]):
             originals = features.originals if isinstance(features, Schema) else {}
         for name, original in originals.items():
             if name not in self._features:
-                detail = f"an original without a feature{text.nearest(name, self)}"
+                detail = f"no such feature for this original{text.nearest(name, self)}"
                 raise argument_error(detail, key=str(name))
             if not isinstance(original, Original):
                 raise TypeError(f"original of feature {name!r} must be an Original")

@@ -235,7 +235,9 @@ class Summary(Mapping[str, FeatureSummary]):
         defaults = {} if defaults is None else defaults
         for name in defaults:
             if name not in self._features:
-                raise argument_error(f"a default without a feature{nearest(name, self)}", key=name)
+                raise argument_error(
+                    f"no such feature for this default{nearest(name, self)}", key=name
+                )
         specs = {
             name: self._spec(name, found, variable, defaults)
             for name, found in self._features.items()
@@ -259,7 +261,7 @@ class Summary(Mapping[str, FeatureSummary]):
             raise _several_kinds_error(name, found)
         low, high = found.lengths
         if name in defaults and not found.is_fixed:
-            detail = f"a default for a feature whose length varies, from {low} to {high}"
+            detail = f"no default is possible, as the length varies from {low} to {high}"
             raise argument_error(detail, key=name)
         if not found.is_fixed or (found.n_records < self.n_records and name not in defaults):
             return _VARIABLE[variable](found.kind)
