@@ -197,7 +197,7 @@ def test_a_column_that_has_no_schema(column: Any, reason: Reason) -> None:
 @pytest.mark.parametrize(
     ("row", "reason", "key", "index", "text"),
     [
-        ({"steps": {}}, BAD_ARGUMENT, "steps", NONE, "nothing else"),
+        ({"steps": {}}, BAD_ARGUMENT, "steps", NONE, "'feature_lists' only"),
         ({"context": {"x": 2**63}}, UNREPRESENTABLE, "x", 0, "int64"),
         ({"feature_lists": {"x": [[1], [2**63]]}}, UNREPRESENTABLE, "x", 0, "in step 1 "),
         ({"feature_lists": {"x": [[1], [], [b"a"]]}}, UNREPRESENTABLE, "x", 0, "in step 2 "),

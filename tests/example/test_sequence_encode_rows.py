@@ -196,14 +196,14 @@ def test_a_record_may_change_behind_the_iterator() -> None:
 
 
 def test_more_records_than_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encode, "_MOST_ROWS", 7)
+    monkeypatch.setattr(encode, "_MAX_ROWS", 7)
     rows = [row_of(number) for number in range(30)]
     rows[12] = {}
     assert all_at_once(rows) == one_by_one(rows)
-    monkeypatch.setattr(encode, "_MOST_BYTES", 100)
+    monkeypatch.setattr(encode, "_MAX_BYTES", 100)
     monkeypatch.setattr(encode, "_LARGE_BYTES", 20)
     assert all_at_once(rows) == one_by_one(rows)
-    monkeypatch.setattr(encode, "_MOST_FORMS", 1)
+    monkeypatch.setattr(encode, "_MAX_PLANS", 1)
     forms = [{"context": {str(number % 4): number}} for number in range(9)]
     assert all_at_once(forms) == one_by_one(forms)
 

@@ -164,17 +164,8 @@ class RowBuffer:
         if self.is_taken:
             return []
         blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
-        if len(blocks) == 1 and not self._records:
-            return blocks[0]
-        found: list[Any] = list(chain.from_iterable([block.views() for block in blocks]))
         orders = [plan.order for plan in self._active]
-        if self._records:
-            found += self._records
-            orders.append(self._record_order)
-        if len(orders) > 1:
-            places = np.argsort(np.fromiter(chain(*orders), np.int64, self._n))
-            found = [found[i] for i in places.tolist()]
-        return found
+        return in_order(blocks, orders, self._records, self._record_order)
 
     def _clear(self) -> None:
         for plan in self._active:
@@ -182,3 +173,19 @@ class RowBuffer:
         self._n = self._n_bytes = 0
         self._records, self._record_order, self._active = [], [], []
         self._last, self.is_taken = None, False
+
+
+def in_order(
+    blocks: list[Block], orders: list[list[int]], records: list[bytes], record_order: list[int]
+) -> list[Any] | Block:
+    """Merge the records of blocks, and single ones, by their numbers; one block stays one."""
+    if len(blocks) == 1 and not records:
+        return blocks[0]
+    found: list[Any] = list(chain.from_iterable([block.views() for block in blocks]))
+    if records:
+        found += records
+        orders = [*orders, record_order]
+    if len(orders) > 1:
+        places = np.argsort(np.fromiter(chain(*orders), np.int64, len(found)))
+        found = [found[i] for i in places.tolist()]
+    return found

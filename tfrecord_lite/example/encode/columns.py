@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -172,7 +172,7 @@ def encode_column_batches(
 ) -> Iterator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
     found = _lists(columns, schema)
-    n_records = _n_records(found)
+    n_records = count_records(found.items())
     n_bytes = sum(lists.n_bytes for lists in found.values())
     step = _BATCH_BYTES * n_records // max(n_bytes, 1)
     step = min(max(step, _MIN_RECORDS), _MAX_RECORDS)
@@ -225,11 +225,9 @@ def _lists(
 def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) -> Block:
     """Encode value lists, one per feature, as Examples; `n_records` if there may be none."""
     if n_records is None:
-        n_records = _n_records(found)
-    keys = sorted((encoded_key(key), key) for key in found)
-    parts = [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
+        n_records = count_records(found.items())
     try:
-        data, offsets, lengths = emit(FEATURES_TAG, parts, n_records)
+        data, offsets, lengths = emit(FEATURES_TAG, features_parts(found), n_records)
     except WireError as error:
         raise too_large_error(error) from None
     return Block(data, offsets, lengths)
@@ -241,18 +239,34 @@ def too_large_error(error: WireError) -> InvalidArgumentError:
     return InvalidArgumentError(reason, index=error.message, detail=error.detail)
 
 
-def _n_records(found: Mapping[str, ValueLists]) -> int:
+class _HasRecords(Protocol):
+    @property
+    def n_records(self) -> int: ...
+
+
+def count_records(columns: Iterable[tuple[str, _HasRecords]]) -> int:
     """Return the number of records that all columns have."""
     n_records = None
-    for key, lists in found.items():
-        if n_records not in (None, lists.n_records):
-            detail = f"{lists.n_records} records, but the columns before it have {n_records}"
+    for key, column in columns:
+        if n_records not in (None, column.n_records):
+            detail = f"{column.n_records} records, but the columns before it have {n_records}"
             raise column_error(key, detail)
-        n_records = lists.n_records
+        n_records = column.n_records
     if n_records is None:
         detail = "no columns, so nothing says how many records there are"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return n_records
+
+
+def sorted_keys(found: Iterable[str]) -> list[tuple[bytes, str]]:
+    """Return keys, encoded and as they are, in the order of their bytes."""
+    return sorted((encoded_key(key), key) for key in found)
+
+
+def features_parts(found: Mapping[str, ValueLists]) -> list[Part]:
+    """Return the Features that have value lists, one per key, as parts of messages."""
+    keys = sorted_keys(found)
+    return [part for raw, key in keys for part in feature_parts(entry_levels(raw), found[key])]
 
 
 def entry_levels(key: bytes) -> tuple[bytes, bytes]:

@@ -45,7 +45,15 @@ from tfrecord_lite.convert.lists import ValueLists
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import EXACT_DTYPES, column_error, record_of, unmasked
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.encode.columns import entry_levels, feature_parts
+from tfrecord_lite.example.encode.buffer import in_order
+from tfrecord_lite.example.encode.columns import (
+    count_records,
+    entry_levels,
+    feature_parts,
+    features_parts,
+    sorted_keys,
+    too_large_error,
+)
 from tfrecord_lite.example.encode.one import (
     content_of,
     delimited,
@@ -70,14 +78,12 @@ from tfrecord_lite.wire.scalar import WireError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from typing_extensions import Buffer
-
 __all__ = ["encode_sequence_example", "encode_sequence_examples"]
 
-_MOST_ROWS = 1024
-_MOST_BYTES = 8 * 1024 * 1024
-"""A buffer with more records or bytes is encoded."""
-_MOST_FORMS = 8
+_MAX_ROWS = 1024
+_MAX_BYTES = 8 * 1024 * 1024
+"""When a buffer is full."""
+_MAX_PLANS = 8
 """Forms that are collected at a time; each becomes a batch of its own."""
 _LARGE_BYTES = 256 * 1024
 """A record with a larger list is encoded by itself."""
@@ -138,7 +144,7 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
         lists = _checked_dict("feature_lists", row["feature_lists"])
         entries = [
             delimited(KEY_TAG, raw) + delimited(VALUE_TAG, _feature_list(key, lists[key]))
-            for raw, key in _sorted_keys(lists)
+            for raw, key in sorted_keys(lists)
         ]
         content = b"".join([delimited(ENTRY_TAG, entry) for entry in entries])
         pieces.append(delimited(FEATURE_LISTS_TAG, content))
@@ -149,11 +155,6 @@ def _checked_dict(name: str, given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise TypeError(f"{name} must be a dict with an entry per list, not {type(given).__name__}")
     return given
-
-
-def _sorted_keys(columns: Mapping[str, Any]) -> list[tuple[bytes, str]]:
-    """Return keys, encoded and as they are, in the order of their bytes."""
-    return sorted((encoded_key(key), key) for key in columns)
 
 
 def _check_is_sequence(key: str, steps: Any) -> None:
@@ -271,7 +272,7 @@ def encode_sequence_examples(
         {} if feature_lists is None else _checked_dict("feature_lists", feature_lists),
         {} if lengths is None else _checked_dict("lengths", lengths),
     )
-    n_records = _n_records([*features.items(), *lists.items()])
+    n_records = count_records([*features.items(), *lists.items()])
     return _encode_columns(
         None if context is None else features, None if feature_lists is None else lists, n_records
     )
@@ -293,19 +294,6 @@ class _ListColumn:
         return self.n_steps.size
 
 
-def _n_records(columns: Sequence[tuple[str, ValueLists | _ListColumn]]) -> int:
-    """Return the number of records that all columns have."""
-    if not columns:
-        detail = "no columns, so nothing says how many records there are"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    n_records = columns[0][1].n_records
-    for key, column in columns:
-        if column.n_records != n_records:
-            detail = f"{column.n_records} records, but the columns before it have {n_records}"
-            raise column_error(key, detail)
-    return n_records
-
-
 def _encode_columns(
     features: Mapping[str, ValueLists] | None,
     lists: Mapping[str, _ListColumn] | None,
@@ -314,17 +302,14 @@ def _encode_columns(
     """Encode columns; None if the messages are not to have that part at all."""
     fields = []
     if features is not None:
-        keys = _sorted_keys(features)
-        parts = [feature_parts(entry_levels(raw), features[key]) for raw, key in keys]
-        fields.append((FEATURES_TAG, list(chain.from_iterable(parts))))
+        fields.append((FEATURES_TAG, features_parts(features)))
     if lists is not None:
-        entries = [_list_part(raw, key, lists[key]) for raw, key in _sorted_keys(lists)]
+        entries = [_list_part(raw, key, lists[key]) for raw, key in sorted_keys(lists)]
         fields.append((FEATURE_LISTS_TAG, entries))
     try:
         return Block(*emit_fields(fields, n_records))
     except WireError as error:
-        reason, index = Reason.RECORD_TOO_LARGE, error.message
-        raise InvalidArgumentError(reason, index=index, detail=error.detail) from None
+        raise too_large_error(error) from None
 
 
 def _list_part(raw: bytes, key: str, column: _ListColumn) -> Part:
@@ -485,7 +470,7 @@ class SequenceRowBuffer:
     @property
     def is_full(self) -> bool:
         """Whether it is time to encode the records."""
-        return self._n >= _MOST_ROWS or self._n_bytes >= _MOST_BYTES
+        return self._n >= _MAX_ROWS or self._n_bytes >= _MAX_BYTES
 
     def add(self, row: Any) -> bool:
         """Take a record in, if it has a form; one that has not may be wrong."""
@@ -515,7 +500,7 @@ class SequenceRowBuffer:
         alike = self._plans.setdefault(form, [])
         if any(plan.take(self._n, context, lists) for plan in alike):
             return True
-        if sum(map(len, self._plans.values())) >= _MOST_FORMS:
+        if sum(map(len, self._plans.values())) >= _MAX_PLANS:
             return False
         try:
             plan = SequencePlan({**row, "context": context} if context else row)
@@ -537,15 +522,9 @@ class SequenceRowBuffer:
         """Encode all records; return all messages in order."""
         plans = list(chain.from_iterable(self._plans.values()))
         blocks = [_encode_columns(*plan.columns(), len(plan.order)) for plan in plans]
-        if len(blocks) == 1 and not self._messages:
-            return blocks[0]
-        found: list[Any] = [None] * self._n
-        orders = [*(plan.order for plan in plans), self._message_order]
-        messages: list[Sequence[Buffer]] = [*(block.views() for block in blocks), self._messages]
-        for order, some in zip(orders, messages, strict=True):
-            for number, message in zip(order, some, strict=True):
-                found[number] = message
-        return Block.from_records(found)
+        orders = [plan.order for plan in plans]
+        found = in_order(blocks, orders, self._messages, self._message_order)
+        return found if isinstance(found, Block) else Block.from_records(found)
 
 
 class SequencePlan:
