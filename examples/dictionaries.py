@@ -1,8 +1,8 @@
 """TFRecords as plain Python dictionaries: an Example, a SequenceExample, and files of each.
 
-Run with ``python examples/dictionaries.py``, or with ``--output`` for a folder to keep the
-files in. Both kinds of message may be in one file, but nothing in the file says which is
-which, so they are better kept apart.
+Run ``python examples/dictionaries.py``; ``--output`` names a folder to keep the files in.
+A file may hold both types of message, but does not say which record is which, so it is better
+to keep them apart.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SEQUENCE: dict[str, Any] = {
 
 
 def plain(value: Any) -> Any:
-    """Return arrays, in lists and dictionaries, as lists."""
+    """Return arrays inside lists and dictionaries as lists."""
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 
 
 def run(folder: Path) -> None:
-    """Encode, decode, write and read; print what comes."""
+    """Encode, decode, write and read; print the results."""
     example = plain(decode_example(encode_example(EXAMPLE)))
     print("an Example:         ", example)
     sequence = plain(decode_sequence_example(encode_sequence_example(SEQUENCE)))
@@ -53,14 +53,14 @@ def run(folder: Path) -> None:
     sequences = list(map(plain, TFRecordReader(folder / "sequences.tfrecord").sequence_examples()))
 
     if [example, *examples] != [EXAMPLE] * 3 or [sequence, *sequences] != [SEQUENCE] * 3:
-        sys.exit("What was read is not what was written.")
+        sys.exit("What was read differs from what was written.")
     print(
-        f"Read {len(examples)} Examples and {len(sequences)} SequenceExamples, as they were written."
+        f"Read {len(examples)} Examples and {len(sequences)} SequenceExamples, equal to those written."
     )
 
 
 def main() -> None:
-    """Run in the folder given, or in a temporary one."""
+    """Run in a given or temporary folder."""
     parser = argparse.ArgumentParser(description="TFRecords as plain Python dictionaries.")
     parser.add_argument("--output", type=Path, help="folder for files; default: a temporary one")
     arguments = parser.parse_args()

@@ -1,9 +1,8 @@
 """From images to TFRecord shards and back: ``python examples/digits.py``.
 
-Takes the 1,797 images of handwritten digits that come with scikit-learn, stores
-each as a ``tf.train.Example`` in GZIP shards, reads the shards back with every
-checksum verified, once by record and once into columns, and compares what came
-back with the originals.
+Stores the 1,797 images of handwritten digits that come with scikit-learn, each as a
+``tf.train.Example``, in GZIP shards. Then reads the shards back twice, record by record
+and into columns, with every checksum verified, and compares the images with the originals.
 
 Nothing is downloaded. Needs the extra ``examples``: ``pip install '.[examples]'``.
 """
@@ -41,11 +40,11 @@ if TYPE_CHECKING:
 NUM_SHARDS = 4
 IMAGE_SHAPE = (8, 8)
 SHADES = " .:-=+*#%@"
-"""From no ink to full ink."""
+"""Characters from no ink to full ink."""
 
 
 def load_images() -> tuple[Images, Labels]:
-    """Return the images, uint8 of shape (1797, 8, 8) with values to 16, and their digits."""
+    """Return the images, uint8 of shape (1797, 8, 8) with values up to 16, and their digits."""
     try:
         from sklearn.datasets import load_digits  # noqa: PLC0415 - an extra
     except ImportError:
@@ -55,7 +54,7 @@ def load_images() -> tuple[Images, Labels]:
 
 
 def to_record(image: Images, label: int) -> bytes:
-    """Put one image into a serialised Example."""
+    """Store one image in a serialised Example."""
     feature = {
         "image": Feature(bytes_list=BytesList(value=[image.tobytes()])),
         "shape": Feature(int64_list=Int64List(value=image.shape)),
@@ -65,7 +64,7 @@ def to_record(image: Images, label: int) -> bytes:
 
 
 def from_record(record: bytes) -> tuple[Images, int]:
-    """Get the image and its label out of a serialised Example."""
+    """Return the image and the label in a serialised Example."""
     feature = Example.FromString(record).features.feature
     pixels = np.frombuffer(feature["image"].bytes_list.value[0], np.uint8)
     image = pixels.reshape(feature["shape"].int64_list.value)
@@ -73,7 +72,7 @@ def from_record(record: bytes) -> tuple[Images, int]:
 
 
 def write(folder: Path, images: Images, labels: Labels) -> list[Path]:
-    """Write all images to shards, which appear when all of them are complete."""
+    """Write all images to shards; the files appear when all of them are complete."""
     pattern = str(folder / f"digits@{NUM_SHARDS}.tfrecord.gz")
     with ShardedTFRecordWriter(pattern, options="GZIP") as writer:
         for image, label in zip(images, labels.tolist(), strict=True):
@@ -82,7 +81,7 @@ def write(folder: Path, images: Images, labels: Labels) -> list[Path]:
 
 
 def read(folder: Path) -> tuple[Images, Labels]:
-    """Read all shards, in sorted order. The compression is found from the first bytes."""
+    """Read all shards in sorted order. The compression is detected from the first bytes."""
     # A damaged byte anywhere would raise DataLossError here, with file, record and offset.
     pairs = [from_record(record) for record in TFRecordReader(folder / "digits-*.tfrecord.gz")]
     images, labels = zip(*pairs, strict=True)
@@ -90,7 +89,7 @@ def read(folder: Path) -> tuple[Images, Labels]:
 
 
 def read_columns(folder: Path) -> tuple[Images, Labels]:
-    """Read all shards many records at a time: the images of a block are one array."""
+    """Read all shards block by block, the images of each block as one array."""
     features = {"image": FixedLenFeature([], bytes), "label": FixedLenFeature([], int)}
     parser = ExampleParser(features, strings="BytesColumn")
     images, labels = [], []
@@ -99,20 +98,20 @@ def read_columns(folder: Path) -> tuple[Images, Labels]:
         pixels, digits = columns["image"], columns["label"]
         assert isinstance(pixels, BytesColumn)
         assert isinstance(digits, np.ndarray)
-        # All strings end to end; since each is an image of one size, that is an array of images.
+        # `data` has all strings end to end; images of one size make that an array of images.
         images.append(pixels.data.reshape(len(pixels), *IMAGE_SHAPE))
         labels.append(digits)
     return np.concatenate(images), np.concatenate(labels)
 
 
 def picture(image: Images) -> str:
-    """Draw an image with letters, two for a pixel, which makes them about square."""
+    """Draw an image with two characters per pixel, so that pixels look square."""
     shades = np.array(list(SHADES))[image.astype(int) * (len(SHADES) - 1) // 16]
     return "\n".join("".join(np.repeat(row, 2)).rstrip() for row in shades)
 
 
 def run(folder: Path) -> None:
-    """Write, read, compare, and print what happened."""
+    """Write, read, compare, and print the speed."""
     images, labels = load_images()
     start = time.perf_counter()
     paths = write(folder, images, labels)
@@ -122,14 +121,14 @@ def run(folder: Path) -> None:
     image_column, label_column = read_columns(folder)
     stop = time.perf_counter()
 
-    # Records went to the shards in turn: 0, 4, 8, ... are in the first one.
+    # Records are written to the shards in turn: 0, 4, 8, ... to the first one.
     order = np.concatenate(
         [np.arange(len(images))[shard::NUM_SHARDS] for shard in range(NUM_SHARDS)]
     )
     for images_read, labels_read in ((images_back, labels_back), (image_column, label_column)):
         is_same = np.array_equal(images_read, images[order])
         if not (is_same and np.array_equal(labels_read, labels[order])):
-            sys.exit("What was read is not what was written.")
+            sys.exit("What was read differs from what was written.")
 
     n_records, n_bytes = len(images), sum(path.stat().st_size for path in paths)
     print(f"{'':12}{'files':>8}{'records':>10}{'bytes':>10}{'seconds':>10}{'records/s':>12}")
@@ -147,7 +146,7 @@ def run(folder: Path) -> None:
 
 
 def main() -> None:
-    """Run in the folder given, or in a temporary one."""
+    """Run in a given or temporary folder."""
     parser = argparse.ArgumentParser(description="Store images in TFRecord shards and read them.")
     parser.add_argument(
         "--output", type=Path, help="folder for the shards; default: a temporary one"

@@ -1,14 +1,13 @@
-"""A feature store's data: raw records, rows of a table, and batches that a model is fitted to.
+"""A feature store's data: raw records, rows of a table, and batches to fit a model.
 
     python examples/feature_store.py [--csv TABLE.csv --label COLUMN] [--output FOLDER]
 
-A table is written row by row, one feature a column, to GZIP shards; some rows lack a value.
-``make_batched_features_dataset`` reads them, shuffled, in batches of 64, fills in the missing
-values, and hands the label out beside the features; a linear model is fitted to them in NumPy.
-The label is read with VarLenFeature, as in the glossary this follows, and so comes as a
-SparseTensor.
+A table is written to GZIP shards, one Example per row and one feature per column; some rows lack
+a value. ``make_batched_features_dataset`` reads the shards, shuffled, in batches of 64 rows, fills
+in the missing values, and returns the label next to the features. NumPy fits a linear model to
+them. The label is read with VarLenFeature to show how that works: it becomes a SparseTensor.
 
-Numbers of a CSV file become float features, all else byte strings; the label must be numbers.
+Numbers in a CSV file become float features, anything else byte strings; the label must be a number.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ MISSING = -1
 
 
 def raw_records(path: Path) -> None:
-    """Write records of any bytes, and read them."""
+    """Write records of any bytes, and read them back."""
     with TFRecordWriter(path) as writer:
         writer.write(b"Record A")
         writer.write(b"Record B")
@@ -52,7 +51,7 @@ def raw_records(path: Path) -> None:
 
 
 def made_rows() -> Iterator[Row]:
-    """Yield a thousand rows; every tenth has no ``int_col``."""
+    """Yield a thousand rows; every tenth lacks ``int_col``."""
     rng = np.random.default_rng(0)
     for i in range(1000):
         number, real = int(rng.integers(0, 10)), float(rng.normal())
@@ -60,17 +59,17 @@ def made_rows() -> Iterator[Row]:
         if i % 10:
             row["int_col"] = number
         else:
-            row["label"] = 3 * MISSING - 2 * real + 1  # as the missing value will be read
+            row["label"] = 3 * MISSING - 2 * real + 1  # the value that a missing one is read as
         yield row
 
 
 def rows_of_csv(path: Path, label: str) -> Iterator[Row]:
-    """Yield the rows of a table: numbers as such, empty cells left out."""
+    """Yield the rows of a table, with numbers as floats and without empty cells."""
     with path.open(newline="", encoding="utf-8") as file:
         for i, row in enumerate(csv.DictReader(file), 2):
             out = {name: _value(text) for name, text in row.items() if name and text}
             if isinstance(out.get(label, b""), bytes):
-                raise ValueError(  # noqa: TRY004 - the data's fault, not a caller's
+                raise ValueError(  # noqa: TRY004 - wrong data, not a wrong argument
                     f"{path}, line {i}: the label {label!r} is {row.get(label)!r}"
                 )
             yield {"label" if name == label else name: value for name, value in out.items()}
@@ -85,26 +84,26 @@ def _value(text: str) -> float | bytes:
 
 def write(folder: Path, rows: Iterator[Row]) -> dict[str, type]:
     """Write rows to shards; return the type of each column."""
-    kinds: dict[str, type] = {}
+    types: dict[str, type] = {}
     options = TFRecordOptions("GZIP")
     with ShardedTFRecordWriter(folder / f"part@{N_SHARDS}.tfrecord.gz", options=options) as writer:
         for i, row in enumerate(rows):
             for name, value in row.items():
-                if kinds.setdefault(name, type(value)) is not type(value):
+                if types.setdefault(name, type(value)) is not type(value):
                     raise ValueError(
                         f"row {i}: {name!r} is a number in some rows and text in others"
                     )
             writer.write_example(row)
-    return kinds
+    return types
 
 
-def batches(folder: Path, kinds: dict[str, type]) -> Any:
-    """Return batches of 64 rows: dictionaries of columns, and the label beside them."""
+def batches(folder: Path, types: dict[str, type]) -> Any:
+    """Return batches of 64 rows: a dictionary of columns, and the label."""
     features: dict[str, Any] = {"label": VarLenFeature(float)}
-    for name, kind in kinds.items():
+    for name, type_ in types.items():
         if name != "label":
-            default = b"" if kind is bytes else MISSING
-            features[name] = FixedLenFeature([], kind, default_value=default)
+            default = b"" if type_ is bytes else MISSING
+            features[name] = FixedLenFeature([], type_, default_value=default)
     return make_batched_features_dataset(
         str(folder / "part-*.tfrecord.gz"),
         batch_size=64,
@@ -116,11 +115,11 @@ def batches(folder: Path, kinds: dict[str, type]) -> Any:
     )
 
 
-def train(folder: Path, kinds: dict[str, type]) -> None:
-    """Fit a linear model to the numbers, by the normal equations summed over batches."""
-    names = sorted(name for name, kind in kinds.items() if kind is not bytes and name != "label")
+def train(folder: Path, types: dict[str, type]) -> None:
+    """Fit a linear model to the numbers: sum the normal equations over batches, and solve them."""
+    names = sorted(name for name, type_ in types.items() if type_ is not bytes and name != "label")
     square, moment, n_rows, sum_y, sum_yy = 0.0, 0.0, 0, 0.0, 0.0
-    for columns, label in batches(folder, kinds):
+    for columns, label in batches(folder, types):
         y = label.to_dense()[:, 0].astype(np.float64)
         x = np.column_stack([*(columns[name] for name in names), np.ones(len(y))]).astype(float)
         square, moment = square + x.T @ x, moment + x.T @ y
@@ -137,19 +136,19 @@ def train(folder: Path, kinds: dict[str, type]) -> None:
 def run(folder: Path, table: Path | None, label: str) -> None:
     """Write, read and fit."""
     raw_records(folder / "raw.tfrecord")
-    kinds = write(folder, made_rows() if table is None else rows_of_csv(table, label))
-    if not kinds:
+    types = write(folder, made_rows() if table is None else rows_of_csv(table, label))
+    if not types:
         raise ValueError(f"{table} has no rows")
-    first = next(iter(batches(folder, kinds)))
+    first = next(iter(batches(folder, types)))
     print("columns of a batch:", {name: column.shape for name, column in sorted(first[0].items())})
-    train(folder, kinds)
+    train(folder, types)
 
 
 def main() -> None:
-    """Run with the table given, or with a made one."""
+    """Run with the given table, or with a generated one."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--csv", type=Path, help="a table with names in its first line")
-    parser.add_argument("--label", default="label", help="the column to learn; default: label")
+    parser.add_argument("--label", default="label", help="the column to predict; default: label")
     parser.add_argument(
         "--output", type=Path, help="folder for the files; default: a temporary one"
     )

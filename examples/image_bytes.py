@@ -1,13 +1,12 @@
 """Images as raw pixels: ``python examples/image_bytes.py [IMAGE ...]``.
 
-Each image goes into one ``tf.train.Example``: its pixels as uint8 bytes, its shape as
-int32 bytes, and a label. Raw bytes say neither dtype nor shape, so both have to be known
-when they are read: ``decode_raw`` is given the dtype, and the shape is read first.
-Images of several sizes may stand in one file.
+Each image is stored in one ``tf.train.Example``: its pixels as uint8 bytes, its shape as
+int32 bytes, and a label. Raw bytes have no dtype and no shape, so the reader passes the dtype
+to ``decode_raw``, and reads the shape from the record. One file may hold images of any size.
 
-Without arguments two small images are drawn. Nothing is downloaded. Needs the extra
-``image``: ``pip install '.[image]'``. For images that should stay compressed in the
-file, store what ``image_row`` returns instead.
+Without arguments, two small images are drawn. Nothing is downloaded. Needs the extra
+``image``: ``pip install '.[image]'``. To store images compressed, write what ``image_row``
+returns instead.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ def drawn() -> list[Image]:
 
 
 def to_row(image: Image, label: int) -> dict[str, bytes | int]:
-    """Put one image into the features of an Example."""
+    """Return the features that store one image."""
     shape = np.array(image.shape, "<i4")
     return {"image": image.tobytes(), "shape": shape.tobytes(), "label": label}
 
 
 def from_record(record: bytes) -> tuple[Image, int]:
-    """Get the image and its label out of a serialised Example."""
+    """Return the image and the label in a serialised Example."""
     parsed = parse_single_example(record, FEATURES)
     shape = decode_raw(parsed["shape"], np.int32)
     pixels = decode_raw(parsed["image"], np.uint8)
@@ -68,15 +67,15 @@ def from_record(record: bytes) -> tuple[Image, int]:
 
 
 def picture(image: Image) -> str:
-    """Draw an image with letters."""
+    """Draw an image with characters."""
     grey = image.mean(axis=2).astype(int) * (len(SHADES) - 1) // 255
     return "\n".join("".join(row).rstrip() for row in np.array(list(SHADES))[grey])
 
 
 def run(path: Path, files: list[Path]) -> None:
-    """Write the images, read them back, compare, and show the first."""
+    """Write the images, read them back, compare, and print the first."""
     try:
-        # Encoded once, so that the images that are drawn come from Pillow as well.
+        # Drawn images are encoded first, so that they are decoded as files are.
         contents = [file.read_bytes() for file in files] or [encode_image(i) for i in drawn()]
         images = [decode_image(content) for content in contents]
     except (OSError, ImportError, InvalidArgumentError) as error:
@@ -87,14 +86,14 @@ def run(path: Path, files: list[Path]) -> None:
 
     for (image, label), original in zip(back, images, strict=True):
         if not np.array_equal(image, original):
-            sys.exit("What was read is not what was written.")
+            sys.exit("What was read differs from what was written.")
         print(f"label {label}: {image.dtype} of shape {image.shape}")
     print("\nEvery image equals its original. The first one read:\n")
     print(picture(back[0][0][:40, :80]))
 
 
 def main() -> None:
-    """Run in the file given, or in a temporary one."""
+    """Run in a given or temporary file."""
     parser = argparse.ArgumentParser(description="Store images as raw pixels and read them.")
     parser.add_argument("images", nargs="*", type=Path, help="image files; default: two drawn ones")
     parser.add_argument("--output", type=Path, help="file to write; default: a temporary one")

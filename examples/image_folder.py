@@ -4,9 +4,9 @@
     python examples/image_folder.py unpack SHARDS FOLDER   # 'train-*.tfrecord' photos-again/
     python examples/image_folder.py                        # both, with drawn images
 
-A folder has a folder of images for each class, or a list ``labels.csv`` of lines ``file,label``.
-Images are stored as they are, not encoded again. Files that are missing, or are no images, are
-reported and skipped. Needs the extra ``image``: ``pip install '.[image]'``.
+The folder has a subfolder of images for each class, or a list ``labels.csv`` of lines
+``file,label``. Images are stored as they are, not encoded again. Missing files, and files that
+are not images, are reported and skipped. Needs the extra ``image``: ``pip install '.[image]'``.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def entries(folder: Path) -> list[tuple[Path, str]]:
             raise ValueError(f"{folder / LIST}: expected lines of file,label; found {bad}")
         return [(folder / name, label) for name, label in rows]
     if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is no folder")
+        raise NotADirectoryError(f"{folder} is not a folder")
     found = sorted(path for path in folder.glob("*/*") if path.suffix.lower() in SUFFIXES)
     return [(path, path.parent.name) for path in found]
 
 
 def pack(folder: Path, shards: str) -> int:
-    """Write the images to shards; return how many were skipped."""
+    """Write the images to shards; return the number of skipped ones."""
     images = entries(folder)
     if not images:
         raise ValueError(f"{folder} has neither {LIST} nor folders of images")
@@ -72,7 +72,7 @@ def pack(folder: Path, shards: str) -> int:
 
 
 def unpack(shards: str, folder: Path) -> int:
-    """Write the images of shards into a folder a class; return how many."""
+    """Write the images in shards to a folder per class; return their number."""
     names = ("image/encoded", "image/filename", "image/class/text")
     features = {name: FixedLenFeature([], bytes) for name in names}
     n_images = 0
@@ -90,13 +90,13 @@ def unpack(shards: str, folder: Path) -> int:
 
 
 def plain(name: bytes) -> str:
-    """Return the last part of a name: a record may say anything, and must not lead elsewhere."""
+    """Return the last part of a name, so that no record can lead outside the folder."""
     last = Path(name.decode(errors="replace").replace("\\", "/")).name
     return last if last not in {"", ".", ".."} else "unnamed"
 
 
 def draw(folder: Path) -> None:
-    """Make six images, listed with one that is not there and one that is none."""
+    """Draw six images; list them with a missing file, and one that is not an image."""
     folder.mkdir()
     lines = ["absent.png,square", "broken.jpeg,disc"]
     y, x = np.mgrid[:32, :32] - 16
@@ -108,7 +108,7 @@ def draw(folder: Path) -> None:
             name = f"{label}{size}.png"
             (folder / name).write_bytes(encode_image(np.where(is_inside, 255, 0).astype(np.uint8)))
             lines.append(f"{name},{label}")
-    (folder / "broken.jpeg").write_bytes(b"no image")
+    (folder / "broken.jpeg").write_bytes(b"not an image")
     (folder / LIST).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -119,8 +119,8 @@ def demonstrate(folder: Path) -> None:
     unpack(str(folder / "images-*.tfrecord"), folder / "again")
     for path in (folder / "again").glob("*/*"):
         if path.read_bytes() != (folder / "drawn" / path.name).read_bytes():
-            sys.exit(f"{path.name} is not what it was.")
-    print("every image is, byte for byte, what it was")
+            sys.exit(f"{path.name} has changed.")
+    print("every image is unchanged, byte for byte")
 
 
 def main() -> None:
@@ -128,7 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     verbs = parser.add_subparsers(dest="verb")
     packing = verbs.add_parser("pack", help="a folder of images to shards")
-    packing.add_argument("folder", type=Path, help=f"with a folder a class, or {LIST}")
+    packing.add_argument("folder", type=Path, help=f"with a subfolder per class, or {LIST}")
     packing.add_argument("shards", help="such as train@4.tfrecord")
     unpacking = verbs.add_parser("unpack", help="shards to a folder of images")
     unpacking.add_argument("shards", help="a file or pattern")

@@ -1,11 +1,11 @@
 """An input pipeline for ImageNet-like shards: ``python examples/imagenet_pipeline.py [FILE ...]``.
 
-Files are split 90:10 into those to train on and those to validate with, several are read at
-once without keeping their order, records are shuffled and parsed in batches, and images are
-decoded and resized in threads while the last batch is at work.
+Nine tenths of the files are for training, the others for validation. Several files are read
+in turns, records are shuffled and parsed in batches, and threads decode and resize images
+while the previous batch is being used.
 
 Files hold ``image/encoded`` (JPEG, PNG, ...) and, unless ``--unlabelled``, ``image/class/label``,
-counted from 1. Without files, twenty of them are made, of drawn images. Nothing is
+counted from 1. Without arguments, twenty files of drawn images are written. Nothing is
 downloaded. Needs the extra ``image``: ``pip install '.[image]'``.
 """
 
@@ -39,7 +39,7 @@ N_CLASSES = 4
 
 
 def draw(folder: Path) -> str:
-    """Write twenty shards of ten images each: a square of a class's colour on noise."""
+    """Write twenty shards of ten images each: squares in the colour of their class, on noise."""
     rng = np.random.default_rng(0)
     with ShardedTFRecordWriter(folder / "drawn@20.tfrecord") as writer:
         for i in range(200):
@@ -51,13 +51,13 @@ def draw(folder: Path) -> str:
 
 
 def split(files: list[str]) -> tuple[list[str], list[str]]:
-    """Return nine tenths of the files, and the others: at least one of each if there are two."""
+    """Return nine tenths of the files, and the rest; neither is empty if there are two files."""
     n_train = min(round(0.9 * len(files)), len(files) - 1) or len(files)
     return files[:n_train], files[n_train:]
 
 
 def decode(encoded: npt.NDArray[np.object_], size: int) -> npt.NDArray[np.float32]:
-    """Decode a batch of images, and resize them; numbers are from 0 to 1."""
+    """Decode and resize a batch of images; values are from 0 to 1."""
     from PIL import Image  # noqa: PLC0415 - an extra
 
     out = np.empty((len(encoded), size, size, 3), np.float32)
@@ -68,7 +68,7 @@ def decode(encoded: npt.NDArray[np.object_], size: int) -> npt.NDArray[np.float3
 
 
 def pipeline(files: list[str], size: int, batch_size: int, *, labelled: bool) -> Dataset:
-    """Return batches of images, with labels from 0 on if there are any."""
+    """Return batches of images, and of labels counted from 0 if there are any."""
     features = {"image/encoded": FixedLenFeature([], bytes)}
     if labelled:
         features["image/class/label"] = FixedLenFeature([], int)
@@ -91,7 +91,7 @@ def pipeline(files: list[str], size: int, batch_size: int, *, labelled: bool) ->
 
 
 def show_first(files: list[str]) -> None:
-    """Print what the first record of a file holds."""
+    """Print the features of the first record."""
     for record in TFRecordDataset(files).take(1):
         for name, feature in sorted(Example.FromString(record).features.feature.items()):
             kind = feature.WhichOneof("kind")
@@ -101,7 +101,7 @@ def show_first(files: list[str]) -> None:
 
 
 def run(files: list[str], size: int, batch_size: int, *, labelled: bool) -> None:
-    """Go through both parts once, and print what comes."""
+    """Read both parts once, and print their size and speed."""
     for name, part in zip(("train", "validate"), split(files), strict=True):
         if not part:
             print(f"{name}: no files")
@@ -118,23 +118,25 @@ def run(files: list[str], size: int, batch_size: int, *, labelled: bool) -> None
             sys.exit(f"no records to {name} with in {', '.join(part)}")
         seconds = time.perf_counter() - start
         print(f"  {n_images} images, the last batch {images.dtype} of shape {images.shape}")
-        print(f"  labels {sorted(labels)[:10]}" if labelled else "  no labels asked for")
+        print(f"  labels {sorted(labels)[:10]}" if labelled else "  no labels read")
         print(f"  {n_images / seconds:,.0f} images/s")
 
 
 def main() -> None:
-    """Run over the files given, or over drawn ones."""
+    """Run over the given files, or over drawn images."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0].split(":")[0] + ".")
-    parser.add_argument("files", nargs="*", help="TFRecord files or patterns; default: drawn ones")
-    parser.add_argument("--unlabelled", action="store_true", help="ask for no labels")
-    parser.add_argument("--size", type=int, default=224, help="pixels a side; default: 224")
-    parser.add_argument("--batch", type=int, default=32, help="images a batch; default: 32")
+    parser.add_argument(
+        "files", nargs="*", help="TFRecord files or patterns; default: drawn images"
+    )
+    parser.add_argument("--unlabelled", action="store_true", help="read no labels")
+    parser.add_argument("--size", type=int, default=224, help="pixels per side; default: 224")
+    parser.add_argument("--batch", type=int, default=32, help="images per batch; default: 32")
     given = parser.parse_args()
     if given.size < 1:
         parser.error("--size must be at least 1")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            # A data set takes patterns too; here the files themselves are split.
+            # A data set accepts patterns too; here the list of files is needed, to split it.
             found = TFRecordReader(given.files or draw(Path(folder))).sources
             files = [str(source) for source in found]
             run(files, given.size, given.batch, labelled=not given.unlabelled)

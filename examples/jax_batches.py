@@ -1,10 +1,10 @@
 """Batches of TFRecords on jax's devices: ``python examples/jax_batches.py [FILE ...]``.
 
-Columns are plain NumPy arrays, so ``jax.device_put`` takes a batch as it is. The next batch is
-read in a thread while a compiled function works on this one; here it adds up each column of
-numbers. Strings stay behind, as no device holds them.
+Columns are plain NumPy arrays, so ``jax.device_put`` accepts a batch as it is. A thread reads
+the next batch while a compiled function works on this one; here it sums each column of
+numbers. Strings are not read, as devices cannot hold them.
 
-Without files, some records are made. Without jax it says so and ends: ``pip install jax``.
+Without arguments, some records are written first. Needs jax: ``pip install jax``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def make(folder: Path) -> str:
 
 
 def run(files: list[str], batch_size: int) -> None:
-    """Add up all numbers on a device."""
+    """Sum all columns of numbers on a device."""
     try:
         import jax  # noqa: PLC0415 - optional
     except ImportError:
@@ -52,7 +52,7 @@ def run(files: list[str], batch_size: int) -> None:
         if isinstance(spec, FixedLenFeature) and np.dtype(spec.dtype).kind in "if"
     }
     if not features:
-        raise ValueError(f"no numbers of fixed length; there are {sorted(schema)}")
+        raise ValueError(f"no feature is numbers of fixed length, of {sorted(schema)}")
 
     def add_up(columns: dict[str, Any]) -> dict[str, Any]:
         return {name: column.sum() for name, column in columns.items()}
@@ -72,10 +72,10 @@ def run(files: list[str], batch_size: int) -> None:
 
 
 def main() -> None:
-    """Run over the files given, or over made ones."""
+    """Run over the given files, or over generated ones."""
     parser = argparse.ArgumentParser(description="Put batches of TFRecords on jax's devices.")
-    parser.add_argument("files", nargs="*", help="files or patterns; default: made ones")
-    parser.add_argument("--batch", type=int, default=256, help="records a batch; default: 256")
+    parser.add_argument("files", nargs="*", help="files or patterns; default: generated ones")
+    parser.add_argument("--batch", type=int, default=256, help="records per batch; default: 256")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:

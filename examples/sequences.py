@@ -1,10 +1,10 @@
 """Store sequences of tokens and labels as SequenceExamples, and read them back in three ways.
 
-Run with ``python examples/sequences.py``, or with ``--output`` for a folder to keep the file in.
+Run ``python examples/sequences.py``; ``--output`` names a folder to keep the file in.
 
-Each sequence is one record: its length is the context, its tokens and labels are feature
-lists with one number a step. What is read is dictionaries, one record as arrays, and a
-batch padded to its longest sequence.
+Each sequence is one record: its length is in the context, its tokens and labels are feature
+lists with one number per step. The file is read as dictionaries, one record as arrays, and all
+records as a batch padded to the longest sequence.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LISTS = {
 
 
 def write(path: Path) -> None:
-    """Write one message a sequence."""
+    """Write one record per sequence."""
     with TFRecordWriter(path) as writer:
         for tokens, labels in zip(SEQUENCES, LABELS, strict=True):
             writer.write_sequence_example(
@@ -48,7 +48,7 @@ def write(path: Path) -> None:
 
 
 def run(path: Path) -> None:
-    """Write, read in three ways, and print what comes."""
+    """Write, read in three ways, and print the results."""
     write(path)
 
     print("dictionaries:")
@@ -70,12 +70,12 @@ def run(path: Path) -> None:
         rows = np.asarray(lists[name])
         cut = [row[:n].tolist() for row, n in zip(rows, lengths[name], strict=True)]
         if cut != expected:
-            sys.exit("What was read is not what was written.")
-    print("Every sequence is as it was written.")
+            sys.exit("What was read differs from what was written.")
+    print("Every sequence is equal to the one written.")
 
 
 def main() -> None:
-    """Run in the folder given, or in a temporary one."""
+    """Run in a given or temporary folder."""
     parser = argparse.ArgumentParser(description="Store sequences in a TFRecord file.")
     parser.add_argument("--output", type=Path, help="folder for the file; default: a temporary one")
     arguments = parser.parse_args()

@@ -2,9 +2,10 @@
 
     python examples/super_serial.py [--output FOLDER]
 
-What the gist "Super Serial" does for TensorFlow's data sets, and what its users asked for:
-the original dtypes come back, lengths may vary, data may be nested or a tuple, saving
-streams, loading gives batches. A header that Super Serial itself wrote is read as well.
+``save`` and ``load`` do for any data what the gist "Super Serial" does for TensorFlow's data
+sets, and what its users asked for: dtypes are restored, lengths may vary, data may be nested or
+a tuple, samples may be a stream, and loading returns batches if asked to. Headers written by
+Super Serial itself are read too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def samples(n_samples: int) -> Iterator[dict[str, Any]]:
-    """Yield one sample at a time; they are never all in memory."""
+    """Yield samples one at a time, so they are never all in memory."""
     rng = np.random.default_rng(0)
     for i in range(n_samples):
         yield {
@@ -35,7 +36,7 @@ def samples(n_samples: int) -> Iterator[dict[str, Any]]:
 
 
 def save_and_load(folder: Path) -> None:
-    """Save a stream of samples, and load all of it, and batches."""
+    """Save a stream of samples; load it at once, and in batches."""
     path = folder / "samples.tfrecord"
     schema = save(path, samples(1000))
     print(schema, "\n")
@@ -49,14 +50,14 @@ def save_and_load(folder: Path) -> None:
     assert columns["image"].dtype == np.uint8
     assert columns["weights"].dtype == np.float64
     assert columns["meta"]["ok"].dtype == np.bool_
-    print("1,000 samples came back as they were: values, dtypes, shapes, names")
+    print("1,000 samples were restored: values, dtypes, shapes, names")
 
     sizes = [len(batch["image"]) for batch in load(path, batch_size=256)]
     print(f"in batches of {sizes}")
 
 
 def tuples(folder: Path) -> None:
-    """Save and load data without names."""
+    """Save and load a tuple of arrays."""
     x, y = np.linspace(0, 1, 30).reshape(10, 3), np.arange(10, dtype=np.int32)
     save(folder / "pair.tfrecord", (x, y))
 
@@ -64,11 +65,11 @@ def tuples(folder: Path) -> None:
 
     assert np.array_equal(x, x_again)
     assert y_again.dtype == np.int32
-    print("a tuple came back as a tuple")
+    print("a tuple was restored as a tuple")
 
 
 def a_header_of_super_serial(folder: Path) -> None:
-    """Read what Super Serial wrote: floats as float lists, integers as int64 lists, a header."""
+    """Read a file of Super Serial: floats as float lists, integers as int64 lists, a header."""
     path, header = folder / "old.tfrecord", folder / "old.header"
     with TFRecordWriter(path) as writer:
         for i in range(3):

@@ -3,10 +3,10 @@
     python examples/tensor_features.py [ARRAY.npy ...]
 
 A feature is a list of integers, of floats or of byte strings, and nothing else: bool, enum and
-all integers go to the first, float and double to the second, text and bytes to the third.
-An array of more dimensions, or of a dtype that would not come back, is stored as one byte
-string that knows its dtype and shape: ``serialize_tensor`` makes it, ``parse_tensor`` reads it.
-Arrays that are given are stored in that way, read, and compared.
+all integers go to the first, float and double to the second, str and bytes to the third.
+An array of more dimensions, or of a dtype that these lists would lose, is stored as one byte
+string with its dtype and shape: ``serialize_tensor`` makes it, ``parse_tensor`` reads it. Arrays
+in the arguments are stored that way, read back, and compared.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ARRAYS = {
 
 
 def feature_of(value: Any) -> Feature:
-    """Put a value into the list that holds its kind."""
+    """Return a value in the list for its type."""
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, bytes):
@@ -74,7 +74,7 @@ def feature_of(value: Any) -> Feature:
 
 
 def run(path: Path, arrays: dict[str, Any]) -> None:
-    """Write values and arrays, read them back, compare."""
+    """Write values and arrays, read them back, and compare."""
     features = {name: feature_of(value) for name, value in VALUES.items()}
     features |= {name: feature_of(serialize_tensor(array)) for name, array in arrays.items()}
     with TFRecordWriter(path) as writer:
@@ -90,12 +90,12 @@ def run(path: Path, arrays: dict[str, Any]) -> None:
         serialized = np.asarray(parsed[name]).item()
         back = parse_tensor(serialized)
         if back.dtype != array.dtype or not np.array_equal(back, array):
-            sys.exit(f"{name} is not what was written.")
+            sys.exit(f"{name} differs from what was written.")
         print(f"{name:8} {array.dtype} {array.shape} -> {len(serialized)} bytes -> the same")
 
 
 def main() -> None:
-    """Run with the arrays given, or with three small ones."""
+    """Run with the given arrays, or with three small ones."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("arrays", nargs="*", type=Path, help=".npy files; default: three arrays")
     given = parser.parse_args().arrays

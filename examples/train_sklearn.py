@@ -2,12 +2,12 @@
 
     python examples/train_sklearn.py [FILE ...] [--label NAME] [--epochs N]
 
-All number features of fixed length are the input, and the feature ``--label`` is the class, a
-whole number; both are found out from the files, of any compression. Every fifth record is kept
-for testing. The others come shuffled in batches, for ``SGDClassifier.partial_fit``, so that files
+The input is all features that are numbers of fixed length; the class is the feature ``--label``,
+an integer. ``infer_schema`` finds them in the files, of any compression. Every fifth record is
+kept for testing. The others are read in shuffled batches for ``SGDClassifier.partial_fit``, so files
 of any size will do.
 
-Without files, the 1,797 handwritten digits of scikit-learn are written first. Needs the extra
+Without arguments, the 1,797 handwritten digits of scikit-learn are written first. Needs the extra
 ``examples``: ``pip install '.[examples]'``.
 """
 
@@ -49,7 +49,7 @@ def write_digits(folder: Path) -> str:
 
 
 def inputs_and_label(files: list[str], label: str) -> dict[str, FixedLenFeature]:
-    """Return the features to read: the label, and all numbers of fixed length beside it."""
+    """Return the features to read: the label, and all other numbers of fixed length."""
     schema: Mapping[str, Any] = infer_schema(files)
     found = {
         name: spec
@@ -57,9 +57,9 @@ def inputs_and_label(files: list[str], label: str) -> dict[str, FixedLenFeature]
         if isinstance(spec, FixedLenFeature) and np.dtype(spec.dtype).kind in "if"
     }
     if label not in found or np.dtype(found[label].dtype).kind != "i":
-        raise ValueError(f"no whole number {label!r} in every record; there are {sorted(schema)}")
+        raise ValueError(f"{label!r} is not an integer in every record; features: {sorted(schema)}")
     if len(found) == 1:
-        raise ValueError(f"no numbers of fixed length beside {label!r}; there are {sorted(schema)}")
+        raise ValueError(f"no numbers of fixed length except {label!r}; features: {sorted(schema)}")
     return found
 
 
@@ -71,7 +71,7 @@ def joined(columns: dict[str, Any], label: str) -> tuple[npt.NDArray[Any], npt.N
 
 
 def train(files: list[str], label: str, n_epochs: int) -> None:
-    """Train, and say after each epoch how good it is."""
+    """Train, and print the accuracy after each epoch."""
     from sklearn.linear_model import SGDClassifier  # noqa: PLC0415 - an extra
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
 
@@ -92,7 +92,7 @@ def train(files: list[str], label: str, n_epochs: int) -> None:
         classes.update(y.tolist())
         n_records += len(y)
     if n_records < N_PARTS or len(classes) < 2:
-        raise ValueError(f"{n_records} records of {len(classes)} classes are too few to learn from")
+        raise ValueError(f"{n_records} records of {len(classes)} classes are too few")
     print(f"{n_records} records, {x.shape[1]} numbers each, {len(classes)} classes")
     model = SGDClassifier(random_state=0)
     for epoch in range(n_epochs):
@@ -107,10 +107,10 @@ def train(files: list[str], label: str, n_epochs: int) -> None:
 
 
 def main() -> None:
-    """Train on the files given, or on the digits."""
+    """Train on the given files, or on the digits."""
     parser = argparse.ArgumentParser(description="Train a classifier with scikit-learn.")
     parser.add_argument("files", nargs="*", help="files or patterns; default: digits")
-    parser.add_argument("--label", default="label", help="the feature to learn; default: label")
+    parser.add_argument("--label", default="label", help="the feature to predict; default: label")
     parser.add_argument("--epochs", type=int, default=3, help="default: 3")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,11 +1,11 @@
 """Train a small classifier from TFRecords with torch: ``python examples/train_torch.py [FILE ...]``.
 
-All number features of fixed length are the input, and the feature ``--label`` is the class, a
-whole number from 0 on; both are found out from the files. A fifth of the records is kept for
-testing. Each epoch reads the others in random order, in batches that worker processes parse
-and hand over as tensors.
+The input is all features that are numbers of fixed length; the class is the feature ``--label``,
+an integer from 0 on. ``infer_schema`` finds them in the files. A fifth of the records is kept
+for testing. Each epoch reads the others in random order, in batches that worker processes
+parse to tensors.
 
-Without files, the 1,797 handwritten digits of scikit-learn are written first. Needs torch,
+Without arguments, the 1,797 handwritten digits of scikit-learn are written first. Needs torch,
 and for the digits the extra ``examples``: ``pip install '.[torch,examples]'``.
 """
 
@@ -43,7 +43,7 @@ def write_digits(folder: Path) -> str:
 
 
 def inputs_and_label(files: list[str], label: str) -> dict[str, FixedLenFeature]:
-    """Return the features to read: the label, and all numbers of fixed length beside it."""
+    """Return the features to read: the label, and all other numbers of fixed length."""
     schema: Mapping[str, Any] = infer_schema(files)
     found = {
         name: spec
@@ -51,14 +51,14 @@ def inputs_and_label(files: list[str], label: str) -> dict[str, FixedLenFeature]
         if isinstance(spec, FixedLenFeature) and np.dtype(spec.dtype).kind in "if"
     }
     if label not in found or np.dtype(found[label].dtype).kind != "i":
-        raise ValueError(f"no whole number {label!r} in every record; there are {sorted(schema)}")
+        raise ValueError(f"{label!r} is not an integer in every record; features: {sorted(schema)}")
     if len(found) == 1:
-        raise ValueError(f"no numbers of fixed length beside {label!r}; there are {sorted(schema)}")
+        raise ValueError(f"no numbers of fixed length except {label!r}; features: {sorted(schema)}")
     return found
 
 
 def train(files: list[str], label: str, n_epochs: int, n_workers: int) -> None:
-    """Train, and say after each epoch how good it is."""
+    """Train, and print the accuracy after each epoch."""
     import torch  # noqa: PLC0415 - an extra
     from torch.utils.data import BatchSampler, DataLoader, SubsetRandomSampler  # noqa: PLC0415
 
@@ -79,19 +79,19 @@ def train(files: list[str], label: str, n_epochs: int, n_workers: int) -> None:
 
     classes: Any = dataset.file.parse(range(len(dataset)), {label: features[label]})[label]
     if classes.ndim != 1 or classes.min() < 0:
-        raise ValueError(f"{label!r} is no class: one number from 0 on in each record is expected")
+        raise ValueError(f"{label!r} is not a class: expected one number from 0 on per record")
     n_classes = int(classes.max()) + 1
     test_x, test_y = joined(dataset[order[:n_test]])
     some_x, _ = joined(dataset[order[n_test:][:4096]])
     mean, spread = some_x.mean(0), some_x.std(0)
-    spread[spread < 1e-3] = 1  # what is all but constant says nothing
+    spread[spread < 1e-3] = 1  # nearly constant inputs are not scaled
     model = torch.nn.Sequential(
         torch.nn.Linear(test_x.shape[1], 64), torch.nn.ReLU(), torch.nn.Linear(64, n_classes)
     )
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
     loader: Any = DataLoader(
         dataset,
-        batch_size=None,  # the sampler makes the batches, so that each is parsed at once
+        batch_size=None,  # the sampler makes the batches, so that each is parsed as one
         sampler=BatchSampler(SubsetRandomSampler(order[n_test:]), 64, drop_last=False),
         num_workers=n_workers,
         persistent_workers=n_workers > 0,
@@ -114,12 +114,14 @@ def train(files: list[str], label: str, n_epochs: int, n_workers: int) -> None:
 
 
 def main() -> None:
-    """Train on the files given, or on the digits."""
+    """Train on the given files, or on the digits."""
     parser = argparse.ArgumentParser(description="Train a small classifier with torch.")
     parser.add_argument("files", nargs="*", help="uncompressed files or patterns; default: digits")
-    parser.add_argument("--label", default="label", help="the feature to learn; default: label")
+    parser.add_argument("--label", default="label", help="the feature to predict; default: label")
     parser.add_argument("--epochs", type=int, default=5, help="default: 5")
-    parser.add_argument("--workers", type=int, default=0, help="processes that read; default: 0")
+    parser.add_argument(
+        "--workers", type=int, default=0, help="number of reading processes; default: 0"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -87,8 +87,8 @@ def test_super_serial_saves_and_loads_everything(tmp_path: Path) -> None:
     done = run_digits(str(program), "--output", str(tmp_path))
 
     assert done.returncode == 0, done.stderr
-    assert "1,000 samples came back as they were" in done.stdout
-    assert "a tuple came back as a tuple" in done.stdout
+    assert "1,000 samples were restored" in done.stdout
+    assert "a tuple was restored as a tuple" in done.stdout
     assert "a file of Super Serial's was read by its header" in done.stdout
     assert (tmp_path / "samples.tfrecord.schema.json").is_file()
     assert len(list(TFRecordReader(tmp_path / "samples.tfrecord"))) == 1000
@@ -102,7 +102,7 @@ def test_sequences_are_written_and_read_back(tmp_path: Path) -> None:
     for arguments in ([], ["--output", str(tmp_path / "new")]):
         done = run_digits(str(SEQUENCES), *arguments)
         assert done.returncode == 0, done.stderr
-        assert "Every sequence is as it was written." in done.stdout
+        assert "Every sequence is equal to the one written." in done.stdout
     rows = list(TFRecordReader(tmp_path / "new" / "sequences.tfrecord").sequence_examples())
     assert [row["context"]["length"].tolist() for row in rows] == [[3], [3], [2]]
 

@@ -64,13 +64,13 @@ def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path
         with TFRecordWriter(tmp_path / f"good-{i}") as writer:
             writer.write_example(image_row(np.full((3, 4, 3), 200, np.uint8)))
     with TFRecordWriter(tmp_path / "bad") as writer:
-        writer.write_example({"image/encoded": b"no image"})
+        writer.write_example({"image/encoded": b"not an image"})
 
     done = run("imagenet_pipeline.py", tmp_path / "good-*", "--unlabelled", "--size", 8)
     assert done.stdout.count("1 images, the last batch float32 of shape (1, 8, 8, 3)") == 2
     for arguments, text in (
         ([tmp_path / "good-*"], "image/class/label"),
-        ([tmp_path / "bad", "--unlabelled"], "no image"),
+        ([tmp_path / "bad", "--unlabelled"], "not an image"),
         ([tmp_path / "absent-*"], "absent-"),
         ([tmp_path / "good-*", "--batch", 0, "--unlabelled"], "batch_size"),
     ):
@@ -100,7 +100,7 @@ def test_a_folder_of_images_comes_back() -> None:
     assert "skipped 2" in done.stdout
     assert "absent.png" in done.stderr
     assert "broken.jpeg" in done.stderr
-    assert "every image is, byte for byte, what it was" in done.stdout
+    assert "every image is unchanged, byte for byte" in done.stdout
 
 
 def test_a_folder_of_ones_own(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "listed").mkdir()
     (tmp_path / "listed" / "labels.csv").write_text("one,two,three\n")
 
-    for folder, text in (("absent", "no folder"), ("empty", "labels.csv"), ("listed", "three")):
+    for folder, text in (("absent", "not a folder"), ("empty", "labels.csv"), ("listed", "three")):
         done = run("image_folder.py", "pack", tmp_path / folder, tmp_path / "x", code=1)
         assert text in done.stderr
 
@@ -220,8 +220,8 @@ def test_scikit_learn_learns_from_files_of_ones_own(tmp_path: Path) -> None:
     assert done.stdout.startswith("500 records, 3 numbers each, 2 classes")
     assert float(done.stdout.split()[-3]) > 90
     for arguments, text in (
-        ([tmp_path / "table"], "no whole number 'label'"),
-        ([tmp_path / "table", "--label", "x"], "no whole number 'x'"),
+        ([tmp_path / "table"], "'label' is not an integer"),
+        ([tmp_path / "table", "--label", "x"], "'x' is not an integer"),
         ([tmp_path / "short", "--label", "class"], "too few"),
         ([tmp_path / "absent"], "absent"),
     ):
