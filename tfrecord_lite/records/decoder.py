@@ -261,10 +261,10 @@ class FrameDecoder:
         edges = self._next_edges(None)
         if edges is None:
             return None
-        n_records = self._admit(np.array(edges, np.int64))
-        frames = pairwise(edges[: n_records + 1])
         view = self._view
-        return [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in frames]
+        records = [view[a + HEADER_BYTES : b - FOOTER_BYTES].tobytes() for a, b in pairwise(edges)]
+        n_records = self._admit(np.array(edges, np.int64), records)
+        return records if n_records == len(records) else records[:n_records]
 
     def next_large(self, read: Callable[[int], bytes]) -> bytes | None:
         """Read the next record straight into its own ``bytes``, past the buffer.
@@ -413,15 +413,15 @@ class FrameDecoder:
         edges = [*self._headers, self._next]
         return edges if n_records is None else edges[: n_records + 1]
 
-    def _admit(self, edges: Int64Array) -> int:
-        """Check the data of the frames between these edges, and give out those before damage.
+    def _admit(self, edges: Int64Array, copies: list[bytes] | None = None) -> int:
+        """Check the data of the frames between these edges, or its copies; raise if the first is bad.
 
-        Returns how many; raises if the first is damaged.
+        Counts those before a damaged one as given out, and returns their number.
         """
         n_intact = edges.size - 1
         if self.verify:
             starts, stops = edges[:-1] + HEADER_BYTES, edges[1:] - FOOTER_BYTES
-            bad = first_bad_data(self._buffer, starts, stops)
+            bad = first_bad_data(self._buffer, starts, stops, copies)
             if bad is not None:
                 n_intact = bad
                 self._headers = self._headers[:bad]

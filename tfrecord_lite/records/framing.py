@@ -29,7 +29,7 @@ from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_combine import MAX_RUN_BYTES, run_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from typing_extensions import Buffer
@@ -178,16 +178,26 @@ def read_headers(buffer: Uint8Array, starts: Int64Array) -> tuple[Uint64Array, B
     return lengths, crc32c.length_crcs(lengths) != headers["crc"]
 
 
-def first_bad_data(buffer: Uint8Array, starts: Int64Array, stops: Int64Array) -> int | None:
+def first_bad_data(
+    buffer: Uint8Array,
+    starts: Int64Array,
+    stops: Int64Array,
+    copies: Sequence[bytes] | None = None,
+) -> int | None:
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 
-    `starts` and `stops` are those of the data, int64, shape (n,); each footer follows.
+    `starts` and `stops` are those of the data, int64, shape (n,); each footer follows. Fresh
+    `copies` of the data are in the processor's cache, and checked instead.
     """
     stored = at_every_byte(buffer, FOOTER)[stops]
-    if _run_is_intact(buffer, starts, stops, stored):
+    pieces: Iterable[Buffer]
+    if copies is not None:
+        pieces = copies
+    elif _run_is_intact(buffer, starts, stops, stored):
         return None
-    view = memoryview(buffer)  # type: ignore[arg-type]
-    pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
+    else:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        pieces = (view[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True))
     wrong = np.flatnonzero(crc32c.crcs_of(pieces, starts.size) != stored)
     return int(wrong[0]) if wrong.size else None
 
