@@ -347,7 +347,7 @@ class ShardedTFRecordWriter:
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
         if self._rows:
-            self._put(self._rows.encoded(), self._rows)
+            self._put(self._rows.take())
 
     def _check_open(self) -> None:
         if not self._is_open:
@@ -357,22 +357,18 @@ class ShardedTFRecordWriter:
     def _closed(self) -> FailedPreconditionError:
         return FailedPreconditionError(Reason.CLOSED, source=self._pattern)
 
-    def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
-        """Give encoded records to the shards in turn; `rows` is who has them until then."""
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        """Give encoded records to the shards in turn."""
         if isinstance(records, Block):
             records = records.views()
-        if rows is not None:
-            rows.is_taken = True
         n_taken = 0
         try:
             for record in records:
                 sink = self._next_sink(len(record))  # type: ignore[arg-type]
-                sink.hold(record)
-                n_taken += 1
-                sink.write_if_full()
+                n_taken += 1  # by the sink, even if it cannot write
+                sink.add(record)
         except BaseException:
-            # The sink has the record all the same; the others wait for another attempt.
-            self._row_buffer().add_records(records[n_taken:])
+            self._row_buffer().add_records(records[n_taken:])  # for another attempt
             raise
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tfrecord_lite.block import Block
     from tfrecord_lite.example.encode.buffer import RowBuffer
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source
@@ -324,18 +324,18 @@ class TFRecordWriter:
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
         if self._rows:
-            self._put(self._rows.encoded(), self._rows)
+            self._put(self._rows.take())
 
     def _check_open(self) -> None:
         if self._sink is None:
             raise self._closed()
         self._sink.check_process()
 
-    def _put(self, records: Sequence[Buffer] | Block, rows: RowBuffer | None = None) -> None:
-        """Hand encoded records to the sink, which loses none; `rows` is who has them until then."""
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        """Hand encoded records to the sink."""
         if self._sink is None:
             raise self._closed()
-        _put_into(self._sink, records, rows)
+        self._sink.add_all(records)
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Hand over one record in pieces, which may change after this call."""
@@ -400,15 +400,8 @@ class TFRecordWriter:
                 sink.abandon()
             else:
                 if self._rows:
-                    _put_into(sink, self._rows.encoded(), self._rows)
+                    sink.add_all(self._rows.take())
                 sink.finish()
-
-
-def _put_into(sink: RecordSink, records: Sequence[Buffer] | Block, rows: RowBuffer | None) -> None:
-    if isinstance(records, Block):
-        sink.add_block(records, rows)
-    else:
-        sink.add_all(records, rows)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

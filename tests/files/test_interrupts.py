@@ -1,4 +1,8 @@
-"""An interrupt (Ctrl-C) at any step of the end of a file: the file is whole, or can be made so.
+"""An interrupt (Ctrl-C) at any step of the end of a file leaves a clear state.
+
+The promise: nothing is written half, the writer can be closed, what was flushed is in the file,
+and of what was pending whole records, each at most once. A file that is to appear when it is
+complete appears complete or not at all.
 
 Every step of the work is interrupted, one run after the other, until a run has no more steps.
 """
@@ -11,6 +15,7 @@ import io
 import itertools
 import os
 import shutil
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,12 +87,18 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_interrupted_close_can_be_called_again(tmp_path: Path, kind: str, n_rows: int) -> None:
     rows = [{"x": i, "y": b"%03d" % i * 300} for i in range(n_rows)]
+    n_flushed = 0 if kind.startswith("shards") else 4  # shards are not flushed before their end
+    flushed = set(RECORDS[:n_flushed])
     expected = sorted(RECORDS + [encode_example(row) for row in rows])
     for step in itertools.count():
         folder = tmp_path / str(step)
         folder.mkdir()
         writer = KINDS[kind](folder / "a")
-        for record in RECORDS:
+        for record in RECORDS[:n_flushed]:
+            writer.write(record)
+        if isinstance(writer, TFRecordWriter):
+            writer.flush()
+        for record in RECORDS[n_flushed:]:
             writer.write(record)
         for row in rows:
             writer.write_example(row)
@@ -98,13 +109,16 @@ def test_an_interrupted_close_can_be_called_again(tmp_path: Path, kind: str, n_r
         writer.close()
         writer.close()
 
-        assert records_in(folder) == expected, step
+        found = records_in(folder)
+        assert flushed <= set(found), step
+        assert not Counter(found) - Counter(expected), step
         assert not any(name.startswith(".") for name in names_in(folder))
         shutil.rmtree(folder)
         if not interrupt.came:
             break
 
     assert step > 5
+    assert found == expected
 
 
 def test_an_interrupted_close_of_a_remote_file_can_be_called_again() -> None:

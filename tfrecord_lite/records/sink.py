@@ -17,6 +17,7 @@ import weakref
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import TFRecordOptions, codec_named
 from tfrecord_lite.records.framing import (
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import Call, CompressionType
     from tfrecord_lite.files.output import OutputFile
 
@@ -95,20 +95,21 @@ class RecordSink:
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
-    def add_all(self, records: Sequence[Buffer]) -> None:
-        """Add many records, which must not change until they are written; write if enough."""
+    def add_all(self, records: Sequence[Buffer] | Block) -> None:
+        """Add many records, which must not change until they are written; write if enough.
+
+        A block must be nobody else's: a large one is framed in its own memory.
+        """
+        if isinstance(records, Block):
+            frames = frame_in_place(records) if records.data.size >= _LARGE_BLOCK_BYTES else None
+            if frames is not None:
+                self._write_frames(frames)
+                return
+            records = records.views()
         self._records += records
         self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
-
-    def add_block(self, block: Block) -> None:
-        """Add the records of a block that nobody else uses: a large one is framed in its memory."""
-        frames = frame_in_place(block) if block.data.size >= _LARGE_BLOCK_BYTES else None
-        if frames is None:
-            self.add_all(block.views())
-        else:
-            self._write_frames(frames)
 
     def add_framed(self, block: Block) -> None:
         """Write a block's records as they were read: in intact frames that follow each other."""
