@@ -395,7 +395,11 @@ class ShardedTFRecordWriter:
         return self._sinks[-1]
 
     def close(self) -> None:
-        """Finish all files, then put each in its place. Twice is fine, after an interrupt too."""
+        """Finish all files, then put each in its place. Twice is fine.
+
+        If it was interrupted (Ctrl-C), call it again: what was flushed is in the file, and of
+        what was pending whole records.
+        """
         if self._is_done:
             return
         self._put_rows()

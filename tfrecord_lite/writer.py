@@ -351,7 +351,11 @@ class TFRecordWriter:
         self._sink.flush()
 
     def close(self) -> None:
-        """Write what is pending and close the file. Twice is fine (rule O5), after an interrupt too."""
+        """Write what is pending and close the file. Twice is fine (rule O5).
+
+        If it was interrupted (Ctrl-C), call it again: what was flushed is in the file, and of
+        what was pending whole records.
+        """
         if self._sink is None:
             return
         self._put_rows()

@@ -40,16 +40,9 @@ class RowBuffer:
     """Rows and records, in the order in which they came.
 
     Rows are checked and copied as they are added; they may change afterwards. Not thread-safe.
-
-    Attributes
-    ----------
-    is_taken : bool
-        Set by whoever has taken over the records of :meth:`encoded`, which are then dropped
-        here. Setting it is not a call, so that an interrupt finds the records in one place.
     """
 
     def __init__(self) -> None:
-        self.is_taken = False
         self._n = 0
         self._n_bytes = 0
         self._records: list[bytes] = []
@@ -60,13 +53,12 @@ class RowBuffer:
 
     def __len__(self) -> int:
         """Return the number of rows and records."""
-        return 0 if self.is_taken else self._n
+        return self._n
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to write what is here."""
-        is_much = self._n >= _MAX_ROWS or self._n_bytes >= _MAX_BYTES
-        return is_much and not self.is_taken
+        return self._n >= _MAX_ROWS or self._n_bytes >= _MAX_BYTES
 
     def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
         """Add a row, or return it encoded if it is large and nothing waits before it.
@@ -74,8 +66,6 @@ class RowBuffer:
         That record is in pieces, which saves a copy: they are to be written before the row's
         arrays change. Raises as :func:`~tfrecord_lite.encode_example`, and is then as before.
         """
-        if self.is_taken:
-            self._clear()
         plan = self._last
         if type(row) is not dict:
             return self._add_alone(row)
@@ -141,8 +131,6 @@ class RowBuffer:
 
     def add_record(self, record: bytes) -> None:
         """Add a record that is encoded already."""
-        if self.is_taken:
-            self._clear()
         self._records.append(record)
         self._record_order.append(self._n)
         self._n += 1
@@ -155,24 +143,17 @@ class RowBuffer:
 
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and start anew."""
-        records = self.encoded()
-        self.is_taken = True
-        return records
-
-    def encoded(self) -> list[Any] | Block:
-        """Return everything as records, bytes-like and in order, and keep it until it is taken."""
-        if self.is_taken:
-            return []
-        blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
-        orders = [plan.order for plan in self._active]
-        return in_order(blocks, orders, self._records, self._record_order)
-
-    def _clear(self) -> None:
+        records = self._encoded()
         for plan in self._active:
             plan.clear()
         self._n = self._n_bytes = 0
-        self._records, self._record_order, self._active = [], [], []
-        self._last, self.is_taken = None, False
+        self._records, self._record_order, self._active, self._last = [], [], [], None
+        return records
+
+    def _encoded(self) -> list[Any] | Block:
+        blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
+        orders = [plan.order for plan in self._active]
+        return in_order(blocks, orders, self._records, self._record_order)
 
 
 def in_order(
