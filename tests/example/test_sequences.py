@@ -42,6 +42,7 @@ from tfrecord_lite import (
     parse_single_sequence_example,
 )
 from tfrecord_lite.example.decode import batch as engine_batch
+from tfrecord_lite.example.sequence import batch as sequence_batch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -275,6 +276,17 @@ def test_a_record_of_seeds_document_d() -> None:
     )
     for row in decode_sequence_examples([plain_sequence(sequence)] * 9):
         assert_row_is(row, sequence)
+
+
+def test_groups_of_messages_with_steps_of_different_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequence_batch, "_GROUP_BYTES", 150)
+    steps = [Feature(INT64, (7, 8)), Feature(BYTES, (b"text",)), Feature(FLOAT, (0,))]
+    sequences = [Sequence({}, {b"list": [steps[i % 60 // 20]] * 2}) for i in range(120)]
+
+    found = decode_sequence_examples(list(map(plain_sequence, sequences)))
+
+    for row, expected in zip(found, sequences, strict=True):
+        assert_row_is(row, expected)
 
 
 def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,12 +225,17 @@ def _merge(kind: Kind, n_values: int, places: list[Int64Array], found: list[List
         return NO_VALUES[kind]
     if kind is Kind.BYTES:
         extents = [flat for flat in flats if isinstance(flat, ByteRanges)]
-        data = max((part.data for part in extents), key=len)  # all lie in one, but where none are
+        data = common_buffer(extents)
         starts = _scatter(np.dtype(np.int64), n_values, places, [e.starts for e in extents])
         lengths = _scatter(np.dtype(np.int64), n_values, places, [e.lengths for e in extents])
         return ByteRanges(data, starts, lengths)
     arrays = [flat for flat in flats if isinstance(flat, np.ndarray)]
     return _scatter(kind.dtype, n_values, places, arrays)
+
+
+def common_buffer(parts: list[ByteRanges]) -> Uint8Array:
+    """Return the buffer of all ranges; parts without any may have an empty one."""
+    return max((part.data for part in parts), key=len)
 
 
 def _scatter(

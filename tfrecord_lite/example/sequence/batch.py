@@ -40,6 +40,7 @@ from tfrecord_lite.example.decode.oneof import (
     FeatureValues,
     ListValues,
     MergedFeatures,
+    common_buffer,
     merge,
 )
 from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES
@@ -302,11 +303,11 @@ def _one_or_all(
 
 def _joined(flats: list[Flat]) -> Flat:
     """Join the values of several groups."""
-    extents = [flat for flat in flats if isinstance(flat, ByteRanges)]
-    if extents:
-        starts = np.concatenate([flat.starts for flat in extents])
-        lengths = np.concatenate([flat.lengths for flat in extents])
-        return ByteRanges(extents[0].data, starts, lengths)
+    strings = [flat for flat in flats if isinstance(flat, ByteRanges)]
+    if strings:
+        starts = np.concatenate([flat.starts for flat in strings])
+        lengths = np.concatenate([flat.lengths for flat in strings])
+        return ByteRanges(common_buffer(strings), starts, lengths)
     flat: Flat = np.concatenate([flat for flat in flats if isinstance(flat, np.ndarray)])
     return flat
 
