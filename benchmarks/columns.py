@@ -1,13 +1,12 @@
 """Examples to NumPy columns, side by side with TensorFlow: ``python -m benchmarks.columns``.
 
-Measures, on files that the page cache holds and with every CRC checked: file to
-columns, a dictionary a record, and the peak memory of parsing; with ``--profile``,
-where the time of parsing goes. See README.md in this folder for what the figures
-mean and for the ones measured last.
+Measures, on files in the page cache and with every CRC checked: file to columns, one
+dictionary per record, and the peak memory of parsing; with ``--profile``, the time of
+each step of parsing. README.md in this folder explains the figures, and has the latest.
 
 As in :mod:`benchmarks.records`, each measurement is a process of its own, and
-contenders take turns. Each takes part with its best setting, which a sweep before
-the rounds finds: for TensorFlow one of {sequential, AUTOTUNE} and several batch
+contenders take turns. Each runs with its best setting, which a sweep before the
+rounds finds: for TensorFlow one of {sequential, AUTOTUNE} and several batch
 sizes, for this package one of several block sizes.
 """
 
@@ -32,12 +31,15 @@ if TYPE_CHECKING:
 _SWEEPS = 2
 _TARGET = 2.0
 _DICTS_TARGET = 5.0
-# The most records of which dictionaries are made: TensorFlow takes 50 us for each.
+# Maximum number of records for dictionaries: TensorFlow takes 50 us for each.
 _DICTS = {"tabular": 100_000, "images": 5_000, "embeddings": 50_000, "tokens": 25_000}
 
 _HAS_STRINGS = {"tabular": True, "images": True, "embeddings": False, "tokens": False}
 _HAS_STRINGS |= {"tabular_gz": True, "any_order": True}
-_FOR_COMPARISON = {"tabular_gz", "any_order"}  # inflating decides; an order no program writes
+_FOR_COMPARISON = {
+    "tabular_gz",
+    "any_order",
+}  # dominated by inflating; not an order that programs write
 _BATCHES = {"images": (64, 256, 1024)}
 _USUAL_BATCHES = (256, 1024, 4096, 8192)
 _BLOCKS = {"images": (None, 64, 256)}
@@ -50,46 +52,46 @@ _MEMORY = {
     "tokens": (1024, 8192, 32_768),
 }
 _BASE_BYTES = 60_000_000
-"""What peak memory is compared with: this, plus a factor times the bytes of a batch."""
+"""Peak memory is compared with this, plus a factor times the bytes of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Something that turns a file into columns or dictionaries."""
+    """A way to turn a file into columns or dictionaries."""
 
     name: str
     request: Request
     setting: str = ""
     rival: str = ""
-    """The contender this one is compared with; empty for TensorFlow."""
+    """The contender to compare with; empty for TensorFlow."""
     is_judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How fast a contender is in a case."""
+    """The speed of a contender in a case."""
 
     section: str
     case: str
     contender: str
     setting: str
     median: float
-    """Records a second."""
+    """Records per second."""
     best: float
     cpu_us: float
-    """Microseconds of processor time a record, of all threads; the median."""
+    """Median processor time per record in microseconds, of all threads."""
     rival: str = ""
     ratio: float | None = None
-    """How much faster than the rival: ratio of the medians."""
+    """Speed relative to the rival: ratio of the medians."""
     ratios: tuple[float, float] | None = None
-    """The lowest and the highest of any round."""
+    """The lowest and the highest ratio of a round."""
     cpu_ratio: float | None = None
-    """How much less processor time than the rival."""
+    """Processor time of the rival relative to this."""
     target: float | None = None
 
     @property
     def met(self) -> bool | None:
-        """Whether it is as fast as it was meant to be; None if nothing was said."""
+        """Whether the target is met; None without a target."""
         if self.target is None or self.ratio is None:
             return None
         return self.ratio >= self.target
@@ -97,34 +99,34 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The most memory a process had that parsed a file batch by batch."""
+    """Peak memory of a process that parses a file batch by batch."""
 
     case: str
     batch: int
     batch_bytes: float
-    """Records a batch times the mean bytes of a record, in the file."""
+    """Records per batch times the mean record size in the file."""
     peak_bytes: float
 
     @property
     def factor(self) -> float:
-        """Bytes for each byte of the batch, above the fixed part."""
+        """Bytes per byte of the batch, above the fixed part."""
         return (self.peak_bytes - _BASE_BYTES) / self.batch_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Where the time goes."""
+    """The time of one step."""
 
     case: str
     strings: str
     step: str
     us: float
-    """Microseconds a record; the median."""
+    """Median microseconds per record."""
     share: float
 
 
 def fastest(requests: dict[str, Request]) -> tuple[str, Request]:
-    """Measure each a few times, in turns; return the one that was fastest once, and its label."""
+    """Measure each a few times, in turns; return the one with the fastest run, and its label."""
     seconds = dict.fromkeys(requests, float("inf"))
     for _ in range(_SWEEPS):
         for label, request in requests.items():
@@ -203,7 +205,7 @@ def take_turns(
 def columns(
     names: list[str], cache: Path, scale: float, rounds: int, *, with_tensorflow: bool
 ) -> list[Rate]:
-    """Compare what turns files into columns."""
+    """Compare ways to turn files into columns."""
     rows = []
     for name in names:
         common = {"path": str(data_set(name, cache, scale)), "data_set": name}
@@ -216,7 +218,7 @@ def columns(
 
 
 def dicts(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
-    """Compare what makes a dictionary a record, without a schema."""
+    """Compare ways to make one dictionary per record, without a schema."""
     rows = []
     for name, limit in _DICTS.items():
         say(f"a dict a record: {name}")
@@ -252,7 +254,7 @@ def memory(cache: Path, scale: float) -> list[Peak]:
 
 
 def profile(cache: Path, scale: float, rounds: int) -> list[Step]:
-    """Say where the time goes, for either form of strings."""
+    """Measure the time of each step, for both forms of strings."""
     rows = []
     path = str(data_set("tabular", cache, scale))
     for strings in ("BytesColumn", "ndarray"):
@@ -326,7 +328,7 @@ def print_table(head: str, rows: list[Any], cells_of: Callable[[Any], list[str]]
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the selected parts and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cache", type=Path, required=True, help="folder for the data sets")
     parser.add_argument("--scale", type=float, default=1.0, help="times the number of records")

@@ -1,9 +1,9 @@
 """The data sets that the benchmarks read, made once and kept in a cache folder.
 
-The names and shapes are those by which TFRecord libraries can be compared:
+The names and shapes are suited to compare TFRecord libraries:
 
 ==========  ==================  ============================================================
-name        records at scale 1  a record
+name        records at scale 1  each record
 ==========  ==================  ============================================================
 tabular     1,000,000           297 bytes on average: 10 float, 5 int64, 2 short strings
 images      5,000               100 KB of image bytes, height, width, label
@@ -12,12 +12,12 @@ tokens      50,000              int64[256..1024], each value below 50,000
 sequences   50,000              SequenceExamples: 20..60 steps of an int64 and a
                                 float32[8], and a context of an id, the length and a name
 tabular_gz  1,000,000           tabular, in one GZIP stream
-any_order   100,000             as tabular; the features of each in an order of its own
+any_order   100,000             as tabular; the features of each record in another order
 ==========  ==================  ============================================================
 
 All others are ``tf.train.Example`` messages. The same scale gives the same bytes on
-every machine, as far as NumPy's random numbers stay the same. Neither
-TensorFlow nor anything it installs is needed.
+every machine, as long as NumPy's random numbers stay the same. TensorFlow is not
+needed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["DATA_SETS", "data_set", "shards"]
 
 _SEED = 20_240
 _BATCH = 1_000
-"""Random numbers are drawn for so many records at a time."""
+"""Number of records for which random numbers are drawn at a time."""
 _IMAGE_BYTES = 100_000
 
 
@@ -55,12 +55,12 @@ def _feature(*, floats: object = None, ints: object = None, data: bytes | None =
 def _example(features: dict[str, Feature]) -> bytes:
     from tfrecord_lite import Example, Features
 
-    # Deterministic, because the order of a map's entries is otherwise left open (rule P6).
+    # Deterministic, because the order of a map's entries is otherwise undefined (rule P6).
     return Example(features=Features(feature=features)).SerializeToString(deterministic=True)
 
 
 def _batches(n_records: int) -> Iterator[tuple[np.random.Generator, int]]:
-    """Yield a generator of its own for each batch, and how many records the batch has."""
+    """Yield a random generator for each batch, and the number of its records."""
     for start in range(0, n_records, _BATCH):
         yield np.random.default_rng([_SEED, start]), min(_BATCH, n_records - start)
 
@@ -157,11 +157,11 @@ _SOURCES: dict[str, tuple[int, Callable[[int], Iterator[bytes]]]] = {
 }
 
 DATA_SETS = (*_SOURCES, "tabular_gz")
-"""Every data set there is."""
+"""All data sets."""
 
 
 def data_set(name: str, cache: Path, scale: float = 1.0) -> Path:
-    """Return the file of one data set, making it first if it is not there.
+    """Return the file of one data set, made first if it is missing.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def data_set(name: str, cache: Path, scale: float = 1.0) -> Path:
 
 
 def shards(name: str, cache: Path, scale: float, n_files: int) -> list[Path]:
-    """Return a data set dealt out to so many files, made first if they are not there."""
+    """Return a data set split into that many files, made first if they are missing."""
     source = data_set(name, cache, scale)
     folder = cache / f"{source.stem}-in-{n_files}"
     names = [folder / f"{i:05d}.tfrecord" for i in range(n_files)]

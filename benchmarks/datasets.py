@@ -1,15 +1,15 @@
 """Pipelines and random access, side by side with TensorFlow: ``python -m benchmarks.datasets``.
 
-Measures, on the tabular data in eight files that the page cache holds and with every CRC
+Measures, on the tabular data in eight files in the page cache and with every CRC
 checked: the whole pipeline (interleave, shuffle with a buffer of 10,000, batches of 256,
 parse, prefetch) in one process and in two, 1,000 random reads of 1,000,000 records, and
-torch's DataLoader, beside the data set that the package ``tfrecord`` has for it (which
-checks no CRC). What is not installed where this runs is left out.
-See README.md in this folder for what the figures mean and for the ones measured last.
+torch's DataLoader, compared with the data set of the package ``tfrecord`` (which checks no
+CRC). Packages that are not installed are left out.
+README.md in this folder explains the figures, and has the latest.
 
 As in :mod:`benchmarks.columns`, each measurement is a process of its own, and contenders
-take turns. TensorFlow takes part with AUTOTUNE, and without parallel calls, which is
-faster on few processors.
+take turns. TensorFlow runs with AUTOTUNE, and without parallel calls, which is faster on few
+processors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_INDEX_BYTES = 40_000_000
 
 
 def _theirs(common: dict[str, Any]) -> list[Contender]:
-    """Return TensorFlow's pipeline, in its settings."""
+    """Return TensorFlow's pipeline, in each of its settings."""
     request = {"what": "pipeline_tensorflow", **common}
     return [
         Contender(
@@ -68,7 +68,7 @@ def pipelines(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) 
 
 
 def reads(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Row]:
-    """Measure the making of an index, and random reads by it."""
+    """Measure making an index, and random reads with it."""
     path = str(data_set("tabular", cache, scale))
     say(f"random reads: {rounds} rounds")
     results = [measure("random_ours", path=path, n_reads=_N_READS, rounds=9) for _ in range(rounds)]
@@ -99,7 +99,7 @@ def reads(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> l
 
 
 def loaders(cache: Path, scale: float, rounds: int) -> list[Rate]:
-    """Compare what torch's DataLoader takes from us and from another package: one file of 125,000."""
+    """Compare this and another package as sources of torch's DataLoader: one file of 125,000."""
     path = str(shards("tabular", cache, scale, _N_FILES)[0])
     measure("make_index", path=path)
     contenders = []
@@ -122,7 +122,7 @@ def _row_cells(row: Row) -> list[str]:
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the selected parts and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cache", type=Path, required=True, help="folder for the data sets")
     parser.add_argument("--scale", type=float, default=1.0, help="times the number of records")

@@ -1,4 +1,4 @@
-"""What :mod:`benchmarks.encoding` measures, each in a process of its own.
+"""The functions that :mod:`benchmarks.encoding` measures, each in a process of its own.
 
 The same values for both sides: columns for this package, and rows, dictionaries of what
 the other side takes fastest. Made beforehand, outside what is timed.
@@ -19,7 +19,7 @@ Result = dict[str, float]
 Table = dict[str, Any]
 
 N_RECORDS = {"tabular": 40_000, "embeddings": 10_000, "tokens": 4_000, "images": 1_000}
-"""At scale 1."""
+"""Number of records at scale 1."""
 _BATCH = {"tabular": 4096, "embeddings": 1024, "tokens": 1024, "images": 64}
 _IMAGE_BYTES = 100_000
 
@@ -46,7 +46,7 @@ def _tokens(n: int, random: np.random.Generator) -> Table:
 
 def _images(n: int, random: np.random.Generator) -> Table:
     return {
-        # Each of them several times: so many different ones would not fit the memory.
+        # Each of them several times: that many different ones would not fit into memory.
         "image": [random.bytes(_IMAGE_BYTES) for _ in range(min(n, 200))] * -(-n // 200),
         "height": np.full(n, 480),
         "width": np.full(n, 640),
@@ -63,7 +63,7 @@ def _table(name: str, n_records: int) -> Table:
 
 
 def _rows(table: Table, form: str) -> list[dict[str, Any]]:
-    """Return a dictionary a record: of single values and arrays, or of lists only."""
+    """Return one dictionary per record: of single values and arrays, or of lists only."""
     columns = []
     for column in table.values():
         is_single = isinstance(column, np.ndarray) and column.ndim == 1
@@ -97,7 +97,7 @@ def encode_columns_ours(name: str, n_records: int) -> Result:
 
 
 def encode_rows_ours(name: str, n_records: int, form: str) -> Result:
-    """Write a dictionary a record, to nowhere."""
+    """Write one dictionary per record to the null device."""
     from tfrecord_lite import TFRecordWriter
 
     rows = _rows(_table(name, n_records), form)
@@ -111,7 +111,7 @@ def encode_rows_ours(name: str, n_records: int, form: str) -> Result:
 
 
 def encode_tensorflow(name: str, n_records: int, form: str, *, writes: bool) -> Result:
-    """Make an Example of each row and serialise it; with `writes`, write it to nowhere."""
+    """Make an Example of each row and serialise it; with `writes`, write it to the null device."""
     import tensorflow as tf
 
     rows = _rows(_table(name, n_records), form)
@@ -121,7 +121,7 @@ def encode_tensorflow(name: str, n_records: int, form: str, *, writes: bool) -> 
         feature = {}
         for key, value in row.items():
             field, cls = features[key]
-            # A list of Python's numbers is what protobuf takes fastest.
+            # protobuf reads lists of Python numbers fastest.
             values = value if type(value) is list else _as_list(value)
             feature[key] = tf.train.Feature(**{field: getattr(tf.train, cls)(value=values)})
         example = tf.train.Example(features=tf.train.Features(feature=feature))
@@ -158,7 +158,7 @@ _FEATURES = {
 
 
 def _timed(n_records: int, work: Callable[[], Any]) -> Result:
-    """Do it once to warm up, then time it."""
+    """Run once to warm up, then time a run."""
     work()
     start, cpu_start = time.perf_counter(), time.process_time()
     work()

@@ -1,12 +1,12 @@
-"""Columns and dictionaries to Examples, beside TensorFlow: ``python -m benchmarks.encoding``.
+"""Columns and dictionaries to Examples, side by side with TensorFlow: ``python -m benchmarks.encoding``.
 
-Measures columns to serialised messages, in memory, and a dictionary a record through the
-writer, checksums and frames included, to the null device: so that both sides pay for all
-that they do, and neither for the disk. See README.md in this folder for the figures.
+Measures columns to serialised messages, in memory, and one dictionary per record through
+the writer, checksums and frames included, to the null device, so that the disk is left out.
+See README.md in this folder for the figures.
 
 As in :mod:`benchmarks.columns`, each measurement is a process of its own, contenders take
 turns, and figures are medians over the rounds. TensorFlow's side is its Python API:
-``tf.train.Example(features=...)``, given lists of Python's numbers, which it takes fastest,
+``tf.train.Example(features=...)``, given lists of Python numbers, which it reads fastest,
 and ``SerializeToString``.
 """
 
@@ -47,7 +47,7 @@ def columns(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
 
 
 def dicts(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
-    """Compare writing a dictionary a record."""
+    """Compare writing one dictionary per record."""
     rows = []
     for (name, form), target in _ROWS.items():
         say(f"a dict a record: {name}, {form}")
@@ -61,7 +61,7 @@ def dicts(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the selected parts and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--scale", type=float, default=1.0, help="times the number of records")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contender")

@@ -1,9 +1,9 @@
 """Event files to columns, side by side with TensorBoard: ``python -m benchmarks.events``.
 
 Measures 100,000 scalars in one file, in both styles, with every CRC checked. TensorBoard
-reads them with its EventAccumulator: by its own reader of records, which it has where
-there is no TensorFlow, and by TensorFlow's. See README.md in this folder for what the
-figures mean and for the ones measured last.
+reads them with its EventAccumulator: with its own record reader, which it uses without
+TensorFlow, and with TensorFlow's. README.md in this folder explains the figures, and has
+the latest.
 
 As in :mod:`benchmarks.columns`, each measurement is a process of its own, and
 contenders take turns.
@@ -26,7 +26,7 @@ _STYLES = {"simple_value": "old style", "tensor": "new style"}
 
 
 def events(cache: Path, scale: float, rounds: int, *, with_tensorboard: bool) -> list[Rate]:
-    """Compare what reads scalars."""
+    """Compare ways to read scalars."""
     rows = []
     has_tensorflow = importlib.util.find_spec("tensorflow") is not None
     n_events = max(int(_EVENTS * scale), 1)

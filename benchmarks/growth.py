@@ -1,4 +1,4 @@
-"""How the time that hostile input takes grows with its size.
+"""Growth of the time to read hostile input with its size.
 
     python -m benchmarks.growth [CASE ...]
 
@@ -34,7 +34,7 @@ def seconds_of(case: Case, n: int) -> float:
 
 
 def main(names: list[str]) -> None:
-    """Measure some cases, or all, and print a line for each."""
+    """Measure the selected cases, or all, and print a line for each."""
     print(f"{'input':<34} {'ms':>9}   factor of each doubling")
     for name in names or CASES:
         case = CASES[name]

@@ -1,4 +1,4 @@
-"""Inferring a schema, next to parsing by it: ``python -m benchmarks.inference --cache FOLDER``.
+"""Inferring a schema compared with parsing: ``python -m benchmarks.inference --cache FOLDER``.
 
 Each round reads the file once for :func:`tfrecord_lite.summarize`, and once for parsing every
 feature into columns, byte strings without objects; they take turns, CRCs are checked, the

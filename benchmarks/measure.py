@@ -1,4 +1,4 @@
-"""What is measured, one measurement a process: ``python -m benchmarks.measure '{...}'``.
+"""The measurements, one per process: ``python -m benchmarks.measure '{...}'``.
 
 A process of its own keeps one measurement's memory, imports and caches out of
 the next. The request is a JSON object on the command line, ``{"what": ...}`` and
@@ -7,8 +7,8 @@ standard output. :mod:`benchmarks.records`, :mod:`benchmarks.columns` and
 :mod:`benchmarks.datasets` ask and compare.
 
 Each side runs the loop a user would write, the same on both sides. Imports are
-inside the functions, so that nothing is loaded that is not measured, and
-outside what is timed.
+inside the functions, so that only what is measured is loaded, and they are not
+timed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PIECE_BYTES = 1024 * 1024
 
 
 def read_ours(path: str) -> Result:
-    """Iterate over a TFRecordReader, which finds the compression out."""
+    """Iterate over a TFRecordReader, which detects the compression."""
     from tfrecord_lite import TFRecordReader
 
     return _timed_count(lambda: TFRecordReader(path))
@@ -57,7 +57,7 @@ def read_ours_iterator(path: str) -> Result:
 
 
 def read_ours_blocks(path: str) -> Result:
-    """Take blocks; the records in them are checked but not made into objects."""
+    """Read blocks; their records are checked, but no objects are made."""
     from tfrecord_lite import TFRecordReader
 
     start = time.perf_counter()
@@ -124,7 +124,7 @@ def _timed_write(open_it: Callable[[], Any], path: str, size: int, n_records: in
 
 
 def write_kernel(path: str, size: int, n_records: int) -> Result:
-    """Write as many bytes, framed beforehand, by os.write alone: no writer can be faster."""
+    """Write the same bytes, already framed, by os.write alone: no writer can be faster."""
     from tfrecord_lite.records.framing import frame
 
     frames = bytes(frame(_records(size)))
@@ -146,7 +146,7 @@ def _write_pieces(path: str, pieces: list[bytes], n_bytes: int) -> None:
 
 
 def _make_room(path: str, n_bytes: int) -> None:
-    """Write a file of so many bytes and remove it, so that every contender finds the same.
+    """Write a file of that many bytes and remove it, so that every contender starts alike.
 
     Two things would otherwise decide: emptying an old file makes some file
     systems wait for the disk; and in a virtual machine memory that the kernel
@@ -158,7 +158,7 @@ def _make_room(path: str, n_bytes: int) -> None:
 
 
 def make_large(path: str, size: int, n_bytes: int) -> Result:
-    """Write a file of so many bytes, more or less, of records of one size."""
+    """Write a file of about that many bytes, of records of one size."""
     n_records = n_bytes // (size + 16)
     return write_ours(path, size, n_records)
 
@@ -169,7 +169,7 @@ def memory_ours(path: str) -> Result:
 
 
 def memory_ours_blocks(path: str) -> Result:
-    """Take a file's blocks; return the peak of the whole process."""
+    """Read a file's blocks; return the peak of the whole process."""
     return {**read_ours_blocks(path), "peak_bytes": peak_bytes()}
 
 
@@ -179,7 +179,7 @@ def memory_tensorflow(path: str) -> Result:
 
 
 def peak_bytes() -> int:
-    """Return the most memory this process had resident.
+    """Return the peak resident memory of this process.
 
     On Linux not from getrusage: its figure outlives exec, so that it would
     include the process that started this one.
@@ -194,7 +194,7 @@ def peak_bytes() -> int:
 
 
 def features_of(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Return what to parse of a data set, made of the classes of a module."""
+    """Return the features of a data set, with the classes of a module."""
     real, whole, text = dtypes
     if data_set == "tokens":
         return {"tokens": io.RaggedFeature(whole)}
@@ -222,7 +222,7 @@ def columns_ours(path: str, data_set: str, batch: int | None, strings: str) -> R
     """Parse a file into columns, block by block."""
     from tfrecord_lite import TFRecordReader
 
-    parser = parser_of(data_set, strings)  # which loads what it needs, as an import does
+    parser = parser_of(data_set, strings)  # loads modules on first use, as an import does
 
     def parse() -> Iterator[int]:
         for block in TFRecordReader(path).blocks(batch):
@@ -259,7 +259,7 @@ def columns_tensorflow(
 
 
 def dicts_ours(path: str, limit: int) -> Result:
-    """Take a dictionary a record, and a value out of each of its arrays."""
+    """Read one dictionary per record, and one value of each array."""
     from tfrecord_lite import TFRecordReader
     from tfrecord_lite.example import to_dicts as decode  # noqa: F401 - loads on the first use
 
@@ -293,7 +293,7 @@ def dicts_tensorflow(path: str, limit: int, *, as_numpy: bool) -> Result:
 
 
 def timed_sum(count: Callable[[], Iterator[int]]) -> Result:
-    """Time a loop that yields how many records it has done, by the clock and by the processor."""
+    """Time a loop that yields numbers of records, in elapsed and processor time."""
     start, cpu_start = time.perf_counter(), _cpu_seconds()
     n_records = sum(count())
     seconds, cpu_seconds = time.perf_counter() - start, _cpu_seconds() - cpu_start
@@ -312,7 +312,7 @@ def memory_columns_ours(path: str, data_set: str, batch: int | None, strings: st
 
 
 def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Result:
-    """Take parsing apart: the seconds of each step, over the same blocks.
+    """Return the seconds of each step of parsing, over the same blocks.
 
     What verifies is the difference between two passes over the file. The steps of the
     parser are told apart by timing the functions they are, without those they call.
@@ -342,11 +342,11 @@ def steps_ours(path: str, data_set: str, batch: int | None, strings: str) -> Res
 
 
 class _Clock:
-    """Adds up the time spent in some functions, each without the others that it calls."""
+    """Sums the time spent in some functions, each without the others that it calls."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._inside = [0.0]  # of each call under way, the time of the calls in it
+        self._inside = [0.0]  # for each call under way, the time of the calls inside it
 
     def timed(self, step: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, timed as a step."""
@@ -370,7 +370,7 @@ class _Clock:
 
 
 def import_ours() -> Result:
-    """Import this package in an interpreter that has loaded nothing else."""
+    """Import this package in a fresh interpreter."""
     start = time.perf_counter()
     import tfrecord_lite  # noqa: F401
 
@@ -418,7 +418,7 @@ SEQUENCES = (
 
 
 def _elsewhere(module: str, name: str) -> Callable[..., Result]:
-    """Return a function of another module here, which is loaded when it is called."""
+    """Return a function of another module here, which is imported when it is called."""
 
     def measure(**arguments: Any) -> Result:
         result: Result = getattr(import_module(f"benchmarks.{module}"), name)(**arguments)

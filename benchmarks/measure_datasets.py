@@ -1,4 +1,4 @@
-"""What :mod:`benchmarks.datasets` measures, for :mod:`benchmarks.measure`."""
+"""The measurements of :mod:`benchmarks.datasets`, run by :mod:`benchmarks.measure`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def random_ours(path: str, n_reads: int, rounds: int) -> Result:
 
     from tfrecord_lite import TFRecordFile, TFRecordWriter
 
-    with tempfile.TemporaryDirectory() as folder:  # so that everything is loaded
+    with tempfile.TemporaryDirectory() as folder:  # to load all modules first
         with TFRecordWriter(f"{folder}/a") as writer:
             writer.write(b"one")
         assert TFRecordFile(f"{folder}/a").__getitems__([0]) == [b"one"]
@@ -105,7 +105,7 @@ def random_ours(path: str, n_reads: int, rounds: int) -> Result:
 
 
 def random_tensorflow(path: str, n_reads: int) -> Result:
-    """Skip to each of a few records with tf.data, which is all that it can do."""
+    """Skip to each of a few records with tf.data, the only way it has."""
     import tensorflow as tf
 
     start = time.perf_counter()
@@ -116,7 +116,7 @@ def random_tensorflow(path: str, n_reads: int) -> Result:
 
 
 def loader_ours(path: str, num_workers: int, shuffle: int) -> Result:
-    """Go through a file with torch's DataLoader: numbers only, which torch can hold.
+    """Read a file with torch's DataLoader, numbers only, as torch holds no strings.
 
     Workers hand arrays over, which become tensors here: torch takes 0.1 ms and more to hand
     over a tensor, however small.
@@ -153,7 +153,7 @@ def loader_peer(path: str, num_workers: int, shuffle: int) -> Result:
     from tfrecord.torch.dataset import TFRecordDataset
 
     description = {f"f{k}": "float" for k in range(10)} | {f"i{k}": "int" for k in range(5)}
-    # Its workers find their parts by an index; without one each would read the whole file.
+    # Its workers find their parts with an index; without one, each would read the whole file.
     index = f"{path}.idx" if num_workers else None
 
     def run() -> Iterator[int]:
@@ -167,7 +167,7 @@ def loader_peer(path: str, num_workers: int, shuffle: int) -> Result:
 
 
 def make_index(path: str) -> Result:
-    """Write the index of a file beside it, for those who need one."""
+    """Write the index of a file next to it."""
     from tfrecord_lite import TFRecordFile
 
     TFRecordFile(path, index=None).save_index()

@@ -1,4 +1,4 @@
-"""What :mod:`benchmarks.events` measures, for :mod:`benchmarks.measure`.
+"""The measurements of :mod:`benchmarks.events`, run by :mod:`benchmarks.measure`.
 
 Both sides go from a file to three arrays a tag: steps, times and values.
 """
@@ -20,7 +20,7 @@ _TAGS = 10
 
 
 def make_events(path: str, n_events: int, style: str) -> Result:
-    """Write scalars of ten tags, an event each, if the file is not there."""
+    """Write scalars of ten tags, one per event, unless the file exists."""
     from tfrecord_lite import TFRecordWriter, serialize_tensor
     from tfrecord_lite.messages import Event, Summary, SummaryMetadata
     from tfrecord_lite.messages.tensor_pb2 import TensorProto
@@ -59,8 +59,8 @@ def events_ours(path: str) -> Result:
 
 
 def events_tensorboard(path: str, style: str, *, with_tensorflow: bool) -> Result:
-    """Read with TensorBoard's EventAccumulator, its own reader of records or TensorFlow's."""
-    if not with_tensorflow:  # what TensorBoard itself asks whether to do without
+    """Read with TensorBoard's EventAccumulator, with its own record reader or TensorFlow's."""
+    if not with_tensorflow:  # TensorBoard's own switch
         sys.modules["tensorboard.compat.notf"] = types.ModuleType("notf")
     import numpy as np
     from tensorboard.backend.event_processing import event_accumulator

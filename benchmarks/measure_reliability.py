@@ -1,4 +1,4 @@
-"""What :mod:`benchmarks.reliability` measures, for :mod:`benchmarks.measure`."""
+"""The measurements of :mod:`benchmarks.reliability`, run by :mod:`benchmarks.measure`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def _timed(work: Callable[[], int]) -> Result:
     return {"seconds": seconds, "cpu_seconds": cpu, "n_records": n_records}
 
 
-def going_on_records(path: str, on_error: Any) -> Result:
+def skipping_records(path: str, on_error: Any) -> Result:
     """Iterate over records."""
     from tfrecord_lite import TFRecordReader
 
     return _timed(lambda: sum(1 for _ in TFRecordReader(path, on_error=on_error)))
 
 
-def going_on_blocks(path: str, on_error: Any) -> Result:
+def skipping_blocks(path: str, on_error: Any) -> Result:
     """Iterate over blocks."""
     from tfrecord_lite import TFRecordReader
 
@@ -42,14 +42,14 @@ def verify_file(path: str) -> Result:
 
 
 def verify_shards(path: str, num_threads: int) -> Result:
-    """Check the same file four times over, so many at a time."""
+    """Verify the same file four times, with that many threads."""
     from tfrecord_lite import verify
 
     return _timed(lambda: verify([path] * 4, num_threads=num_threads).records)
 
 
 def recover_file(path: str, new: str) -> Result:
-    """Write every record to a new file, which is removed again."""
+    """Recover a file to a new one, which is removed again."""
     from tfrecord_lite import recover
 
     result = _timed(lambda: recover(path, new).records)
@@ -58,7 +58,7 @@ def recover_file(path: str, new: str) -> Result:
 
 
 def skip_damages(path: str, damaged: str, n_damages: int) -> Result:
-    """Iterate over blocks of a copy in which so many bits are flipped."""
+    """Iterate over blocks of a copy in which that many bits are flipped."""
     from tfrecord_lite import TFRecordReader
 
     if not Path(damaged).exists():
@@ -70,8 +70,8 @@ def skip_damages(path: str, damaged: str, n_damages: int) -> Result:
 
 
 MEASUREMENTS: dict[str, Callable[..., Result]] = {
-    "going_on_records": going_on_records,
-    "going_on_blocks": going_on_blocks,
+    "skipping_records": skipping_records,
+    "skipping_blocks": skipping_blocks,
     "verify_file": verify_file,
     "verify_shards": verify_shards,
     "recover_file": recover_file,

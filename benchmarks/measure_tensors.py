@@ -1,4 +1,4 @@
-"""What is measured of tensors in bytes; :mod:`benchmarks.measure` runs one of these a process.
+"""Measurements of tensors in bytes, run by :mod:`benchmarks.measure`, one per process.
 
 The data are made before the clock starts: serialised by this package, byte for byte as
 TensorFlow writes it. Each call is repeated, after once for warming up, and what it
@@ -36,14 +36,14 @@ def _array(shape: list[int], n: int) -> Any:
 
 
 def _serialized(shape: list[int], n: int, form: str) -> Any:
-    """Return serialised float32 tensors, each an object, or all of them a column."""
+    """Return serialised float32 tensors, as objects or as one column."""
     import numpy as np
 
     from tfrecord_lite import BytesColumn, serialize_tensor
     from tfrecord_lite.messages.tensor_pb2 import TensorProto, TensorShapeProto
 
     rows = _array(shape, n)
-    if form == "listed":  # in the typed field, as nobody's serialize_tensor writes it
+    if form == "listed":  # in the typed field, which no serialize_tensor writes
         dims = TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
         items = [
             TensorProto(
@@ -77,7 +77,7 @@ def tensors_ours_one_by_one(shape: list[int], n: int, form: str) -> Result:
 
 
 def tensors_tensorflow(shape: list[int], n: int, form: str, *, stacked: bool) -> Result:
-    """Parse one after the other with TensorFlow, which has no other way; stack the arrays."""
+    """Parse one after the other with TensorFlow, its only way; stack the arrays."""
     import numpy as np
     import tensorflow as tf
 
@@ -113,7 +113,7 @@ def raw_ours(n_bytes: int, n: int, form: str, *, fixed: bool) -> Result:
 
 
 def raw_tensorflow(n_bytes: int, n: int, form: str, *, fixed: bool) -> Result:
-    """Decode with TensorFlow, out of an array of objects or a tensor of strings."""
+    """Decode with TensorFlow, from an array of objects or a tensor of strings."""
     import tensorflow as tf
 
     strings = _raw(n_bytes, n, "objects")

@@ -1,14 +1,14 @@
 """Raw records, this package side by side with TensorFlow: ``python -m benchmarks.records``.
 
 Measures reading with every CRC checked, writing to fresh files, peak memory on
-a large file, and the time to import. See README.md in this folder for what the
-figures mean and for the ones measured last.
+a large file, and the time to import. README.md in this folder explains the
+figures, and has the latest.
 
 Each measurement is a process of its own (:mod:`benchmarks.measure`). The
-contenders of a case take turns, round by round, so that whatever else the
-machine does falls on all of them. Figures are medians over the rounds; a ratio
-is one of medians, and the lowest and highest ratio of a single round stand
-beside it. TensorFlow is measured if this interpreter can import it.
+contenders of a case take turns, round by round, so that other work on the
+machine affects all of them. Figures are medians over the rounds; ratios are
+ratios of medians, with the lowest and highest ratio of a single round in
+parentheses. TensorFlow is measured if this interpreter can import it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _LARGE_FILE_BYTES = 2_000_000_000
 _IMPORT_ROUNDS = 9
 
-# What this package has set itself: the least ratio to TensorFlow, the most memory and time.
+# The targets: smallest ratio to TensorFlow, largest memory and time.
 _READING = {"tabular": 0.8, "embeddings": 1.8, "images": 2.4, "tabular_gz": 1.2}
 _WRITING = {300: 0.8, 2_000: None, 100_000: 2.0}
 _WRITTEN = {300: 1_000_000, 2_000: 150_000, 100_000: 5_000}
@@ -50,11 +50,11 @@ class Row:
     """The median, in `unit`."""
     unit: str
     best: float | None = None
-    """The best of the rounds: less of what else the machine did is in it."""
+    """The best of the rounds, least disturbed by other work."""
     ratio: float | None = None
-    """How much better than TensorFlow."""
+    """Ratio to TensorFlow, above 1 if better."""
     ratios: tuple[float, float] | None = None
-    """The lowest and the highest of any round."""
+    """The lowest and the highest ratio of a round."""
     target: str = ""
     met: bool | None = None
 
@@ -81,7 +81,7 @@ def _rates(
     rounds: int,
     target: float | None,
 ) -> list[Row]:
-    """Let contenders take turns; return their records a second and their ratios to TensorFlow."""
+    """Let contenders take turns; return their records per second and their ratios to TensorFlow."""
     say(f"{section}: {case}")
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
@@ -108,7 +108,7 @@ def _rates(
 
 
 def reading(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Row]:
-    """Compare readers on files that the page cache holds."""
+    """Compare readers on files in the page cache."""
     rows = []
     for name, target in _READING.items():
         path = data_set(name, cache, scale)
@@ -128,7 +128,7 @@ def reading(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) ->
 
 
 def writing(folder: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Row]:
-    """Compare writers, and the kernel's own time for as many bytes."""
+    """Compare writers, and the kernel's own time for the same bytes."""
     rows = []
     path = folder / "written.tfrecord"
     section = f"writing to {_file_system(folder)}"
@@ -145,7 +145,7 @@ def writing(folder: Path, scale: float, rounds: int, *, with_tensorflow: bool) -
 
 
 def _file_system(folder: Path) -> str:
-    """Return the kind of file system a folder is on, as far as the system tells."""
+    """Return the type of a folder's file system, if known."""
     mounts = Path("/proc/mounts")
     if not mounts.exists():
         return "disk"
@@ -208,7 +208,7 @@ def importing(*, with_tensorflow: bool) -> list[Row]:
 
 
 def setting(rounds: int, scale: float) -> dict[str, str | float]:
-    """Say what the figures depend on; nothing that names the machine."""
+    """Describe what the figures depend on, without naming the machine."""
     packages = ["numpy", "crc32c", "isal", "tensorflow", "tensorflow-cpu", "tensorboard"]
     versions: dict[str, str | float] = {}
     for package in packages:
@@ -266,7 +266,7 @@ def print_table(rows: list[Row]) -> None:
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the selected parts and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
         "--cache",

@@ -1,9 +1,9 @@
-"""What going on past damage, verifying and recovering cost: ``python -m benchmarks.reliability``.
+"""The cost of skipping damage, verifying and recovering: ``python -m benchmarks.reliability``.
 
-On sound files, "skip" and verify are compared with plain reading of the same file in the same
-run. On a file with 1,000 damages, "skip" shows what a search costs; recover, what a copy does.
-As in :mod:`benchmarks.records`, each measurement is a process of its own, and contenders take
-turns; figures are medians, and so are the times that ratios are made of.
+On intact files, "skip" and verify are compared with plain reading of the same file in the same
+run. On a file with 1,000 damaged places, "skip" shows the cost of searching for the next record,
+and recover that of copying. As in :mod:`benchmarks.records`, each measurement is a process of its
+own, and contenders take turns; figures are medians, and ratios are ratios of medians.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _DATA_SETS = ("tabular", "images", "tabular_gz")
 
 
 def contenders(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return what is measured on a file: by name, what it is compared with, and the request."""
+    """Return the measurements on a file: by name, the rival and the request."""
     plain, blocks = "records, raise", "blocks, raise"
     source = {"path": str(path)}
-    going_on: dict[str, tuple[str, dict[str, Any]]] = {
-        plain: (plain, {"what": "going_on_records", "on_error": "raise"}),
-        "records, skip": (plain, {"what": "going_on_records", "on_error": "skip"}),
-        blocks: (blocks, {"what": "going_on_blocks", "on_error": "raise"}),
-        "blocks, skip": (blocks, {"what": "going_on_blocks", "on_error": "skip"}),
+    cases: dict[str, tuple[str, dict[str, Any]]] = {
+        plain: (plain, {"what": "skipping_records", "on_error": "raise"}),
+        "records, skip": (plain, {"what": "skipping_records", "on_error": "skip"}),
+        blocks: (blocks, {"what": "skipping_blocks", "on_error": "raise"}),
+        "blocks, skip": (blocks, {"what": "skipping_blocks", "on_error": "skip"}),
         "verify": (blocks, {"what": "verify_file"}),
         "verify, to records": (plain, {"what": "verify_file"}),
         "recover": (blocks, {"what": "recover_file", "new": f"{path}.recovered"}),
     }
     if path.suffix != ".gz":
         damaged: dict[str, Any] = {"damaged": f"{path}.damaged", "n_damages": _DAMAGES}
-        going_on["blocks, skip 1,000 damages"] = (blocks, {"what": "skip_damages", **damaged})
+        cases["blocks, skip 1,000 damages"] = (blocks, {"what": "skip_damages", **damaged})
     one = "verify 4 files, 1 thread"
     for num_threads, name in ((1, one), (2, "verify 4 files, 2 threads")):
-        going_on[name] = (one, {"what": "verify_shards", "num_threads": num_threads})
-    return {name: (base, source | request) for name, (base, request) in going_on.items()}
+        cases[name] = (one, {"what": "verify_shards", "num_threads": num_threads})
+    return {name: (base, source | request) for name, (base, request) in cases.items()}
 
 
 def rows_of(case: str, path: Path, rounds: int) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What :mod:`benchmarks.sequences` measures; see :mod:`benchmarks.measure`."""
+"""The measurements of :mod:`benchmarks.sequences`, run by :mod:`benchmarks.measure`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _features(module: Any, dtypes: tuple[Any, Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the features of the data set, in the words of either side."""
+    """Return the features of the data set, with the classes of either side."""
     float32, int64, string = dtypes
     context = {
         "id": module.FixedLenFeature([], int64),
@@ -58,7 +58,7 @@ def sequence_columns_tensorflow(path: str, batch: int, *, autotune: bool) -> Res
 
 
 def sequence_dicts_ours(path: str, limit: int) -> Result:
-    """Take a dictionary a record, and a value out of each of its arrays."""
+    """Read one dictionary per record, and one value of each array."""
     from tfrecord_lite import TFRecordReader
     from tfrecord_lite.example.sequence import to_dicts as sequence_decode  # noqa: F401 - loads on the first use
 
@@ -119,7 +119,7 @@ def _columns(n_records: int) -> tuple[dict[str, Any], dict[str, Any], Any]:
 
 
 def sequence_encode_ours(n_records: int, batch: int) -> Result:
-    """Encode padded columns, a batch at a time."""
+    """Encode padded columns, batch by batch."""
     from tfrecord_lite import encode_sequence_examples
 
     context, lists, lengths = _columns(n_records)
@@ -138,7 +138,7 @@ def sequence_encode_ours(n_records: int, batch: int) -> Result:
 
 
 def _rows(n_records: int) -> list[tuple[int, int, bytes, list[int], list[list[float]]]]:
-    """Return the same as Python's numbers: what each record holds."""
+    """Return each record of a batch as lists of Python numbers."""
     columns, lists, _ = _columns(n_records)
     return [
         (number, size, name, tokens[:size], vectors[:size])
@@ -151,7 +151,7 @@ def _rows(n_records: int) -> list[tuple[int, int, bytes, list[int], list[list[fl
 
 
 def sequence_encode_rows_ours(n_records: int) -> Result:
-    """Encode dictionaries, one a record, of lists of Python's numbers."""
+    """Encode dictionaries, one a record, of lists of Python numbers."""
     from tfrecord_lite import encode_sequence_examples
     from tfrecord_lite.example.sequence import encode as sequence_encode  # noqa: F401 - loads on the first use
 
@@ -171,7 +171,7 @@ def sequence_encode_rows_ours(n_records: int) -> Result:
 
 
 def sequence_encode_tensorflow(n_records: int) -> Result:
-    """Encode the same with TensorFlow's message classes, from lists of Python's numbers."""
+    """Encode the same with TensorFlow's message classes, from lists of Python numbers."""
     import tensorflow as tf
 
     train = tf.train

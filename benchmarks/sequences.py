@@ -1,8 +1,8 @@
 """SequenceExamples, side by side with TensorFlow: ``python -m benchmarks.sequences``.
 
-Measures a file to columns, a dictionary a record, and columns to messages. See README.md in
-this folder for what the figures mean. As in :mod:`benchmarks.columns`, each measurement is a
-process of its own, contenders take turns, and each takes part with its best setting.
+Measures a file to columns, one dictionary per record, and columns to messages. README.md in
+this folder explains the figures. As in :mod:`benchmarks.columns`, each measurement is a
+process of its own, contenders take turns, and each runs with its best setting.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 _TARGETS = {"columns": 2.0, "dicts": 5.0, "encode": 20.0}
 _DICTS = 10_000
 _ENCODED = 5_000
-"""Records of which dictionaries, and messages, are made: TensorFlow takes 200 us for each."""
+"""Number of records for dictionaries and messages: TensorFlow takes 200 us for each."""
 _BATCHES = (256, 1024, 4096)
 _BLOCKS = (None, 1024, 2048, 4096)
 
 
 def columns(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
-    """Compare what turns a file into columns."""
+    """Compare ways to turn a file into columns."""
     common: Request = {"path": str(data_set("sequences", cache, scale))}
     say("columns: finding the best settings")
     contenders = []
@@ -62,7 +62,7 @@ def columns(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) ->
 
 
 def dicts(cache: Path, scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
-    """Compare what makes a dictionary a record."""
+    """Compare ways to make one dictionary per record."""
     say("a dict a record")
     limit = max(int(_DICTS * scale), 1)
     common: Request = {"path": str(data_set("sequences", cache, scale)), "limit": limit}
@@ -94,7 +94,7 @@ def encode(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the selected parts and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cache", type=Path, required=True, help="folder for the data sets")
     parser.add_argument("--scale", type=float, default=1.0, help="times the number of records")

@@ -1,8 +1,8 @@
-"""How much memory saving a stream takes: ``python -m benchmarks.streaming``.
+"""The memory that saving a stream takes: ``python -m benchmarks.streaming``.
 
-A generator gives ten million rows (``--rows``) of an int, a float, a text and a list of
-varying length to :func:`tfrecord_lite.save`, and the process's memory is looked at as it
-goes. If it is flat, the peak after all rows is the peak after the first hundredth.
+A generator yields ten million rows (``--rows``) of an int, a float, a string and a list of
+varying length to :func:`tfrecord_lite.save`, and the process's memory is measured on the way.
+If it is flat, the peak after all rows is the peak after the first hundredth.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _LOOKS = (0.01, 0.1, 0.25, 0.5, 0.75)
 
 
 def peak_bytes() -> int:
-    """Return the largest resident size of the process so far."""
+    """Return the peak resident size of the process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def rows(n_rows: int, peaks: dict[int, int]) -> Iterator[dict[str, Any]]:
-    """Yield rows, and note the peak on the way."""
+    """Yield rows, and record the peak on the way."""
     looks = {int(share * n_rows) for share in _LOOKS}
     for i in range(n_rows):
         if i in looks:

@@ -1,7 +1,7 @@
 """Tensors in bytes to arrays, side by side with TensorFlow: ``python -m benchmarks.tensors``.
 
 Measures many serialised tensors to one array, and strings of raw numbers to one array.
-See README.md in this folder for what the figures mean and for the ones measured last.
+README.md in this folder explains the figures, and has the latest.
 
 As in :mod:`benchmarks.columns`, each measurement is a process of its own, and
 contenders take turns. The data are in memory.
@@ -19,13 +19,13 @@ from benchmarks.records import say, setting
 
 _TARGET = 3.0
 
-# name: shape, how many, and whether they are written as serialize_tensor writes them
+# name: shape, number, and whether they are written as serialize_tensor does
 _TENSORS = {
     "float32[64, 64]": ([64, 64], 10_000, True),
     "float32[8]": ([8], 50_000, True),
     "float32[16], listed": ([16], 10_000, False),
 }
-# name: bytes a string, how many, and whether a fixed_length is given
+# name: bytes per string, number, and whether fixed_length is passed
 _RAW = {
     "16 KB strings": (16_384, 10_000, False),
     "64 byte strings": (64, 100_000, False),
@@ -34,7 +34,7 @@ _RAW = {
 
 
 def tensors(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
-    """Compare what parses serialised tensors."""
+    """Compare ways to parse serialised tensors."""
     rows = []
     for name, (shape, full, is_usual) in _TENSORS.items():
         say(f"tensors: {name}: {rounds} rounds")
@@ -58,7 +58,7 @@ def tensors(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
 
 
 def raw(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
-    """Compare what decodes raw numbers."""
+    """Compare ways to decode raw numbers."""
     rows = []
     for name, (n_bytes, full, fixed) in _RAW.items():
         say(f"raw: {name}: {rounds} rounds")
@@ -85,7 +85,7 @@ def raw(scale: float, rounds: int, *, with_tensorflow: bool) -> list[Rate]:
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the selected parts and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--scale", type=float, default=1.0, help="times the number of tensors")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contender")
