@@ -290,7 +290,7 @@ def test_groups_of_messages_with_steps_of_different_kinds(monkeypatch: pytest.Mo
 
 
 def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_batch, "_MOST_KEYS", 3)
+    monkeypatch.setattr(engine_batch, "_MAX_KEYS", 3)
     five = Feature(INT64, (5,))
     sequences = [
         Sequence({b"c%d" % i: five}, {b"k%d" % (i + k): [five] * i for k in range(i % 5)})

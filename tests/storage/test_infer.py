@@ -187,7 +187,7 @@ def _values(feature: Any) -> Any:
 
 
 def test_too_many_keys_for_one_table_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_batch, "_MOST_KEYS", 7)
+    monkeypatch.setattr(engine_batch, "_MAX_KEYS", 7)
     records = [example(**{f"k{i}": [i], f"k{i + 1}": [i]}) for i in range(60)]
 
     check(summarize(records), records)

@@ -1,16 +1,22 @@
-"""tf.train.Example messages to columns and back.
+"""Messages of tf.train to columns and back.
 
 ::
 
-    lists    N messages to the value lists of each feature, any legal encoding
-    layout   the same for messages that all look alike, several times as fast
-    parse    lists to dense, padded, ragged and sparse results: parse_example
-    decode   without a schema: a dictionary a record
+    proto          the messages of tf.train, as field numbers and tags
 
-    runs     values of any dtype to int64, float32 or byte strings, or why not
-    values   columns of any form to value lists
-    encode   value lists to N messages: encode_examples
-    rows     dictionaries, collected until they are worth a batch
-    storing  columns of any dtype to what a schema brings back: schema_of, restore
-    sequence SequenceExamples as dictionaries
+    decode/        Example messages to columns: the engine of all that follows
+    parse          with a schema: columns per feature                   parse_example
+    to_dicts       without one: a dictionary per message                decode_examples
+    survey         without one: which features there are                infer_schema
+    example_list   lists of Examples with a context                     decode_example_lists
+
+    encode/        columns and dictionaries to Example messages         encode_examples
+    sequence/      the same for SequenceExamples
+
+                      ┌─> parse ───> columns    ─┐
+    bytes ─> decode/ ─┼─> to_dicts ─> dicts     ─┴─> encode/ ─> bytes
+                      └─> survey ──> summary
+
+:mod:`tfrecord_lite.wire` reads and writes fields; this package knows what they mean, and
+:mod:`tfrecord_lite.convert` what values may be. No I/O.
 """

@@ -3,10 +3,10 @@
 ::
 
     1 examples   Example, any number      the items: documents
-    2 context    Example                  what is common to all of them: the query
+    2 context    Example                  what all items share: the query
 
-All lists of a batch are split at once; then the contexts of all are one batch of Examples,
-and all items another. Nothing is copied on the way but a context that is stored in parts.
+All lists of a batch are split at once; then their contexts are one batch of Examples, and their
+items another. Nothing is copied before that but contexts that are stored in several parts.
 
 Format: ``tensorflow_serving/apis/input.proto`` of TensorFlow Serving.
 """
@@ -49,7 +49,7 @@ class ExampleList(NamedTuple):
     """One list, decoded without a schema."""
 
     context: Row
-    """The features of the context; none if there is no context."""
+    """The features of the context; empty without one."""
     examples: list[Row]
     """The features of each item."""
 
@@ -58,11 +58,11 @@ class ParsedExampleLists(NamedTuple):
     """A batch of lists as columns."""
 
     context: dict[str, Result]
-    """A row each list."""
+    """A row per list."""
     examples: dict[str, Result]
-    """A row each item, those of all lists end to end."""
+    """A row per item, the items of all lists end to end."""
     row_splits: Int64Array
-    """Where the items of each list begin, and where the last end; shape (n_lists + 1,)."""
+    """The start of each list's items, and the end of the last; shape (n_lists + 1,)."""
 
 
 class _Lists(NamedTuple):
@@ -74,12 +74,12 @@ class _Lists(NamedTuple):
 
 
 class ExampleListParser:
-    """Parses batches of ExampleListWithContext messages into columns.
+    """Parse batches of ExampleListWithContext messages into columns.
 
     Parameters
     ----------
     context_features, example_features : mapping of str to feature specification
-        What to read of the contexts, and of the items; either may be empty.
+        The features to read of the contexts, and of the items; either may be empty.
     strings : {"ndarray", "BytesColumn"}, optional
         As for :class:`ExampleParser`.
 
@@ -129,8 +129,8 @@ array([0, 2, 4]))
         Returns
         -------
         ParsedExampleLists
-            Owns its memory. ``RaggedTensor(column, row_splits)`` makes rows of lists of a
-            column of the items.
+            Owns its memory. ``RaggedTensor(column, row_splits)`` divides a column of the
+            items into a row per list.
 
         Raises
         ------
@@ -151,15 +151,15 @@ def decode_example_lists(serialized: Serialized) -> list[ExampleList]:
     Returns
     -------
     list of ExampleList
-        Each a dictionary for the context and one for each item, as
-        :func:`decode_example` gives them.
+        Each with a dictionary for the context and one per item, as
+        :func:`decode_example` returns them.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED``, about the first list that is.
+        ``MALFORMED``, about the first malformed list.
     TypeError
-        For one message instead of a sequence of them, and for messages that are no bytes.
+        For one message instead of a sequence of them, and for messages that are not bytes.
     """
     contexts, examples, splits = _read(as_block(serialized), ExampleDecoder(), ExampleDecoder())
     bounds = splits.tolist()
@@ -179,12 +179,12 @@ def decode_example_list(serialized: bytes | str) -> ExampleList:
     Returns
     -------
     ExampleList
-        A dictionary for the context, and one for each item.
+        A dictionary for the context, and one per item.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if the bytes are no such message.
+        ``MALFORMED`` if the bytes are not such a message.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def decode_example_list(serialized: bytes | str) -> ExampleList:
 def _parser(
     features: Mapping[str, FeatureSpec], strings: Literal["ndarray", "BytesColumn"]
 ) -> Callable[[Block], Any]:
-    """Return a parser; one that gives nothing where nothing is asked for."""
+    """Return a parser; without features, one that returns nothing."""
     if isinstance(features, Mapping) and not features:
         return _nothing
     return ExampleParser(features, strings=strings)
@@ -211,13 +211,13 @@ def _nothing(_: Block) -> dict[str, Result]:
 def _read(
     block: Block, read_contexts: Callable[[Block], Any], read_examples: Callable[[Block], Any]
 ) -> tuple[Any, Any, Int64Array]:
-    """Read contexts and items; what is wrong is said of the first list that is."""
+    """Read contexts and items; errors are about the first list that is wrong."""
     try:
         lists = _split(block)
     except WireError as error:
         one = MisfitError(error.message, Reason.MALFORMED, None, error.detail)
         first = first_misfit(block, _split, one)
-        if first.message:  # all before it can be split, but may have something wrong in them
+        if first.message:  # the lists before it can be split, but their Examples may be wrong
             _read(block[: first.message], read_contexts, read_examples)
         raise first.as_error(block) from None
     contexts, wrong_context = _attempt(read_contexts, lists.contexts)
@@ -240,7 +240,7 @@ def _split(block: Block) -> _Lists:
 
 
 def _contexts(block: Block, found: Fields) -> Block:
-    """Return the context of each list; one in several parts is joined, which merges them."""
+    """Return the context of each list; several parts are joined, which merges them."""
     n_parts = np.bincount(found.owner, minlength=len(block))
     if n_parts.max(initial=0) > 1:
         parts: list[list[memoryview]] = [[] for _ in range(len(block))]
@@ -257,7 +257,7 @@ def _contexts(block: Block, found: Fields) -> Block:
 
 
 def _numbered(data: Uint8Array, offsets: Int64Array, lengths: Int64Array) -> Block:
-    """Make a block of which errors tell the number, also when they come from a part of it."""
+    """Make a block whose errors have the number of the record in it, from its parts too."""
     return Block(data, offsets, lengths, (Span(0, None, 0, 0),))
 
 
@@ -274,7 +274,7 @@ def _first(
     context: InvalidArgumentError | None,
     example: InvalidArgumentError | None,
 ) -> InvalidArgumentError | None:
-    """Return the error about the earlier list, with the list's place; that of its context first."""
+    """Return the error about the earlier list, at its place; of one list, the context's."""
     found = []
     if context is not None:
         found.append((context.index or 0, "the context", context))

@@ -1,4 +1,4 @@
-"""parse_example, parse_single_example, and the parser behind them; see :mod:`.reading`."""
+"""parse_example, parse_single_example, and ExampleParser, which they are made with."""
 
 from __future__ import annotations
 
@@ -27,27 +27,26 @@ __all__ = ["ExampleParser", "parse_example", "parse_single_example"]
 
 
 class ExampleParser:
-    """Parses batches of Example messages into columns; prepared once, used many times.
+    """Parse batches of Example messages into columns; prepared once, used many times.
 
     Parameters
     ----------
     features : mapping of str to feature specification
-        What to read: a dict, or a Schema. Features that are not named cost next to
-        nothing.
+        The features to read: a dict, or a Schema. Others cost next to nothing.
     strings : {"ndarray", "BytesColumn"}, optional
-        What byte strings come as: object arrays of ``bytes``, as TensorFlow's
-        ``.numpy()`` gives them; or a :class:`BytesColumn`, without an object a value,
-        where the feature is dense with shape [] or ragged without partitions.
+        The form of byte strings: object arrays of ``bytes``, as TensorFlow's ``.numpy()``
+        returns them; or a :class:`BytesColumn`, without an object per value, where the
+        feature is dense with shape [] or ragged without partitions.
 
     Raises
     ------
     InvalidArgumentError, TypeError
-        For specifications that cannot be (rules E2, E7, X2, X7, ...).
+        For specifications that are not valid (rules E2, E7, X2, X7, ...).
 
     Notes
     -----
-    May be used by several threads at once. Can be pickled. It remembers how the
-    messages of the last batch were laid out, and reads the next one faster for it.
+    Several threads may use it at once. It can be pickled. It remembers the layouts of the
+    messages in the last batch, which makes it faster on the next one.
 
     Examples
     --------
@@ -76,15 +75,15 @@ class ExampleParser:
         Parameters
         ----------
         serialized : Block, sequence of bytes, or object array of bytes
-            One serialised ``tf.train.Example`` each; str is taken as UTF-8. From a
-            Block, no object a record is ever made.
+            One serialised ``tf.train.Example`` each; str is encoded as UTF-8. A Block is
+            parsed without an object per record.
         example_names : sequence of str, optional
             Names of the messages, for errors (rule E3).
 
         Returns
         -------
         dict of str to result
-            One entry a feature. FixedLenFeature: ndarray (n, \\*shape).
+            One entry per feature. FixedLenFeature: ndarray (n, \\*shape).
             FixedLenSequenceFeature: ndarray (n, longest, \\*shape). VarLenFeature and
             SparseFeature: SparseTensor. RaggedFeature: RaggedTensor. All own their
             memory.
@@ -94,10 +93,10 @@ class ExampleParser:
         InvalidArgumentError
             About the first message that is wrong: ``MALFORMED``, ``MISSING``,
             ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_INDEX``, ``BAD_PARTITION``; or
-            ``TENSOR_TOO_LARGE`` about the longest one, if there is no memory to pad all to
-            it; or ``BAD_ARGUMENT`` for `example_names` of another length.
+            ``TENSOR_TOO_LARGE`` about the longest one, if there is not enough memory to pad
+            all to it; or ``BAD_ARGUMENT`` for `example_names` of another length.
         TypeError
-            For one message instead of a sequence, and messages that are no bytes.
+            For one message instead of a sequence, and for messages that are not bytes.
         """
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))
@@ -139,7 +138,7 @@ def parse_example(
     Parameters
     ----------
     serialized : Block, sequence of bytes, object array, or bytes
-        The messages. A single one gives the results of the single call (rule E1).
+        The messages. One message gives the results of :func:`parse_single_example` (rule E1).
     features : mapping of str to feature specification
     example_names : sequence of str, optional
         For errors.
@@ -149,7 +148,7 @@ def parse_example(
     Returns
     -------
     dict of str to result
-        As :class:`ExampleParser`, which is faster when there are many batches.
+        As :class:`ExampleParser`, which is faster for many batches.
 
     Raises
     ------

@@ -1,14 +1,15 @@
-"""What the features of many Examples are: kinds, lengths, ranges, counted a batch at a time.
+"""The features of many Examples: kinds, lengths and ranges, counted batch by batch.
 
 ::
 
-    Block ── DiscoveredKeys ──> MessageBatch ── lists of every key ──> counts, least and greatest values
+    Block ── DiscoveredKeys ──> MessageBatch ── lists of every key ──> Summary
+                                                                      counts, lengths, extremes
 
-As fast as parsing every feature into columns, since it is the same work: values are read
-and looked at, and nothing is built of them.
+As fast as parsing every feature into columns, since it is the same work: values are read, and
+nothing is built of them.
 
-Only Examples can be surveyed. A record with feature lists is a SequenceExample, whose
-context would pass for the features of an Example; so they are told apart, and refused.
+Only Examples can be surveyed. A record with feature lists is a SequenceExample, whose context
+would pass for the features of an Example; :func:`reject_sequences` tells them apart.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class ExampleSurvey:
-    """Looks at the features of block after block.
+    """Survey the features of block after block.
 
     Notes
     -----
-    Not thread-safe; one a thread is cheap, and their summaries can be added.
+    Not thread-safe; one per thread is cheap, and their summaries can be added.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class ExampleSurvey:
         self._found: dict[bytes, dict[Kind, ListSummary]] = {}
 
     def add(self, block: Block) -> None:
-        """Look at the records of a block.
+        """Survey the records of a block.
 
         Parameters
         ----------
@@ -70,8 +71,8 @@ class ExampleSurvey:
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` about the first record that is no Example, and for records of
-            which some are SequenceExamples; ``UNSUPPORTED`` if all are.
+            ``MALFORMED`` about the first record that is not an Example, and if some records
+            are SequenceExamples; ``UNSUPPORTED`` if all are.
         """
         reject_sequences(block, is_first=self._n_records == 0)
         try:
@@ -87,7 +88,7 @@ class ExampleSurvey:
             return MessageBatch(block.data, block.offsets, stops, table, memory)
 
         batch = self._keys.read(len(block), read, int(block.lengths.sum()))
-        if batch is None:  # too many keys at once
+        if batch is None:  # too many keys for one table
             middle = len(block) // 2
             for part in (block[:middle], block[middle:]):
                 self._add(part)
@@ -99,17 +100,17 @@ class ExampleSurvey:
                 found = self._found.setdefault(key, {})
                 found[kind] = found[kind] + summary if kind in found else summary
             if key not in self._found and batch.present(number).any():
-                self._found[key] = {}  # without a kind; or not there at all, but put aside
+                self._found[key] = {}  # without a kind, or hidden by a later entry with the key
         self._n_records += len(block)
 
     def summary(self) -> Summary:
-        """Return what was found so far, features sorted by name."""
+        """Return the summary so far, features sorted by name."""
         named = sorted((key.decode(), found) for key, found in self._found.items())
         return Summary(self._n_records, {name: FeatureSummary(found) for name, found in named})
 
 
 def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
-    """Return the kinds there are, with the messages that have each; None for all of them."""
+    """Return the kinds in a batch, with the messages that have each; None for all of them."""
     if isinstance(kinds, int):
         return [(Kind(kinds), None)] if kinds and n_messages else []
     found = [(kind, np.flatnonzero(kinds == kind)) for kind in Kind]
@@ -133,7 +134,7 @@ def _summary(
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
-    """Return the least and the greatest value; of byte strings, their lengths in bytes."""
+    """Return the least and the greatest value; of byte strings, of their lengths."""
     if isinstance(flat, ByteRanges):
         flat = flat.lengths
     elif flat.dtype == object:
@@ -150,26 +151,14 @@ def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
 
 
 def reject_sequences(block: Block, *, is_first: bool = True) -> None:
-    """Refuse records that have feature lists: SequenceExamples.
+    """Raise InvalidArgumentError about the first record that has feature lists.
 
-    Parameters
-    ----------
-    block : Block
-        Records that should be Examples.
-    is_first : bool, optional
-        Whether no Examples came before these. If so, and all of them have feature
-        lists, they are told to be SequenceExamples; else, to be mixed up with Examples.
+    The reason is ``UNSUPPORTED`` if all records have some and `is_first` says that no Examples
+    came before; else ``MALFORMED``, as Examples and SequenceExamples are mixed.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` or ``MALFORMED``, about the first record that has feature lists.
-
-    Notes
-    -----
-    Costs next to nothing for Examples as programs write them: a record that is one
-    field 1 from end to end is told by its first bytes. Malformed records are left to
-    who parses them. (An ExampleListWithContext has a field 2, too, and is refused.)
+    Costs next to nothing for Examples as programs write them: a record that is one field 1 from
+    end to end is recognised by its first bytes. Malformed records are left to the parser. (An
+    ExampleListWithContext has a field 2 as well, and is rejected.)
     """
     starts, stops = block.offsets, block.offsets + block.lengths
     if not starts.size:
@@ -192,13 +181,13 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
     if is_first and sequences.size == len(block):
         reason = Reason.UNSUPPORTED
         detail = (
-            "the records have feature lists: they are tf.train.SequenceExample, not Example; "
+            "the records have feature lists, so they are SequenceExamples, not Examples; "
             "read them with SequenceExample.FromString"
         )
     else:
         reason = Reason.MALFORMED
         detail = (
-            "this record has feature lists, as a tf.train.SequenceExample has, others have "
-            "none; keep Examples and SequenceExamples in files of their own"
+            "this record has feature lists, as a SequenceExample has, but others have none; "
+            "keep Examples and SequenceExamples in separate files"
         )
     raise place.locate(InvalidArgumentError(reason, detail=detail))

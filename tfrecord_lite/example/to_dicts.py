@@ -1,11 +1,9 @@
 """Without a schema: Example messages to dictionaries, whatever features they have.
 
-A batch is read like any other, once it is known which keys there are: those seen
-in earlier batches, and those that this one turns out to have besides. What comes
-out is a dictionary a record.
+A batch is read like any other once its keys are known: those of earlier batches, and those it
+turns out to have besides. The result is a dictionary per record.
 
-A single message is read by the protobuf runtime, which is faster than a lockstep
-of one.
+A single message is read by the protobuf runtime, which is faster than a lockstep of one.
 """
 
 from __future__ import annotations
@@ -48,43 +46,29 @@ __all__ = [
 ]
 
 _WIDE_BYTES = 256
-"""Rows from this size on are copied out of their batch, which else would live as long as one."""
+"""Rows of this size and more are copied, so that one row does not keep its batch in memory."""
 
 
 class ExampleDecoder:
-    """Decodes batches of Example messages into dictionaries; remembers what keys there are.
+    """Decode batches of Example messages into dictionaries; remembers the keys.
 
     Notes
     -----
-    Not thread-safe; one a thread is cheap.
+    Not thread-safe; one per thread is cheap.
     """
 
     def __init__(self) -> None:
         self._keys = DiscoveredKeys()
 
     def __call__(self, block: Block) -> list[Row]:
-        """Decode the messages of a block.
-
-        Returns
-        -------
-        list of dict
-            As :func:`decode_examples`.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED``, about the first message that is.
-        """
+        """Decode a block, as :func:`decode_examples`."""
         rows = by_runtime(_row_of, block) if len(block) <= FEW else None
         return parse_or_first_error(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[Row]:
-        """Decode a batch, one by one if it has too many keys for one table.
+        """Decode a batch, in halves if it has too many keys for one table.
 
-        Raises
-        ------
-        WireError
-            About one of the messages that are malformed, maybe not the first.
+        Raises WireError about any of the messages that are malformed.
         """
         stops = block.offsets + block.lengths
 
@@ -127,7 +111,7 @@ def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[An
 
 
 def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> list[AnyRow] | None:
-    """Decode a few messages with the protobuf runtime; None where that does not know all."""
+    """Decode a few messages with the protobuf runtime; None if it is unsure of one."""
     from tfrecord_lite.example.decode.runtime import UnsureError  # noqa: PLC0415 - not light
 
     try:
@@ -137,12 +121,7 @@ def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> l
 
 
 def _row_of(serialized: bytes) -> Row:
-    """Decode one message.
-
-    Raises
-    ------
-    UnsureError
-    """
+    """Decode one message with the protobuf runtime, which may raise UnsureError."""
     from tfrecord_lite.example.decode.runtime import array_of, features_of  # noqa: PLC0415 - not light
 
     found = {name: array_of(feature) for name, feature in features_of(serialized).items()}
@@ -150,12 +129,7 @@ def _row_of(serialized: bytes) -> Row:
 
 
 class Arrays:
-    """The values of a feature, to be divided into an array a message.
-
-    Parameters
-    ----------
-    lists : FeatureValues
-    """
+    """The values of a feature, to be divided into an array per message."""
 
     def __init__(self, lists: FeatureValues) -> None:
         flat: Any = lists.flat
@@ -171,7 +145,7 @@ class Arrays:
         self._is_wide = flat.nbytes > _WIDE_BYTES * max(lists.n_messages, 1)
 
     def some(self, first: int, last: int) -> list[AnyArray]:
-        """Return those of a range of messages; short ones are views."""
+        """Return the arrays of a range of messages; short ones are views."""
         if self._splits is None:
             rows = list(self._flat[first:last])
         else:
@@ -181,7 +155,7 @@ class Arrays:
 
 
 def split(lists: FeatureValues) -> list[AnyArray]:
-    """Divide the values of a feature into an array a message."""
+    """Divide the values of a feature into an array per message."""
     return Arrays(lists).some(0, lists.n_messages)
 
 
@@ -195,13 +169,13 @@ def decode_example(serialized: bytes | str) -> Row:
     Returns
     -------
     dict of str to ndarray
-        One entry a feature: int64 or float32, shape (n_values,), or an object array of
-        ``bytes``. A feature with no kind set is left out: it counts as missing (X3).
+        One entry per feature: int64 or float32, shape (n_values,), or an object array of
+        ``bytes``. A feature without a kind is left out: it counts as missing (X3).
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if the bytes are no Example.
+        ``MALFORMED`` if the bytes are not an Example.
 
     Examples
     --------
@@ -223,14 +197,14 @@ def decode_examples(serialized: Serialized) -> list[Row]:
     Returns
     -------
     list of dict of str to ndarray
-        For each message, as :func:`decode_example` gives it. Short arrays may be views
+        Of each message, as :func:`decode_example` returns it. Short arrays may be views
         of one array of the batch; no two overlap.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED``, about the first message that is.
+        ``MALFORMED``, about the first malformed message.
     TypeError
-        For one message instead of a sequence of them, and for messages that are no bytes.
+        For one message instead of a sequence of them, and for messages that are not bytes.
     """
     return ExampleDecoder()(as_block(serialized))

@@ -1,1 +1,21 @@
-"""Messages to columns, many at a time."""
+"""Example messages to columns, many at a time.
+
+::
+
+    bytes ─> batch ─┬─> runtime         a few messages: the protobuf runtime
+                    ├─> layout, learn   messages that look alike: check all bytes but the values
+                    └─> general         any encoding: entries ─> oneof
+                          │
+                          ╰─> FeatureValues ─> reader ─> build ─> result
+
+    batch         messages to the values of each feature, by the fastest reader that can
+    runtime       a few messages, read by the protobuf runtime
+    layout        what messages of one writer look like, and the values where they do
+    learn         a layout, learnt from a few messages
+    general       messages in any legal encoding
+    entries       the map entries of many messages: key and Feature
+    oneof         many Features to the list that counts of each, and its values
+    reader        prepared specifications and messages to results
+    build         values to dense, padded, sparse and ragged results
+    first_error   the error about the first message that is wrong
+"""

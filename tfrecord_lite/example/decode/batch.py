@@ -1,15 +1,17 @@
-"""A batch of Example messages: layouts first, the general way for the rest.
+"""A batch of Example messages to the values of each feature, by the fastest reader that can.
 
-A batch of a few goes to the protobuf runtime (:mod:`.few`). Of a larger one:
-the first message that has not been read yet, and some more, teach a
-:class:`~.layout.Layout`; all messages that match it are read by it. So it goes on
-while layouts pay; :class:`~.lists.GeneralMessages` reads what is left. What layouts
-there were is remembered, so the next batch learns nothing anew.
+::
 
-Batches with every key they have, when nobody has said which.
+    up to FEW messages ────────────────────────> runtime    if it can, and for them all
+    ┌─> the layouts that the last batch used ──> layout     for all messages that match
+    ├─> a layout learnt from those left ───────> layout     again while it pays
+    └─> those left ────────────────────────────> general
 
-A table of keys grows with what turns out not to be in it. What was found stays for
-the batches that follow, so that nearly all of them are read once.
+A :class:`LayoutMemory` remembers the layouts, so the next batch need not learn them anew.
+
+Without a schema, :class:`DiscoveredKeys` reads batches with every key they have: its table of
+keys grows by those a batch turns out to have besides. The table stays for the batches that
+follow, so nearly all of them are read once.
 """
 
 from __future__ import annotations
@@ -34,24 +36,24 @@ if TYPE_CHECKING:
 
 _MAX_LAYOUTS = 4
 _MAX_FAILED = 2
-"""So many layouts are learnt in vain before the rest is read the general way."""
+"""Layouts learnt in vain before the rest is read the general way."""
 _LONGEST_PAUSE = 31
-"""So many batches are read without learning, at the most, once it was in vain often enough."""
+"""Most batches in a row that are read without learning, after it was in vain often enough."""
 _SAMPLES = 4
 FEW = 4
-"""So many messages are read by the protobuf runtime, which has no start-up to pay for."""
+"""Most messages that the protobuf runtime reads: it has no cost per batch."""
 _WORTH_A_LAYOUT = 5
-"""Fewer messages than these are read the general way at once."""
-_MOST_CELLS = 4_000_000
-"""Features times messages that are read the general way in one go; sets the memory that takes."""
+"""Fewer messages than this are read the general way at once."""
+_MAX_CELLS = 4_000_000
+"""Most features times messages that are read the general way at once; bounds the memory."""
 
 
 class LayoutMemory:
-    """What is remembered from one batch to the next of the same kind.
+    """The layouts of earlier batches from the same writer.
 
-    Learning in vain costs as much as reading some hundred messages. So after a batch in
-    which no layout was worth it, the next ones do without; after two such, twice as many,
-    and so on up to :data:`_LONGEST_PAUSE`.
+    Learning in vain costs as much as reading some hundred messages. So after a batch that no layout
+    was worth it for, the next one does not learn; after two such, the next three, and so on up to
+    :data:`_LONGEST_PAUSE`.
     """
 
     def __init__(self) -> None:
@@ -61,7 +63,7 @@ class LayoutMemory:
         self._left = 0
 
     def may_learn(self) -> bool:
-        """Say whether the next batch should try to learn layouts."""
+        """Return whether the next batch should try to learn layouts; call once per batch."""
         self._left -= 1
         return self._left < 0
 
@@ -77,21 +79,12 @@ class LayoutMemory:
 class MessageBatch:
     """The features of a batch of messages.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        The buffer; a block's spare bytes follow the last message.
-    starts, stops : int64, shape (n,)
-    table : KeyTable
-        The keys of the features asked for.
-    memory : LayoutMemory
-        That of earlier batches with this table; brought up to date.
+    `starts` and `stops` are the extents of the messages in `data`, where a block's spare bytes
+    follow the last one; `table` has the keys of the features asked for; `memory` is that of earlier
+    batches with this table, and brought up to date.
 
-    Raises
-    ------
-    WireError
-        For a message that is malformed, here or when values are asked for; not
-        always the first such.
+    Raises WireError for a malformed message, here or when values are asked for; not always the
+    first one.
     """
 
     def __init__(
@@ -110,7 +103,7 @@ class MessageBatch:
             self._parts.append((left, few))
             return
         left = self._read_by_layouts(starts, stops, table, memory, left)
-        most = max(_MOST_CELLS // max(len(table.keys), 1), 1)
+        most = max(_MAX_CELLS // max(len(table.keys), 1), 1)
         for first in range(0, left.size, most):
             rest = left[first : first + most]
             with renumbered(rest):
@@ -124,18 +117,18 @@ class MessageBatch:
         memory: LayoutMemory,
         left: Int64Array,
     ) -> Int64Array:
-        """Read what layouts can read of the messages that are left; return the others."""
+        """Read the messages in `left` that layouts can read; return the others."""
         if left.size < _WORTH_A_LAYOUT:
             return left
         used: list[Layout] = []
         remembered = memory.layouts[:]
-        n_failed, most_failed = 0, _MAX_FAILED if memory.may_learn() else 0
+        n_failed, max_failed = 0, _MAX_FAILED if memory.may_learn() else 0
         while left.size >= _WORTH_A_LAYOUT and len(used) < _MAX_LAYOUTS:
             is_new = not remembered
-            if is_new and n_failed >= most_failed:
+            if is_new and n_failed >= max_failed:
                 break
             if is_new:
-                # Around the middle, and elsewhere the next time: the first may be an odd one.
+                # From the middle on, and others each time: the first message may be an odd one.
                 places = np.linspace(0, left.size - 1, _SAMPLES + n_failed).astype(np.int64)
                 some = left[np.roll(places, -(_SAMPLES // 2))]
                 layout = learn(self.data, starts[some], stops[some], table)
@@ -158,19 +151,19 @@ class MessageBatch:
         return left
 
     def unknown_keys(self, limit: int) -> list[bytes]:
-        """Return the keys of messages that are not in the table, about `limit` at the most."""
+        """Return the different keys that are not in the table, about `limit` at the most."""
         found = (key for _, part in self._parts for key in part.unknown_keys(limit))
         return list(dict.fromkeys(found))
 
     def present(self, feature: int) -> BoolArray:
-        """Return whether each message has a feature, be it without a kind; shape (n,)."""
+        """Return which messages have a feature, with or without a kind; shape (n_messages,)."""
         present = np.zeros(self.n_messages, np.bool_)
         for chosen, part in self._parts:
             present[chosen] = part.present(feature)
         return present
 
     def kinds(self, feature: int) -> Uint8Array | int:
-        """Return the kind of a feature in each message, 0 for none."""
+        """Return the kind of a feature in each message, 0 for none; one number if all agree."""
         if len(self._parts) == 1:
             return self._parts[0][1].kinds(feature)
         kinds = np.zeros(self.n_messages, np.uint8)
@@ -179,13 +172,7 @@ class MessageBatch:
         return kinds
 
     def lists(self, feature: int, kind: Kind) -> FeatureValues:
-        """Return the lists of a feature, with the values of those of one kind.
-
-        Raises
-        ------
-        WireError
-            For a value that is malformed.
-        """
+        """Return a feature of all messages, with the values of one kind."""
         found: list[ListValues] = []
         for chosen, part in self._parts:
             with renumbered(chosen):
@@ -211,12 +198,12 @@ def _read_few(
         return None
 
 
-_MOST_KEYS = 20_000
-"""Limit on the table of a batch: its keys."""
+_MAX_KEYS = 20_000
+"""Most keys that a table may have."""
 _FEW_KEYS = 256
-_BYTES_A_KEY = 2
-"""Beyond so few, keys must be in many of the messages, or a table of all is nearly empty: not
-more of them than messages have pairs of bytes on average."""
+_BYTES_PER_KEY = 2
+"""More than a few keys must each be in many of the messages, or the columns are nearly empty: at
+most one key per pair of bytes in the average message."""
 _ANY_NUMBER = 2**63
 
 
@@ -228,13 +215,7 @@ AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
 
 
 class DiscoveredKeys:
-    """The keys that batches were seen to have.
-
-    Attributes
-    ----------
-    table : KeyTable
-        The keys of the last batch, at least.
-    """
+    """The keys that batches turned out to have: `table` has at least those of the last batch."""
 
     def __init__(self) -> None:
         self.table = KeyTable([])
@@ -246,13 +227,13 @@ class DiscoveredKeys:
         read: Callable[[KeyTable, LayoutMemory], AnyBatch],
         n_bytes: int | None = None,
     ) -> AnyBatch | None:
-        """Read a batch with all the keys it has; None if those are too many for several.
+        """Read a batch with all the keys it has; None if those are too many for several messages.
 
-        With `n_bytes`, the size of all messages, also None if few messages have each key.
+        Given the bytes of all messages, also None if each message has few of the keys.
         """
-        limit = min(_MOST_KEYS, _MOST_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
+        limit = min(_MAX_KEYS, _MAX_CELLS // n_messages) if n_messages > 1 else _ANY_NUMBER
         if n_messages > 1 and n_bytes is not None:
-            limit = min(limit, max(_FEW_KEYS, n_bytes // (n_messages * _BYTES_A_KEY)))
+            limit = min(limit, max(_FEW_KEYS, n_bytes // (n_messages * _BYTES_PER_KEY)))
         is_fresh = not self.table.keys
         while True:
             batch = read(self.table, self._memory)

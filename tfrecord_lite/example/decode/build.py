@@ -1,12 +1,19 @@
-"""From the lists of features to results: dense, padded, sparse and ragged.
+"""The values of features to results: dense, padded, sparse and ragged.
 
-Every function here takes what was read of one feature in all messages of a batch,
-and what was asked for; and returns the result. With `single` the batch is one
-message, and the result is that of the single-example call, without the batch
+::
+
+    FeatureColumn ─┬─> dense     FixedLenFeature           (n, *shape)
+                   ├─> padded    FixedLenSequenceFeature   (n, longest, *shape)
+                   ├─> var_len   VarLenFeature             SparseTensor
+                   ├─> sparse    SparseFeature             SparseTensor, of several columns
+                   └─> ragged    RaggedFeature             RaggedTensor, of several columns
+
+Each function takes the columns of a batch, and the prepared specification. With `single` the
+batch is one message, and the result is that of the single-example call, without the batch
 dimension (rule E1).
 
-A message that does not fit raises :class:`~.blame.MisfitError`, the first that does not fit this
-feature.
+A message that does not fit raises :class:`~.first_error.MisfitError`, about the first message
+that does not fit this feature.
 """
 
 from __future__ import annotations
@@ -42,22 +49,15 @@ if TYPE_CHECKING:
 
 _SHORT_BYTES = 256
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
-"""Rows that the row ids of a batch may leave empty: so many, and so many a message besides.
-Memory is not taken on a number's word."""
+"""Most empty rows that the row ids of a batch may leave: the first, plus the second per message.
+So one wrong number cannot make the result huge."""
 
 
 class FeatureColumn:
     """The values of one feature in all messages of a batch.
 
-    Parameters
-    ----------
-    key : str
-    lists : FeatureValues
-        What was read, of the right kind or none.
-    flat : ndarray or BytesColumn
-        All values, end to end.
-    is_missing : bool, shape (n,), optional
-        Whether a message lacks the feature; if not given, one without a kind does (X3).
+    `lists` is what was read, of the right kind or none, and `flat` all values end to end. If
+    `is_missing` is None, a message that has the feature without a kind lacks it (X3).
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class FeatureColumn:
         self._is_missing = is_missing
 
     def copy(self) -> FeatureColumn:
-        """Return a column of values of its own."""
+        """Return a column with a copy of the values."""
         flat = self.flat
         if isinstance(flat, BytesColumn):
             copied: Flat = BytesColumn(flat.offsets.copy(), flat.data.copy())
@@ -84,13 +84,13 @@ class FeatureColumn:
 
     @property
     def count(self) -> int | None:
-        """How many values every message has, if that is known and none lacks the feature."""
+        """The number of values in every message, if it is one number and no message lacks them."""
         counts, kinds = self._lists.values.counts, self._lists.kinds
         return counts if isinstance(counts, int) and isinstance(kinds, int) and kinds else None
 
     @cached_property
     def is_missing(self) -> BoolArray:
-        """Whether a message lacks the feature; shape (n,)."""
+        """Which messages lack the feature; shape (n,)."""
         return np.equal(self._lists.kind, 0) if self._is_missing is None else self._is_missing
 
     @cached_property
@@ -98,15 +98,15 @@ class FeatureColumn:
         """Values in each message; shape (n,)."""
         return self._lists.counts
 
-    def refuse(self, wrong: BoolArray, reason: Reason, detail: str) -> None:
-        """Raise :class:`MisfitError` for the first message that is wrong; `{}` is its count."""
+    def reject(self, wrong: BoolArray, reason: Reason, detail: str) -> None:
+        """Raise MisfitError for the first message that is wrong; `{}` in `detail` is its count."""
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             raise MisfitError(first, reason, self.key, detail.format(self.counts[first]))
 
 
 def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
-    """Copy byte strings out of a buffer: an object each, or one column of all."""
+    """Copy byte strings out of their buffer: an object each, or one column of all."""
     if as_column:
         return BytesColumn(row_splits(stored.lengths), stored.joined())
     starts, lengths = stored.starts, stored.lengths
@@ -132,11 +132,13 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
     if column.count == feature.size:
         return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
     if feature.default is None:
-        detail = "a required feature is missing and has no default; pass default_value=, or use VarLenFeature"
-        column.refuse(column.is_missing, Reason.MISSING, detail)
+        detail = (
+            "required, but missing and without a default; pass default_value=, or use VarLenFeature"
+        )
+        column.reject(column.is_missing, Reason.MISSING, detail)
     wrong = ~column.is_missing & (column.counts != feature.size)
     detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
-    column.refuse(wrong, Reason.WRONG_COUNT, detail)
+    column.reject(wrong, Reason.WRONG_COUNT, detail)
     if feature.default is not None and column.is_missing.any():
         default = feature.default.reshape(1, feature.size)
         filled = np.empty((column.counts.size, feature.size), feature.kind.dtype)
@@ -152,7 +154,7 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
 def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
     detail = f"found {{}} values, expected a multiple of {feature.size}"
-    column.refuse(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
+    column.reject(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
     flat = column.flat.to_numpy() if isinstance(column.flat, BytesColumn) else column.flat
     if single:
         return flat.reshape(-1, *feature.shape)
@@ -169,26 +171,17 @@ def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:
 
 @contextmanager
 def room_for(sizes: Int64Array, feature: Padded) -> Iterator[None]:
-    """Say which message is to blame if there is no memory to pad all to the longest one.
+    """Turn a lack of memory for padding into a MisfitError about the longest message.
 
-    Parameters
-    ----------
-    sizes : int64, shape (n_messages,)
-        Values or steps of each message, as many as what it takes in the result.
-    feature : Padded
-
-    Raises
-    ------
-    MisfitError
-        ``TENSOR_TOO_LARGE``, about the longest.
+    `sizes` has the values or steps of each message, in proportion to the room each takes.
     """
     try:
         yield
-    except (MemoryError, ValueError):  # that of a size that no array can have
+    except (MemoryError, ValueError):  # for a size that no array can have
         longest = int(sizes.argmax())
         detail = (
-            f"{sizes.size} messages, padded to the {sizes[longest]} of this one, are more than can "
-            "be allocated; parse fewer at a time, or ask for a RaggedFeature, which is not padded"
+            f"padding {sizes.size} messages to the length {sizes[longest]} of this one takes more "
+            "memory than there is; parse fewer at a time, or use RaggedFeature, which is not padded"
         )
         raise MisfitError(longest, Reason.TENSOR_TOO_LARGE, feature.key, detail) from None
 
@@ -215,8 +208,8 @@ def sparse(
     """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
     for index in indices:
         wrong = index.counts != values.counts
-        detail = f"{{}} indices for another number of values of {feature.value_key!r}"
-        index.refuse(wrong, Reason.BAD_INDEX, detail)
+        detail = f"{{}} indices, but {feature.value_key!r} has another number of values"
+        index.reject(wrong, Reason.BAD_INDEX, detail)
     message = np.repeat(np.arange(values.counts.size), values.counts)
     columns = [np.asarray(index.flat) for index in indices]
     for index, column, size in zip(indices, columns, feature.sizes, strict=True):
@@ -273,20 +266,20 @@ def ragged(
 
 
 def _reshaped(key: str, inner: AnyArray, shape: tuple[int, int]) -> AnyArray:
-    """Divide the first dimension into two, as far as NumPy can have such an array."""
+    """Divide the first dimension into two, if NumPy can have such an array."""
     try:
         return inner.reshape(*shape, *inner.shape[1:])
     except ValueError as error:
-        detail = f"rows of one length cannot be an array here: {error}"
+        detail = f"cannot make an array with rows of one length: {error}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=key, detail=detail) from None
 
 
 def _uniform(
     values: FeatureColumn, items: Int64Array, length: int
 ) -> tuple[Int64Array, Int64Array]:
-    """Cut each message's items into rows of one length (rule G3); lengths, rows of each message."""
-    detail = f"the rows of {{}} values do not divide into rows of {length}"
-    values.refuse(items % length != 0, Reason.BAD_PARTITION, detail)
+    """Divide items into rows of one length (rule G3); lengths of rows, rows of each message."""
+    detail = f"{{}} values cannot be divided into rows of {length}"
+    values.reject(items % length != 0, Reason.BAD_PARTITION, detail)
     rows = items // length
     return np.full(int(rows.sum()), length), rows
 
@@ -294,12 +287,12 @@ def _uniform(
 def _uniform_0(
     values: FeatureColumn, items: Int64Array, *, single: bool, is_plain: bool
 ) -> tuple[Int64Array, Int64Array]:
-    """Do the same for length 0: a plain vector is one row, of anything else there are none."""
-    if not single:  # how many there are in each message, nothing says (rule G4)
-        detail = "rows of length 0 cannot be counted, so there are none in a batch"
+    """Do the same for length 0: a plain vector is one row, anything else has no rows."""
+    if not single:  # nothing says how many there are in each message (rule G4)
+        detail = "a batch cannot have rows of length 0, since they cannot be counted"
         raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
     wrong = (values.counts if is_plain else items) != 0
-    values.refuse(wrong, Reason.BAD_PARTITION, "{} values cannot make rows of length 0")
+    values.reject(wrong, Reason.BAD_PARTITION, "{} values cannot make rows of length 0")
     return np.empty(0, np.int64), np.full_like(items, is_plain)
 
 
@@ -309,7 +302,7 @@ def _partition(
     items: Int64Array,
     dtype: np.dtype[Any],
 ) -> tuple[Int64Array, Int64Array]:
-    """Return the lengths of all rows, and how many rows each message has (rules G2, G5)."""
+    """Return the lengths of all rows, and the number of rows of each message (rules G2, G5)."""
     # The cast wraps, as TensorFlow's does (rule G2).
     numbers = np.asarray(column.flat).astype(dtype).astype(np.int64)
     counts = column.counts
@@ -317,7 +310,7 @@ def _partition(
     match partition:
         case RaggedFeature.RowLengths():
             return numbers, counts
-        case RaggedFeature.RowSplits():  # the first split only says that there is a row
+        case RaggedFeature.RowSplits():  # the first split only marks the start of the first row
             is_limit = np.ones(numbers.size, np.bool_)
             is_limit[starts[counts > 0]] = False
             rows = np.maximum(counts - 1, 0)
@@ -342,7 +335,7 @@ def _partition(
 
 
 def _check_first(column: FeatureColumn, dtype: np.dtype[Any]) -> None:
-    """Refuse the splits of a single message if values come before the first row."""
+    """Raise MisfitError if values of a single message come before the first row."""
     first = int(np.asarray(column.flat).astype(dtype)[0]) if len(column.flat) else 0
     if first != 0:
         detail = f"the first split is {first}, expected 0"
@@ -350,7 +343,7 @@ def _check_first(column: FeatureColumn, dtype: np.dtype[Any]) -> None:
 
 
 def _differences(limits: Int64Array, rows: Int64Array) -> Int64Array:
-    """Return each limit less the one before it, the first of a message as it is."""
+    """Return each limit minus the one before it in its message; the first as it is."""
     lengths = np.diff(limits, prepend=0)
     firsts = row_splits(rows)[:-1][rows > 0]
     lengths[firsts] = limits[firsts]
@@ -361,21 +354,25 @@ def _row_ids(
     column: FeatureColumn, ids: Int64Array, items: Int64Array
 ) -> tuple[Int64Array, Int64Array]:
     """Count the items of each row, given the row of each item; gaps make empty rows."""
-    column.refuse(column.counts != items, Reason.BAD_PARTITION, "{} row ids for other items")
+    column.reject(
+        column.counts != items,
+        Reason.BAD_PARTITION,
+        "{} row ids, but there is another number of values",
+    )
     message = np.repeat(np.arange(items.size), items)
     falls = np.diff(ids, prepend=0) < 0
     falls[row_splits(items)[:-1][items > 0]] = False
     wrong = np.flatnonzero(falls | (ids < 0))
     if wrong.size:
-        detail = "row ids must not fall, nor be negative"
+        detail = "row ids must neither decrease nor be negative"
         raise MisfitError(int(message[wrong[0]]), Reason.BAD_PARTITION, column.key, detail)
     highest = np.full_like(items, -1)
     highest[items > 0] = ids[(row_splits(items)[1:] - 1)[items > 0]]
-    empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats: no sum is too large
-    column.refuse(
+    empty = np.maximum(highest + 1.0 - items, 0.0).cumsum()  # as floats, so that no sum overflows
+    column.reject(
         empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size,
         Reason.BAD_PARTITION,
-        f"its {{}} row ids leave too many rows empty, with those before it over {_MAX_GAPS}",
+        f"{{}} row ids leave too many rows empty: over {_MAX_GAPS} in the batch up to here",
     )
     rows = highest + 1
     starts = row_splits(rows)[:-1]
@@ -388,9 +385,9 @@ def _check(
     rows: Int64Array,
     items: Int64Array,
 ) -> None:
-    """Refuse rows that drop values or take those of another message (rules G4, G6)."""
+    """Raise MisfitError for rows that drop values, or take those of others (rules G4, G6)."""
     message = np.repeat(np.arange(rows.size), rows)
-    taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact for what is right
+    taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact where it is right
     negative = np.zeros(rows.size, np.bool_)
     negative[message[lengths < 0]] = True
     wrong = negative | (taken != items)
@@ -399,5 +396,5 @@ def _check(
         found = (
             "rows of negative length" if negative[first] else f"rows of {taken[first]:.0f} items"
         )
-        detail = f"it makes {found}, there are {items[first]}"
+        detail = f"it makes {found}, but there are {items[first]}"
         raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)

@@ -1,9 +1,13 @@
-"""Which message of a batch is the first that is wrong.
+"""The error about the first message of a batch that is wrong (rule E5).
 
-A batch is read feature by feature and level by level, so the first trouble met need
-not be in the first message that is wrong. The messages before it are read once more,
-half of what is left at a time: all in all not much more than the batch itself, however
-many of them are wrong.
+A batch is read feature by feature and level by level, so the first error need not be about the
+first message that is wrong. The messages before that are read again, half of those left at a
+time::
+
+    intact ──────────────┤ not known yet ├──── wrong
+            read next: ──┤ half ├
+
+That costs little more than reading the batch once, however many messages are wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ Found = TypeVar("Found")
 
 
 class MisfitError(Exception):
-    """A message that does not fit a feature, or is none at all."""
+    """A message does not fit a feature, or is malformed; becomes the error that users see."""
 
     def __init__(self, message: int, reason: Reason, key: str | None, detail: str) -> None:
         super().__init__(message, reason, key, detail)
@@ -32,19 +36,11 @@ class MisfitError(Exception):
         self.detail = detail
 
     def moved(self, n_before: int) -> MisfitError:
-        """Return this of a batch that has so many messages before."""
+        """Return the same of a batch with `n_before` more messages before."""
         return MisfitError(n_before + self.message, self.reason, self.key, self.detail)
 
     def as_error(self, block: Block, example_name: str | None = None) -> InvalidArgumentError:
-        """Make the error that a user sees.
-
-        Parameters
-        ----------
-        block : Block
-            The batch that the number of the message counts in.
-        example_name : str, optional
-            What the user calls the message.
-        """
+        """Return the error for users; `block` is the batch, `example_name` the message's name."""
         named = "" if example_name is None else f" (example {example_name!r})"
         detail = self.detail + named
         error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
@@ -54,20 +50,10 @@ class MisfitError(Exception):
 def parse_or_first_error(
     block: Block, names: Sequence[str] | None, parse: Callable[[Block], Found]
 ) -> Found:
-    """Parse a batch; when a message is wrong, tell of the first that is.
+    """Parse a batch, or raise the InvalidArgumentError about the first message that is wrong.
 
-    Parameters
-    ----------
-    block : Block
-    names : sequence of str, optional
-        Of the messages, for errors.
-    parse : callable
-        Parses a block; raises WireError or MisfitError about one of the messages that are
-        wrong, maybe not the first.
-
-    Raises
-    ------
-    InvalidArgumentError
+    `parse` may raise WireError or MisfitError about any of the messages that are wrong. `names` are
+    those of the messages, for errors.
     """
     result = _attempt(block, parse)
     if not isinstance(result, MisfitError):
@@ -77,29 +63,22 @@ def parse_or_first_error(
 
 
 def first_misfit(block: Block, parse: Callable[[Block], object], found: MisfitError) -> MisfitError:
-    """Return what is wrong with the first message that is, given one that is wrong.
-
-    Parameters
-    ----------
-    block, parse
-        As :func:`parse_or_first_error`.
-    found : MisfitError
-    """
-    sound = 0  # so many messages are
-    while sound < found.message:
-        stop = (sound + found.message + 1) // 2
-        earlier = _attempt(block[sound:stop], parse)
+    """Return what is wrong with the first message that is, given any that `parse` found wrong."""
+    n_intact = 0
+    while n_intact < found.message:
+        stop = (n_intact + found.message + 1) // 2
+        earlier = _attempt(block[n_intact:stop], parse)
         if isinstance(earlier, MisfitError):
-            found = earlier.moved(sound)
+            found = earlier.moved(n_intact)
         else:
-            sound = stop
-    # Of several things wrong with it, the batch may have told another than it does by itself.
+            n_intact = stop
+    # If several things are wrong with it, the batch may have raised another than it does alone.
     alone = _attempt(block[found.message : found.message + 1], parse)
     return alone.moved(found.message) if isinstance(alone, MisfitError) else found
 
 
 def _attempt(block: Block, parse: Callable[[Block], Found]) -> Found | MisfitError:
-    """Parse, or say what is wrong with one of the messages, maybe not the first."""
+    """Parse, or return what is wrong with one of the messages, maybe not the first."""
     try:
         return parse(block)
     except MisfitError as misfit:

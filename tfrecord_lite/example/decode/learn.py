@@ -1,15 +1,15 @@
-"""What messages look like, learnt from a few of them: a layout, or that there is none.
+"""A layout, learnt from a few messages.
 
 :func:`learn` reads each sample entry by entry, in plain Python: its map entry, the key, the
-Feature, the list, the packed chunk, each a field of wire type LEN whose length is a *hole*
+Feature, the list, the packed chunk. Each is a field of wire type LEN, and its length is a *hole*
 if it varies with the value::
 
     0a n | 0a 0d 0a 03 age 12 06 1a 04 0a 02 ··
               ╰─ entry      ╰─ Feature ╰─ chunk
                     ╰─ key        ╰─ list
 
-The first sample that another looks like is the layout; the others say which sizes vary. What
-programs do not write (keys twice, unknown fields, a value before its key) has no layout.
+The first sample that another looks like is the layout; the others say which sizes vary. Messages
+that programs do not write (keys twice, unknown fields, a value before its key) have no layout.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.scalar import read_varint
+from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, read_varint
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole
 
 if TYPE_CHECKING:
@@ -46,33 +46,22 @@ def learn(
 ) -> Layout | None:
     """Learn how messages look, from a few of them.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-    starts, stops : int64, shape (n,)
-        The messages. The first that some other looks like says what the layout is, the
-        others what varies in it.
-    table : KeyTable
-        The keys of the features asked for.
-
-    Returns
-    -------
-    Layout or None
-        None if no two messages look alike, or they have another form than programs write:
-        keys twice, unknown fields, a value before its key.
+    `table` has the keys of the features asked for. None if no two messages look alike, or they have
+    a form that programs do not write.
     """
     view = memoryview(data)  # type: ignore[arg-type]
     extents = zip(starts.tolist(), stops.tolist(), strict=True)
-    samples = [_slots(view[start:stop], table) for start, stop in extents]
+    samples = [_entries(view[start:stop], table) for start, stop in extents]
     first, like = _most_alike([sample for sample in samples if sample is not None])
-    if not first or max(len(slot.head) for slot in first) > MAX_TEMPLATE_BYTES:
+    if not first or max(len(entry.prefix) for entry in first) > MAX_TEMPLATE_BYTES:
         return None
-    slots = []
-    for i, slot in enumerate(first):
-        varies = any(other[i].length != slot.length for other in like)
-        is_fixed = slot.form in _MAY_BE_FIXED and slot.kind != Kind.INT64 and not varies
-        slots.append(replace(slot, form=ValueForm.FIXED) if is_fixed or not slot.holes else slot)
-    return Layout(slots)
+    entries = []
+    for entry, *others in zip(first, *like, strict=True):
+        varies = any(other.length != entry.length for other in others)
+        is_fixed = entry.form in _MAY_BE_FIXED and entry.kind != Kind.INT64 and not varies
+        is_fixed = is_fixed or not entry.holes
+        entries.append(replace(entry, form=ValueForm.FIXED) if is_fixed else entry)
+    return Layout(entries)
 
 
 def _most_alike(
@@ -88,35 +77,34 @@ def _most_alike(
 
 def _is_like(first: list[LayoutEntry], other: list[LayoutEntry]) -> bool:
     """Whether two messages have the same features in the same order and form."""
-    return [(slot.feature, slot.form, slot.kind) for slot in first] == [
-        (slot.feature, slot.form, slot.kind) for slot in other
+    return [(entry.feature, entry.form, entry.kind) for entry in first] == [
+        (entry.feature, entry.form, entry.kind) for entry in other
     ]
 
 
-def _slots(view: memoryview, table: KeyTable) -> list[LayoutEntry] | None:
+def _entries(view: memoryview, table: KeyTable) -> list[LayoutEntry] | None:
     """Read a message's entries; None if they are not as programs write them."""
     body = nested(view, 0, len(view), FEATURES_TAG[0])
     if body is None:
         return None
     at = body
-    slots = []
+    entries = []
     while at < len(view):
-        slot, at = _slot(view, at, table)
-        if slot is None:
+        entry, at = _entry(view, at, table)
+        if entry is None:
             return None
-        slots.append(slot)
-    known = [slot.feature for slot in slots if slot.feature >= 0]
-    return slots if slots and len(set(known)) == len(known) else None
+        entries.append(entry)
+    known = [entry.feature for entry in entries if entry.feature >= 0]
+    return entries if entries and len(set(known)) == len(known) else None
 
 
-def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[LayoutEntry | None, int]:
-    """Read the map entry at a place; return it, and where the next one starts."""
+def _entry(view: memoryview, start: int, table: KeyTable) -> tuple[LayoutEntry | None, int]:
+    """Read the map entry at `start`, and where the next one starts; None for an unusual one."""
     none = None, 0
-    at = nested(view, entry, None, ENTRY_TAG[0])
+    at = nested(view, start, None, ENTRY_TAG[0])
     if at is None:
         return none
-    stop = at + length_before(view, entry)
-    starts = [entry]  # of the nested fields around the payload
+    stop = at + length_before(view, start)
     key = nested(view, at, None, KEY_TAG[0])
     if key is None or stop > len(view):
         return none
@@ -126,41 +114,47 @@ def _slot(view: memoryview, entry: int, table: KeyTable) -> tuple[LayoutEntry | 
     payload = nested(view, value, stop, VALUE_TAG[0])
     if payload is None:
         return none
-    starts.append(value)
-    feature = table.index.get(bytes(view[key:value]), -1)
-    kind, form = 0, ValueForm.SKIPPED
+    name = bytes(view[key:value])
+    feature = table.index.get(name, -1)
+    kind, form, around = 0, ValueForm.SKIPPED, [start, value]
     if feature >= 0 and payload < stop:
-        kind = int(KIND_OF_TAG[view[payload]])
-        content = nested(view, payload, stop, view[payload])
-        if not kind or content is None:
+        found = _feature(view, payload, stop)
+        if found is None:
             return none
-        starts.append(payload)
-        payload, form = content, ValueForm.LIST
-        chunk = nested(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
-        if chunk is not None:
-            starts.append(content)
-            payload = chunk
-            form = _form(kind, view[chunk:stop])
-            if kind == Kind.FLOAT and (stop - chunk) % 4:
-                return none
+        kind, form, payload, inner = found
+        around += inner
     length = stop - payload
-    is_bare = (
-        payload == stop and form is not ValueForm.STRING
-    )  # an empty string is a value like any
-    holes = [] if is_bare else [_hole(view, start, entry, length) for start in starts]
+    has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one
+    holes = [_hole(view, field, start, length) for field in around] if has_payload else []
     if any(hole.width > _MAX_HOLE_BYTES for hole in holes):
         return none
-    head, name = bytes(view[entry:payload]), bytes(view[key:value])
-    return LayoutEntry(name, feature, kind, form, head, tuple(holes), length), stop
+    prefix = bytes(view[start:payload])
+    return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), length), stop
+
+
+def _feature(
+    view: memoryview, start: int, stop: int
+) -> tuple[int, ValueForm, int, list[int]] | None:
+    """Read a Feature: kind, form, where the payload starts, and the fields around that."""
+    kind = int(KIND_OF_TAG[view[start]])
+    content = nested(view, start, stop, view[start])
+    if not kind or content is None:
+        return None
+    chunk = nested(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
+    if chunk is None:
+        return kind, ValueForm.LIST, content, [start]
+    if kind == Kind.FLOAT and (stop - chunk) % 4:
+        return None
+    return kind, _form(kind, view[chunk:stop]), chunk, [start, content]
 
 
 def _form(kind: int, chunk: memoryview) -> ValueForm:
+    """Return the form of the only value, or chunk of values, in a list."""
     if kind == Kind.BYTES:
         return ValueForm.STRING
     is_number = kind == Kind.INT64 and sum(byte < 0x80 for byte in chunk[:11]) == 1
-    return (
-        ValueForm.VARINT if is_number and chunk[-1] < 0x80 and len(chunk) <= 10 else ValueForm.CHUNK
-    )
+    is_number = is_number and chunk[-1] < 0x80 and len(chunk) <= MAX_VARINT_BYTES
+    return ValueForm.VARINT if is_number else ValueForm.CHUNK
 
 
 def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:
@@ -169,19 +163,19 @@ def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:
 
 
 def length_before(view: memoryview, start: int) -> int:
-    """Return the length that the LEN field at a place says it has."""
+    """Return the length of the LEN field at `start` as a hole around a payload."""
     return _read_length(view, start)[0]
 
 
 def _read_length(view: memoryview, start: int) -> tuple[int, int]:
-    """Read the length of the LEN field at a place; -1 as its end if it is cut or too long."""
+    """Return the length of the LEN field at `start` and where it ends: -1 if cut or too long."""
     return read_varint(view, start + 1, min(start + 1 + _MAX_HOLE_BYTES, len(view)))
 
 
 def nested(view: memoryview, start: int, stop: int | None, tag: int) -> int | None:
-    """Return where the content of the LEN field at a place starts; None if it is no such field.
+    """Return where the content of the LEN field at `start` begins; None if there is no such field.
 
-    With `stop`, the field must end there.
+    If `stop` is given, the field must end there.
     """
     if start + 1 >= len(view) or view[start] != tag:
         return None

@@ -4,9 +4,15 @@
 
     Feature    1 bytes_list, 2 float_list, 3 int64_list ─> 1 value, repeated
 
-A *cell* is a place for one Feature: one feature of one Example, or one step of a
-feature list. What counts is what the protobuf runtime makes of it: of several kinds
-the last, and a kind that comes again adds its values, unless another came between.
+    found      Fields: all lists of all Features; the owner says of which
+    kind       the kind of the last list of each owner
+    counting   the lists of that kind with no other kind after them; their values are joined
+
+That is what the protobuf runtime makes of a oneof whose members are messages. An *owner* is one
+feature of one Example, or one step of a feature list.
+
+The values come as ``ListValues`` (some lists), ``FeatureValues`` (a feature of N messages) or
+``FeatureListValues`` (a feature list of N messages).
 """
 
 from __future__ import annotations
@@ -55,24 +61,23 @@ class ListValues:
     """The values of some lists, end to end."""
 
     counts: Int64Array | int
-    """Values of each list; a plain number if all have as many."""
+    """Values of each list; one number if all have as many."""
     flat: Flat
-    """All of them; for bytes, where they are in the buffer, or an object array."""
+    """All of them; byte strings are ByteRanges of the buffer, or an object array."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureValues:
     """One feature of N messages.
 
-    Nearly always all messages have it alike; then its kind and count are plain
-    numbers, and nothing need be looked at message by message.
+    Nearly always its kind and its count are the same in all; then each is one number.
     """
 
     n_messages: int
     kinds: Uint8Array | int
     """The :class:`~tfrecord_lite.schema.Kind` in each message, 0 for none; shape (n,)."""
     values: ListValues
-    """Of each message, none where it is of another kind than was asked for."""
+    """Of each message; no values where the kind is not the one asked for."""
 
     @property
     def kind(self) -> Uint8Array:
@@ -90,7 +95,7 @@ class FeatureValues:
 
     @property
     def flat(self) -> Flat:
-        """All values, end to end; for bytes, where they are in the buffer."""
+        """All values, end to end, as in :class:`ListValues`."""
         return self.values.flat
 
 
@@ -101,38 +106,27 @@ class FeatureListValues:
     is_present: BoolArray
     """Whether each message has the list; shape (n_messages,)."""
     n_steps: Int64Array
-    """Steps in each message, 0 if it has not; shape (n_messages,)."""
+    """Steps in each message, 0 where it lacks the list; shape (n_messages,)."""
     steps: FeatureValues
-    """The Features of all steps, by message; a "message" there is a step."""
+    """The Features of all steps, by message; each step is a "message" in it."""
 
 
 class MergedFeatures:
-    """The Features of many cells.
+    """The Features of many owners, each reduced to the list that counts.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        The buffer; a block's spare bytes follow the last message.
-    found : Fields
-        The fields of all Features; the owner is the number of the cell.
-    n_cells : int
-    message_of : callable
-        Returns the message that each of some cells is in, for errors.
-    depth : int
-        How many messages the lists are nested in.
+    `found` has the fields of all Features, by owner; a block's spare bytes follow the last message
+    in `data`. `message_of` returns the messages that some owners are in, for errors; `depth` is how
+    many messages the lists are nested in.
 
-    Raises
-    ------
-    WireError
-        For a list that does not count and is malformed; those that count are looked
-        into when their values are asked for.
+    Raises WireError for a malformed list that does not count; those that count are read when their
+    values are asked for.
     """
 
     def __init__(
         self,
         data: Uint8Array,
         found: Fields,
-        n_cells: int,
+        n_owners: int,
         message_of: Callable[[Int64Array], Int64Array],
         depth: int,
     ) -> None:
@@ -141,12 +135,12 @@ class MergedFeatures:
         self._depth = depth
         is_list = (found.number <= Kind.INT64) & (found.wire_type == LEN)
         found = found.only(is_list)
-        self.kind = np.zeros(n_cells, np.uint8)
-        """The :class:`Kind` of each cell, 0 for none; shape (n_cells,)."""
-        self.kind[found.owner] = found.number  # of several to one place, the last remains
+        self.kind = np.zeros(n_owners, np.uint8)
+        """The :class:`Kind` of each owner, 0 for none; shape (n_owners,)."""
+        self.kind[found.owner] = found.number  # of several assignments to one place, the last stays
         is_other = found.number != self.kind[found.owner]
-        if is_other.any():  # a list counts if no other kind comes behind it
-            last_other = np.full(n_cells, -1, np.int64)
+        if is_other.any():  # a list counts if no other kind comes after it
+            last_other = np.full(n_owners, -1, np.int64)
             last_other[found.owner[is_other]] = np.flatnonzero(is_other)
             counts = np.arange(found.owner.size) > last_other[found.owner]
             aside, found = found.only(~counts), found.only(counts)
@@ -156,7 +150,7 @@ class MergedFeatures:
         self._values: dict[Kind, tuple[Int64Array, Flat]] = {}
 
     def _read_lists(self, lists: Fields, kind: Kind) -> tuple[Int64Array, Any]:
-        """Read the values of lists of one kind: how many each has, and all."""
+        """Read the values of lists of one kind: the count of each list, and all values."""
         try:
             with renumbered(lists.owner):
                 read = LIST_READERS[kind]
@@ -166,22 +160,12 @@ class MergedFeatures:
             raise WireError(int(message[0]), error.offset, error.detail) from None
 
     def check(self) -> None:
-        """Look into all lists.
-
-        Raises
-        ------
-        WireError
-        """
+        """Read all lists, only to raise WireError if one is malformed."""
         for kind in Kind:
             self._read(kind)
 
     def values(self, first: int, last: int, kind: Kind) -> ListValues:
-        """Read the values of a range of cells; no values where one is of another kind.
-
-        Raises
-        ------
-        WireError
-        """
+        """Read the values of a range of owners; none where one is of another kind."""
         if kind not in self._values:
             self._values[kind] = self._read(kind)
         splits, flat = self._values[kind]
@@ -189,26 +173,19 @@ class MergedFeatures:
         return ListValues(np.diff(splits), _part(flat, int(splits[0]), int(splits[-1])))
 
     def _read(self, kind: Kind) -> tuple[Int64Array, Flat]:
-        """Read the values of all lists of one kind; return where each cell's start, and all."""
+        """Read the values of all lists of one kind: the row splits of the owners, and all values."""
         lists = self._lists.only(self._lists.number == kind)
         per_list, flat = self._read_lists(lists, kind)
         counts = np.zeros(self.kind.size, np.int64)
         if (lists.owner[1:] > lists.owner[:-1]).all():
             counts[lists.owner] = per_list
-        else:  # several lists of one cell, to be merged
+        else:  # several lists of one owner, to be joined
             np.add.at(counts, lists.owner, per_list)
         return row_splits(counts), flat.view("<f4") if kind is Kind.FLOAT else flat
 
 
 def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, ListValues]]) -> ListValues:
-    """Put values that were read apart in their places among those of all.
-
-    Parameters
-    ----------
-    kind : Kind
-    n_lists : int
-    parts : list of (numbers of lists, ListValues of these)
-    """
+    """Merge values that were read apart: pairs of the numbers of some lists, and their values."""
     counts = np.zeros(n_lists, np.int64)
     for chosen, values in parts:
         counts[chosen] = values.counts
@@ -219,7 +196,7 @@ def merge(kind: Kind, n_lists: int, parts: list[tuple[Int64Array, ListValues]]) 
 
 
 def _merge(kind: Kind, n_values: int, places: list[Int64Array], found: list[ListValues]) -> Flat:
-    """Put the values of all parts in their places among those of the batch."""
+    """Put the values of each part at its places among `n_values`."""
     flats = [values.flat for values in found]
     if not n_values:
         return NO_VALUES[kind]

@@ -1,14 +1,13 @@
-"""What the parsers of Examples and of SequenceExamples have in common.
+"""Prepared specifications and messages to results, for the parsers of both messages.
 
 ::
 
     list of bytes ─┐
-    Block ─────────┴─> MessageBatch ─> FeatureColumn, one a key ─> result, one a feature
-                       wire     kinds checked        build
+    Block ─────────┴─> MessageBatch ─> FeatureColumn ─> result
+                                       one per key      one per feature
+                           wire        kinds checked    build
 
-What is wrong with a message is said of the first message of the batch that is
-wrong (rule E5), whatever it is, with the file, record number and offset that the
-block knows of it.
+Also what a caller may pass as messages: :func:`as_block`, :func:`as_bytes`, :func:`as_one_message`.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ AnyColumn = TypeVar("AnyColumn", bound=_Copied)
 
 
 class ColumnReader:
-    """Features to read, as columns: the kind, number and table of their keys; prepared once."""
+    """Keys to read as columns: the kind and number of each, and a table of them; prepared once."""
 
     def __init__(self, prepared: Mapping[str, Prepared], strings: StringForm) -> None:
         if strings not in ("ndarray", "BytesColumn"):
@@ -106,12 +105,7 @@ class FeatureReader(ColumnReader):
         *,
         single: bool,
     ) -> dict[str, Result]:
-        """Parse messages; the error is about one of those that are wrong, maybe not the first.
-
-        Raises
-        ------
-        WireError, MisfitError
-        """
+        """Parse messages; raises WireError or MisfitError about any of those that are wrong."""
         batch = MessageBatch(data, starts, stops, self.table, self._memory)
         column = self.columns(lambda key: self._column(batch, key))
         return build_all(self.prepared, lambda feature: _build(feature, column, single=single))
@@ -124,13 +118,7 @@ class FeatureReader(ColumnReader):
 
 
 def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> dict[str, Any]:
-    """Build the results of all features.
-
-    Raises
-    ------
-    MisfitError
-        The one of the first message, if several features have one.
-    """
+    """Build the results of all features; of several misfits, raise the first message's."""
     results = {}
     misfits = []
     for name, feature in features.items():
@@ -150,13 +138,7 @@ def column_of(
     strings: str,
     is_missing: BoolArray | None = None,
 ) -> FeatureColumn:
-    """Make a column of what was read of one key.
-
-    Raises
-    ------
-    MisfitError
-        For messages that have it in another kind (rules X6, V2).
-    """
+    """Make a column of a feature; raises MisfitError if it is of another kind (rules X6, V2)."""
     if lists.kinds != kind if isinstance(lists.kinds, int) else True:
         wrong = np.flatnonzero((lists.kind != kind) & (lists.kind != 0))
         if wrong.size:
@@ -189,15 +171,10 @@ def _build(feature: Prepared, column: Callable[[str], FeatureColumn], *, single:
 
 
 def as_block(serialized: Serialized) -> Block:
-    """Take a batch of serialised messages in any form; no copy of a Block.
+    """Return messages in any form as a block, without a copy of a Block.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an array of another rank than 1 (rule E1).
-    TypeError
-        For what is no sequence of messages, a dictionary, or one message, which would be
-        taken for a sequence of numbers; for messages that are neither bytes nor str.
+    Raises InvalidArgumentError (``BAD_ARGUMENT``) for an array of another rank than 1 (rule E1), and
+    TypeError for anything but a sequence of messages. One message is not a sequence of numbers.
     """
     if isinstance(serialized, Block):
         return serialized
@@ -212,14 +189,9 @@ def as_block(serialized: Serialized) -> Block:
 
 
 def as_bytes(message: object) -> bytes:
-    """Take one serialised message in any form.
+    """Return one message as bytes.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for a list or array of several.
-    TypeError
-        For what is neither bytes nor str.
+    Raises InvalidArgumentError (``BAD_ARGUMENT``) for a list or an array of several.
     """
     if isinstance(message, bytes):
         return message
@@ -230,32 +202,32 @@ def as_bytes(message: object) -> bytes:
     if isinstance(message, (bytearray, memoryview)):
         return bytes(message)
     if isinstance(message, (list, tuple, np.ndarray)):
-        detail = "expected a vector of messages, got one of vectors"
+        detail = "expected a vector of messages, got a vector of vectors"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     raise TypeError(f"a serialised message must be bytes, not {type(message).__name__}")
 
 
 def checked_names(names: Any, shape: tuple[int, ...]) -> Sequence[str] | None:
-    """Return the names end to end, None for none; they must be shaped as the messages are (E3)."""
+    """Return names of the same shape as the messages (E3) as a flat list; None for no names."""
     given = np.asarray([] if names is None else names, object)
     if given.size == 0:
         return None
     if given.shape != shape:
-        wanted = f"one for each of the {shape[0]} messages" if shape else "one name"
-        detail = f"example_names of shape {list(given.shape)}; give {wanted}, or none"
+        wanted = f"one name for each of the {shape[0]} messages" if shape else "one name"
+        detail = f"example_names has the shape {list(given.shape)}, expected {wanted}, or none"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return list(given.ravel())
 
 
 def is_one_message(serialized: object) -> bool:
-    """Whether one message was given, not a vector of them."""
+    """Whether this is one message, not a vector of them."""
     return isinstance(serialized, (bytes, str, bytearray, memoryview)) or (
         isinstance(serialized, np.ndarray) and serialized.ndim == 0
     )
 
 
 def as_one_message(serialized: object, instead: str) -> bytes:
-    """Take one serialised message, and refuse a vector of them; `instead` is for those."""
+    """Return the only message as bytes; the error for a vector says to use `instead`."""
     is_vector = isinstance(serialized, (list, tuple, Block)) or (
         isinstance(serialized, np.ndarray) and serialized.ndim > 0
     )

@@ -1,10 +1,10 @@
 """The features of a few messages, read by the protobuf runtime.
 
-A step in lockstep costs as much for one message as for a thousand, so for a few the
-runtime's own parser is faster. It reads the same out of the same bytes. Where it
-cannot say all, it does not say anything (:class:`UnsureError`), and the batch is read the
-general way: it refuses messages without saying where, and its Python floats do not
-keep the bits of every NaN (rule P3).
+A step in lockstep costs as much for one message as for a thousand, so for a few messages the
+runtime's own parser is faster. It reads the same values from the same bytes. Where it cannot do
+all, it does nothing (:class:`UnsureError`), and the messages are read the general way: the runtime
+rejects messages without saying where, and its Python floats do not keep the bits of every NaN
+(rule P3).
 """
 
 from __future__ import annotations
@@ -30,34 +30,22 @@ _KINDS = {None: 0, "bytes_list": Kind.BYTES, "float_list": Kind.FLOAT, "int64_li
 
 
 class UnsureError(Exception):
-    """The runtime refuses a message, or loses bits of it."""
+    """The runtime rejects a message, or loses bits of it; users never see this."""
 
 
 def features_of(serialized: bytes) -> Any:
-    """Return the map of a message's features.
-
-    Raises
-    ------
-    UnsureError
-        If the runtime refuses it.
-    """
+    """Return the map of a message's features; raises UnsureError if the runtime rejects it."""
     return _parsed(Example, serialized).features.feature
 
 
 def sequence_of(serialized: bytes) -> Any:
-    """Return a SequenceExample.
-
-    Raises
-    ------
-    UnsureError
-        If the runtime refuses it.
-    """
+    """Return a SequenceExample; raises UnsureError if the runtime rejects it."""
     return _parsed(SequenceExample, serialized)
 
 
 def _parsed(message: Any, serialized: bytes) -> Any:
     if _IN_PYTHON:
-        raise UnsureError("the runtime in Python reads some encodings in another way")
+        raise UnsureError("protobuf's runtime in Python reads some encodings differently")
     try:
         return message.FromString(serialized)
     except DecodeError as error:
@@ -65,13 +53,7 @@ def _parsed(message: Any, serialized: bytes) -> Any:
 
 
 def array_of(feature: Any) -> tuple[int, AnyArray | None]:
-    """Return a feature's kind and values; 0 and None if it has no kind.
-
-    Raises
-    ------
-    UnsureError
-        If there may be NaNs among them.
-    """
+    """Return a Feature's kind and values, 0 and None without one; UnsureError for a NaN."""
     kind = _KINDS[feature.WhichOneof("kind")]
     if kind == Kind.BYTES:
         return kind, np.array([*feature.bytes_list.value, None], object)[:-1]
@@ -80,18 +62,13 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
     if kind == Kind.FLOAT:
         values = feature.float_list.value
         if isnan(sum(values)):
-            raise UnsureError("a sum of floats is not a number")
+            raise UnsureError("there may be a NaN")
         return kind, np.array(values, np.float32)
     return 0, None
 
 
 class RuntimeMessages:
-    """What :class:`~.lists.AnyEncoding` is, for a few messages.
-
-    Raises
-    ------
-    UnsureError
-    """
+    """What :class:`~.general.GeneralMessages` is, for a few messages; may raise UnsureError."""
 
     def __init__(
         self,
@@ -107,24 +84,24 @@ class RuntimeMessages:
         self._known = frozenset(table.keys)
 
     def _read(self, name: str) -> list[tuple[int, AnyArray | None]]:
-        """Read a feature of every message; asking the map for one it lacks would add it."""
+        """Read a feature of every message; getting one that a map lacks would add it."""
         return [
             array_of(features[name]) if name in features else (0, None)
             for features in self._messages
         ]
 
     def unknown_keys(self, limit: int) -> list[bytes]:
-        """Return the keys that are not in the table."""
+        """Return the keys that are not in the table, without regard to the limit."""
         keys = (name.encode() for features in self._messages for name in features)
         return [key for key in keys if key not in self._known]
 
     def present(self, feature: int) -> BoolArray:
-        """Return whether each message has a feature, be it without a kind."""
+        """Return which messages have a feature, with or without a kind."""
         name = self._names[feature]
         return np.array([name in features for features in self._messages])
 
     def kinds(self, feature: int) -> Uint8Array | int:
-        """Return the kind of a feature in each message, a plain number if it is one."""
+        """Return the kind of a feature in each message; one number if all agree."""
         kinds = [kind for kind, _ in self._found[feature]]
         return kinds[0] if kinds.count(kinds[0]) == len(kinds) else np.array(kinds, np.uint8)
 
@@ -134,11 +111,9 @@ class RuntimeMessages:
 
 
 class RuntimeSequences:
-    """The feature lists of a few messages; see :class:`~tfrecord_lite.example.sequence.batch.FeatureLists`.
+    """The feature lists of a few SequenceExamples; may raise UnsureError.
 
-    Raises
-    ------
-    UnsureError
+    As :class:`~tfrecord_lite.example.sequence.batch.FeatureLists`.
     """
 
     def __init__(
@@ -167,7 +142,7 @@ class RuntimeSequences:
         return list(self._keys - self._known)
 
     def n_steps(self, number: int) -> int:
-        """Return how many steps a list has in all messages together."""
+        """Return the number of steps of a list in all messages together."""
         return len(self._steps[number])
 
     def kinds(self, number: int) -> Uint8Array:
@@ -182,7 +157,7 @@ class RuntimeSequences:
 
 
 def _values(found: list[tuple[int, AnyArray | None]], kind: Kind) -> ListValues:
-    """Put the values of some Features end to end; none where it is of another kind."""
+    """Join the values of some Features; none of those of another kind."""
     none = np.empty(0, kind.dtype)
     arrays = [array if has == kind and array is not None else none for has, array in found]
     if len(arrays) == 1:

@@ -69,7 +69,7 @@ def padded(
         wrong = steps.counts != feature.size
         detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
         try:
-            steps.refuse(wrong, Reason.WRONG_COUNT, detail)
+            steps.reject(wrong, Reason.WRONG_COUNT, detail)
         except MisfitError as misfit:
             raise at_message(misfit, column.n_steps) from None
     flat = build.as_array(steps.flat)
