@@ -7,6 +7,7 @@ in the messages that the fast paths write.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -159,6 +160,7 @@ scalars = st.one_of(
     numpy_scalars,
     st.sampled_from([bytearray(b"a"), memoryview(b"bc"), np.str_("u"), np.bytes_(b"s")]),
     st.sampled_from([np.datetime64("2024-02-29"), np.datetime64("NaT", "D"), 1j, object()]),
+    st.sampled_from([np.timedelta64(3, "s"), np.timedelta64("NaT", "D"), np.longlong(5)]),
     st.sampled_from([None, np.ma.masked, np.ma.MaskedArray(5, True), np.ma.MaskedArray(5, False)]),
 )
 of_one_type = st.sampled_from([integers, floats, texts, strings, st.booleans()]).flatmap(
@@ -211,6 +213,22 @@ def test_arrays_give_what_their_values_give_one_by_one(array: np.ndarray[Any, An
 
     assert plain(array) == expected
     assert outcome_of(lambda: feature(normalize("x", array[None]))) == expected
+
+
+@given(values, st.integers(0, 2))
+def test_missing_records_beside_a_value_change_nothing(value: Any, place: int) -> None:
+    expected = plain(value)
+    column: list[Any] = [None, None]
+    column.insert(place, value)
+
+    def among_missing() -> Outcome:
+        found = normalize("x", column)
+        assert found.present is not None
+        assert np.count_nonzero(found.present) == found.present[place]
+        one = found.part(place, place + 1)
+        return feature(replace(one, present=None)) if found.present[place] else None
+
+    assert outcome_of(among_missing) == expected
 
 
 # ------------------------------------------------------------------------- the two policies

@@ -247,6 +247,7 @@ def test_what_was_left_out_of_a_sequence_is_not_in_the_message() -> None:
         (np.array(["ab", "ü"], np.dtypes.StringDType()), [b"ab", "ü".encode()]),
         (np.array(["1970-01-02", "1969-12-31"], "M8[D]"), [1, -1]),
         (np.array([5, 6], "m8[s]"), [5, 6]),
+        ([np.timedelta64(5, "s"), np.timedelta64(6, "s")], [5, 6]),
         (np.array([1, True], object), [1, 1]),
         (["ab", b"c"], [b"ab", b"c"]),
         ([bytearray(b"x"), memoryview(b"yz")], [b"x", b"yz"]),

@@ -123,7 +123,7 @@ def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> ValueList
     # Masked values may be anything, and are not looked at.
     fill = np.zeros(1, data.dtype)
     if data.dtype.kind == "O":
-        fill[0] = _filler(set(map(type, data[present].ravel().tolist())))
+        fill[0] = _filler(data[present].ravel().tolist())
     data[~present] = fill
     return replace(normalize(key, data), present=present)
 
@@ -210,7 +210,7 @@ def _lists_of_objects(key: str, column: Any) -> ValueLists:
             raise column_error(key, MISSING_VALUE, index, Reason.UNREPRESENTABLE)
         present = np.fromiter((item is not None for item in items), np.bool_, n_records)
         types.discard(type(None))
-        fill = _filler(types)
+        fill = _filler(items)
         items = [fill if item is None else item for item in items]
     if any(issubclass(cls, _SEQUENCES) for cls in types):
         return replace(_lists_of_sequences(key, items), present=present)
@@ -222,14 +222,18 @@ def _lists_of_objects(key: str, column: Any) -> ValueLists:
     return ValueLists(n_records, kind, count, flat, present)
 
 
-def _filler(types: set[type]) -> Any:
-    """Return what stands for None among values of some types; it is not written."""
-    for cls in types:
-        if issubclass(cls, _SEQUENCES):
-            return ()
-        if issubclass(cls, str | bytes | bytearray | memoryview):
-            return cls() if cls is str else b""
-    return 0 if any(issubclass(t, int | np.integer) for t in types) else 0.0 if types else b""
+def _filler(items: list[Any]) -> Any:
+    """Return a value that goes with others, for where one is missing; it is not written."""
+    first = next((item for item in items if item is not None), b"")
+    if isinstance(first, np.ndarray):
+        return np.zeros(0, first.dtype)
+    if isinstance(first, _SEQUENCES):
+        return ()
+    if isinstance(first, str | bytes | bytearray | memoryview):
+        return "" if isinstance(first, str) else b""
+    if isinstance(first, np.generic) and not isinstance(first, np.bool):
+        return np.zeros((), first.dtype)[()]
+    return 0.0 if isinstance(first, float) else 0
 
 
 def _lists_of_sequences(key: str, items: list[Any]) -> ValueLists:

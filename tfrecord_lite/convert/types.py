@@ -434,6 +434,11 @@ def _array_of_texts(items: list[Any]) -> AnyArray:
     return array
 
 
+# Not np.integer, of which timedelta64 is one.
+_WHOLE: Any = int | np.bool | np.unsignedinteger
+_WHOLE |= np.byte | np.short | np.intc | np.long | np.longlong
+
+
 def _array_of_numbers(items: list[Any]) -> AnyArray | None:
     """Return numbers as an array, if NumPy changes none of them."""
     types = set(map(type, items))
@@ -441,7 +446,7 @@ def _array_of_numbers(items: list[Any]) -> AnyArray | None:
     if any(issubclass(cls, bytes | str) for cls in types) or len(is_bool) != 1:
         return None
     # NumPy makes float64 of large integers, and of some together with others.
-    is_whole = all(issubclass(cls, int | np.integer | np.bool) for cls in types)
+    is_whole = all(issubclass(cls, _WHOLE) for cls in types)
     is_large = is_whole and max(map(int, items)) >= 2**63 and min(map(int, items)) >= 0
     try:
         array = np.array(items, np.uint64 if is_large else None)
@@ -477,9 +482,9 @@ _FAMILIES = (
     _Family(bytes | bytearray | memoryview, _byte_strings, _array_of_bytes),
     _Family(str, _texts, _array_of_texts),
     _Family(bytes | str | bytearray | memoryview, _mixed_strings, None),
-    _Family(int | np.integer | np.bool, _python_integers, _array_of_numbers),
+    _Family(_WHOLE, _python_integers, _array_of_numbers),
     _Family(np.generic, _numpy_scalars, _array_of_numbers),
-    _Family(float | int | np.floating | np.integer | np.bool, _python_floats, _array_of_numbers),
+    _Family(float | np.floating | _WHOLE, _python_floats, _array_of_numbers),
     _Family(int | float | complex | np.generic, None, _array_of_numbers),
 )
 
