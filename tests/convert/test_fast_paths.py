@@ -50,7 +50,7 @@ def feature(lists: ValueLists) -> Outcome:
     if lists.present is not None:
         return None
     found = Example().features.feature["x"]
-    flat = lists.flat.to_ranges() if isinstance(lists.flat, ByteItems) else lists.flat
+    flat: Any = lists.flat.to_ranges() if isinstance(lists.flat, ByteItems) else lists.flat
     if lists.kind is Kind.BYTES:
         ends = zip(flat.starts.tolist(), flat.lengths.tolist(), strict=True)
         found.bytes_list.value.extend([flat.data[a : a + n].tobytes() for a, n in ends])
@@ -178,7 +178,7 @@ dtypes = st.sampled_from(DTYPES.split())
 arrays = dtypes.flatmap(
     lambda dtype: hnp.arrays(
         dtype,
-        st.one_of(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4), st.just(66)),
+        st.one_of(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4), st.just((66,))),
         elements=hnp.from_dtype(np.dtype(dtype), allow_nan=False),
     )
 )
