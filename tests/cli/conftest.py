@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Done(NamedTuple):
-    """What a run left behind."""
+    """The outcome of a run."""
 
     status: int
     out: list[str]

@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def examples() -> list[tuple[str, list[str]]]:
-    """Return each command on the page that is ours alone, with what it prints there."""
+    """Return each command on the page that runs only tfrecord, with its output."""
     found = []
     for block in _BLOCK.findall(PAGE.read_text("utf-8")):
         for part in block.split("$ ")[1:]:

@@ -299,7 +299,7 @@ class TestProcess:
     @pytest.mark.skipif(os.name == "nt", reason="signals differ")
     def test_an_interrupt_ends_it_without_a_traceback(self) -> None:
         with subprocess.Popen(
-            # A shell that runs the tests behind a terminal has its children ignore the signal.
+            # A shell that runs the tests in the background has its children ignore the signal.
             [
                 sys.executable,
                 "-c",

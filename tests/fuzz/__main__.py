@@ -1,7 +1,7 @@
-"""Fuzz some targets, each in a process of its own, and print a table of what there was.
+"""Fuzz some targets, each in a process of its own, and print a table of the outcomes.
 
-With neither --runs nor --seconds each target runs for 20 seconds. Ends with status 1 at a
-finding, and prints the input; ``python -m tests.fuzz --replay TARGET HEX`` judges it again.
+Without --runs and --seconds, each target runs for 20 seconds. A finding ends the run with status
+1, and its input is printed; ``python -m tests.fuzz --replay TARGET HEX`` checks it again.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ COLUMNS = ("read", "rejected")
 
 
 def fuzz(name: str, options: list[str]) -> dict[str, Any]:
-    """Run one target to its end; what it printed last."""
+    """Run one target to its end; return what it printed last."""
     command = [sys.executable, "-m", "tests.fuzz.one", name, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stdout.strip().splitlines()
-    if not lines or not lines[-1].startswith("{"):  # it was killed, or did not begin
+    if not lines or not lines[-1].startswith("{"):  # it was killed, or did not start
         lines = [json.dumps({"inputs": 0, "seconds": 0, "count": {}, "error": done.stderr[-4000:]})]
     found: dict[str, Any] = {"name": name, **json.loads(lines[-1])}
     return found
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    """Return a line for each target, and one for all."""
+    """Return a line for each target, and a total."""
     lines = [
-        f"{'target':<10} {'inputs':>11} {'read':>10} {'rejected':>11} {'other':>8} {'a second':>9}"
+        f"{'target':<10} {'inputs':>11} {'read':>10} {'rejected':>11} {'other':>8} {'per s':>9}"
     ]
     totals = [0, 0, 0, 0]
     for found in results:
@@ -59,12 +59,12 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}")
-    parser.add_argument("--runs", type=int, help="inputs of each target")
-    parser.add_argument("--seconds", type=float, help="time of each target")
+    parser.add_argument("--runs", type=int, help="number of inputs per target")
+    parser.add_argument("--seconds", type=float, help="seconds per target")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=2, help="targets at once (2)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of targets at a time (2)")
     parser.add_argument("--plain", action="store_true", help="random damage, without atheris")
-    parser.add_argument("--replay", nargs=2, metavar=("TARGET", "HEX"), help="judge one input")
+    parser.add_argument("--replay", nargs=2, metavar=("TARGET", "HEX"), help="check one input")
     given = parser.parse_args()
     if given.replay:
         name, text = given.replay

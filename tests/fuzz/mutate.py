@@ -1,4 +1,4 @@
-"""Damage that costs little to make; for where atheris, which looks at coverage, is not installed."""
+"""Random damage, for fuzzing without atheris and its guidance by coverage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = (0, 1, 2**7, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63
 
 
 def mutated(rng: Random, data: bytes, other: bytes) -> bytes:
-    """Return an input with one to four things done to it, numbers near limits among them."""
+    """Return an input damaged one to four times, sometimes by numbers near limits."""
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         if rng.randrange(7):
             data = mutate(rng.randrange, data, other)

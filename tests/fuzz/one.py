@@ -1,9 +1,9 @@
-"""Fuzz one target in this process, and print what there was as a line of JSON.
+"""Fuzz one target in this process, and print the outcome as a line of JSON.
 
     python -m tests.fuzz.one framing --runs 100000 --seconds 20
 
-Ends with status 1 and the input, if one is no result and no TFRecordError. With atheris
-inputs are chosen by what they reach in the code, else they are random damage to the seeds.
+An input that ends in neither a result nor a TFRecordError is printed, with status 1. With
+atheris, inputs are guided by code coverage; otherwise they are randomly damaged seeds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 HANG_SECONDS = 20
 MEMORY_BYTES = 4 * 1024**3
-"""Address space of the process; an input that wants more ends in a MemoryError."""
+"""Address space of the process; an input that needs more ends in a MemoryError."""
 
 
 class HangError(Exception):
@@ -38,7 +38,7 @@ class HangError(Exception):
 
 
 class Run:
-    """Judges inputs and counts them, until there were enough."""
+    """Checks inputs and counts the outcomes, up to a number or a time."""
 
     def __init__(self, target: Target, n_runs: int | None, seconds: float | None) -> None:
         self._check = target.check
@@ -50,7 +50,7 @@ class Run:
         signal.signal(signal.SIGALRM, _hang)
 
     def __call__(self, data: bytes) -> None:
-        """Judge an input; ends the process after the last one, and at a finding."""
+        """Check an input; end the process after the last one, or at a finding."""
         signal.setitimer(signal.ITIMER_REAL, HANG_SECONDS)
         try:
             self._count[self._check(data)] += 1
@@ -65,7 +65,7 @@ class Run:
         seconds = time.perf_counter() - self._start
         found = {"inputs": self._n, "seconds": seconds, "count": self._count, **more}
         print("\n" + json.dumps(found), flush=True)  # noqa: T201
-        os._exit(status)  # atheris does not come back; this is the same for both
+        os._exit(status)  # atheris never returns; exit the same way without it
 
 
 def _hang(*_: object) -> NoReturn:
@@ -73,7 +73,7 @@ def _hang(*_: object) -> NoReturn:
 
 
 def fuzz_with_damage(run: Run, seeds: list[bytes], seed: int) -> NoReturn:
-    """Judge the seeds, then damaged ones, for ever."""
+    """Check the seeds, then damaged ones, forever."""
     rng = random.Random(seed)
     for data in seeds:
         run(data)
@@ -82,7 +82,7 @@ def fuzz_with_damage(run: Run, seeds: list[bytes], seed: int) -> NoReturn:
 
 
 def fuzz_with_coverage(atheris: Any, run: Run, target: Target, seed: int, corpus: str) -> None:
-    """Judge what atheris makes of the seeds and of the corpus, which it adds to."""
+    """Check the inputs that atheris makes of the seeds and the corpus, which it extends."""
     from tests.fuzz.targets import MAX_BYTES
 
     folder = Path(corpus or tempfile.mkdtemp())
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--plain", action="store_true", help="do without atheris")
+    parser.add_argument("--plain", action="store_true", help="run without atheris")
     parser.add_argument("--corpus", default="", help="folder to keep inputs in, for atheris")
     given = parser.parse_args()
     atheris: Any = None

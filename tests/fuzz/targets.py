@@ -1,12 +1,12 @@
-"""What is fuzzed: a function of bytes for each room that reads what strangers wrote.
+"""The fuzz targets: a function of bytes for each room that reads what strangers wrote.
 
-A target reads an input in our way and asks an oracle about it::
+A target reads an input with the package, and with an oracle::
 
     input ──┬── the package ── result, or TFRecordError ──┬── equal? ── word for the count
-            └── oracle ─────── result, or rejection ────────┘
+            └── oracle ─────── result, or rejection ──────┘
 
-It returns a word that says what became of the input, raises Disagreement if the two
-differ, and lets every error through that is not a TFRecordError: that is what is looked for.
+It returns a word for the outcome, raises Disagreement if the two differ, and lets any error
+through that is not a TFRecordError: those are the findings.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def streams(data: bytes) -> str:
         found = outcome_of(TFRecordReader(io.BytesIO(data), compression))
         inflated, is_whole = inflate(data, wbits)
         wanted, loss = reference.decode(inflated)
-        # What is behind a stream that broke is not looked at: its last record may be whole.
+        # Nothing after a broken stream is compared: its last record may be whole.
         if found.records != wanted[: len(found.records)] or (
             is_whole and loss is None and found.loss is not None
         ):

@@ -357,7 +357,7 @@ def write(
             entries.append(entry(key, feature_of(dtype, values, loose=loose)))
         else:
             if fault == "one far" and key in row_ids:
-                fault = "one changed"  # memory would be taken for all rows before a far one
+                fault = "one changed"  # a far one would need memory for all rows before it
             entries += faulty_entries(rng, key, dtype, values, fault)
     if style.unknown_keys:
         entries.append(entry("unknown", building.ints(1, 2)))

@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder; skip them where there is no TensorFlow."""
+    """Mark the tests of this folder; skip them without TensorFlow."""
     missing = importlib.util.find_spec("tensorflow") is None
     for item in items:
         if HERE in item.path.parents:

@@ -1,9 +1,8 @@
-"""Where the answers to a generated case may differ, and what each difference is to be.
+"""Where the answers to a generated case may differ, and what each difference must be.
 
-A difference counts as deliberate only if a predicate over features and messages says
-that it has to be there; and where the predicate holds, this library has to raise. The
-predicates are written for one message at a time, from the rules, without NumPy. What
-protobuf makes of a message is asked of its runtime.
+A difference counts as deliberate only if a predicate over features and messages demands it;
+and where the predicate holds, this library must raise an error. The predicates follow the
+rules, for one message at a time, without NumPy. Messages are parsed by protobuf's runtime.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Lists = dict[str, list[Any]]
 
 
 def judge(parsing: Parsing, case: Case) -> Counter[str]:
-    """Ask both about a case, check the answers, and count what they were.
+    """Run both on a case, check the answers, and count them by kind.
 
     Raises
     ------
@@ -85,7 +84,7 @@ def _excuse(
 
 
 def _canonical(record: bytes) -> bytes | None:
-    """Return a message as the protobuf runtime writes what it knows; None if it rejects."""
+    """Return a message without unknown fields, by the protobuf runtime; None if that rejects it."""
     try:
         found = Example.FromString(record)
     except DecodeError:
@@ -95,7 +94,7 @@ def _canonical(record: bytes) -> bytes | None:
 
 
 def _agree_but_for_order(case: Case, theirs: Answer, ours: Answer) -> Counter[str]:
-    """Check that answers are equal but for rules Z2 and G8, which are no errors here."""
+    """Check that answers are equal except for rules Z2 and G8, which are not errors here."""
     found: Counter[str] = Counter()
     if theirs.error is not None and case.single and _lacks_splits(case):
         assert re.search("slice index 0|Dimension -1", str(theirs.error)), f"{theirs}; {ours}"
@@ -154,7 +153,7 @@ def _misfits(case: Case) -> dict[str, str]:
 
 
 def _lists(record: bytes) -> Lists | None:
-    """Return the lists of a message, by key; None if it is none."""
+    """Return the lists of a message, by key; None if the bytes are not a message."""
     try:
         features = Example.FromString(record).features.feature
     except DecodeError:

@@ -25,7 +25,7 @@ __all__ = ["judge"]
 
 
 def judge(both: SequenceParsing, case: Case) -> Counter[str]:
-    """Ask both about a case, check the answers, and count what they were.
+    """Run both on a case, check the answers, and count them by kind.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _excuse(
 
 
 def _canonical(record: bytes) -> bytes | None:
-    """Return a message as the protobuf runtime writes what it knows; None if it rejects."""
+    """Return a message without unknown fields, by the protobuf runtime; None if that rejects it."""
     try:
         found = SequenceExample.FromString(record)
     except DecodeError:
@@ -90,7 +90,7 @@ def _canonical(record: bytes) -> bytes | None:
 
 
 def _agree_but_for_splits(case: Case, theirs: Answer, ours: Answer) -> Counter[str]:
-    """Check that answers are equal but for rule G8 in a context, which is no error here."""
+    """Check that answers are equal except for rule G8 in a context, which is not an error here."""
     lacking = known._lacks_splits(_context_of(case)) if case.single else set()
     if theirs.error is not None and lacking:
         assert re.search("slice index 0|Dimension -1", str(theirs.error)), f"{theirs}; {ours}"
@@ -133,7 +133,7 @@ def _misfits(case: Case) -> dict[tuple[str, str], str]:
 
 
 def _steps(record: bytes) -> dict[str, list[list[Any]]] | None:
-    """Return the values of all steps of a message's lists; None if it is none."""
+    """Return the values of all steps of a message's lists; None if it is not a message."""
     try:
         lists = SequenceExample.FromString(record).feature_lists.feature_list
     except DecodeError:

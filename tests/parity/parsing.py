@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Parsing", "agree", "bits", "bits_of_all", "error_name"]
 
 COPIES = (5, 40)
-"""How many times over a batch is asked about, besides once."""
+"""Numbers of copies of a batch to parse, in addition to one."""
 
 
 class Parsing:

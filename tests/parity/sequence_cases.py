@@ -116,7 +116,7 @@ def contents_of(
 
 
 def steps_of(rng: Random, features: dict[str, Any], n_steps: int) -> Content:
-    """Return so many steps for each feature, each as the list of an Example would be."""
+    """Return that many steps for each feature, each like the list of an Example."""
     content: Content = {}
     for name, spec in features.items():
         if isinstance(spec, FixedLenSequenceFeature):
@@ -158,7 +158,7 @@ def write(
         for key, (dtype, steps) in content.items():
             fault = rng.choice(FAULTS) if bad == (part, key) else "none"
             if fault == "one far" and key in row_ids:
-                fault = "one changed"  # memory would be taken for all rows before a far one
+                fault = "one changed"  # a far one would need memory for all rows before it
             loose = style.loose and fault == "none" and part == 1 and rng.random() < 0.5
             entries[part].extend(
                 written(key, [feature_of(dtype, values, loose=loose) for values in some], part)

@@ -1,4 +1,4 @@
-"""Ragged and sparse tensors beside TensorFlow's: the same calls, the same answers.
+"""Ragged and sparse tensors compared with TensorFlow's: the same calls, the same answers.
 
 Rows, dtypes, shapes and error classes are compared. Where this library differs on
 purpose, the test says so in its name and holds both answers.

@@ -33,7 +33,7 @@ NOTHING = example()
 
 
 def record(dtype: str, n_values: int | None) -> bytes:
-    """Return an Example whose feature "a" has so many values; None: is missing."""
+    """Return an Example whose feature "a" has that many values, or is missing if None."""
     if n_values is None:
         return NOTHING
     return example(entry("a", MAKE[dtype](*SOME[dtype][:n_values])))

@@ -1,4 +1,4 @@
-"""Our messages beside TensorFlow's: in one process, and byte for byte the same."""
+"""Our messages and TensorFlow's: in one process, and byte for byte the same."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_deterministic_bytes_have_one_order(tf: Any) -> None:
 
     ours = wire(messages, names)
     assert ours == wire(messages, names[::-1]) == wire(tf.train, names)
-    # In the C core a name comes behind the longer names that begin with it.
+    # In the C core a name comes after the longer names that begin with it.
     behind = b"\xff" if IN_C else b""
     in_order = sorted((name.encode() for name in names), key=lambda name: name + behind)
     places = [ours.index(b"\x0a" + bytes([len(name)]) + name) for name in in_order]

@@ -1,4 +1,4 @@
-"""Feature specifications beside TensorFlow's: signatures, and what is rejected and how.
+"""Feature specifications compared with TensorFlow's: signatures, and errors.
 
 TensorFlow checks specifications when it parses, this library when it prepares them. So
 each set of features goes through TensorFlow's parser, with no examples or an empty one,
@@ -140,7 +140,7 @@ for _name in SPECIFICATIONS[:3]:
         _arguments: tuple[Any, ...] = () if _name == "VarLenFeature" else ([],)
         _more = (True,) if _name == "FixedLenSequenceFeature" else ()
         if _more and _dtype == "bool":
-            continue  # the default padding, 0, is no bool there: another error comes first
+            continue  # the default padding, 0, is not a bool there: another error comes first
         FEATURES[f"{_name} {_dtype}"] = lambda io, n=_name, b=_arguments, d=_dtype, m=_more: {  # type: ignore[misc]
             "a": getattr(io, n)(*b, d, *m)
         }

@@ -61,7 +61,7 @@ def steps(*features: bytes) -> bytes:
 
 
 def rows(dtype: str, *counts: int) -> bytes:
-    """Return a message with a list of so many values a step."""
+    """Return a message with a list of that many values per step."""
     return steps(*(MAKE[dtype](*SOME[dtype][:count]) for count in counts))
 
 

@@ -52,7 +52,7 @@ def both_fixture(parsing: Parsing) -> SequenceParsing:
 
 
 def as_protobuf(record: bytes) -> bytes | None:
-    """Return a message as the runtime writes what it knows; None if it rejects."""
+    """Return a message without unknown fields, by the runtime; None if that rejects it."""
     try:
         found = SequenceExample.FromString(record)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""Random records, random flushes, random damage: TensorFlow and this library beside each other."""
+"""Random records, random flushes, random damage: TensorFlow and this library compared."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def assert_damaged_alike(
     assert ours.value[:n_theirs] == theirs.value[:n_ours], text
     assert n_ours >= n_theirs, text
     if n_ours > n_theirs:
-        # TensorFlow drops what it has in its buffer when the stream proves bad (C4), and
+        # TensorFlow drops its buffer when the stream turns out bad (C4), and
         # ends at an empty gzip stream (C5).
         ended = theirs.error is None and name == "GZIP"
         assert ended or "inflate() failed" in str(theirs.error), text

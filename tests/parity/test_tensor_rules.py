@@ -171,7 +171,7 @@ def test_where_dtypes_are_not_guessed(tensors: Tensors) -> None:
     assert theirs(masked).numpy() == serialize_tensor(masked.data)
     with pytest.raises(InvalidArgumentError):
         serialize_tensor(masked)
-    # Buffers are taken for integers; here they are rejected.
+    # TensorFlow treats buffers as integers; here they are rejected.
     assert theirs(bytearray(b"a")).numpy() == serialize_tensor([97])
     with pytest.raises(TypeError):
         serialize_tensor(bytearray(b"a"))

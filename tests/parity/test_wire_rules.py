@@ -85,7 +85,7 @@ def same_values(parsing: Parsing, record: bytes, specs: Any) -> list[Any]:
 
 
 def only_ours_reject(parsing: Parsing, record: bytes, specs: Any = FLOAT) -> list[Any]:
-    """Check that we reject what is no message, as protobuf does; return TensorFlow's values."""
+    """Check that we reject what is not a message, as protobuf does; return TensorFlow's values."""
     with pytest.raises(Exception, match=r"(?i)pars"):
         Example.FromString(record)
     theirs, ours = parsing.ask_single(record, specs)

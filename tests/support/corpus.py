@@ -1,4 +1,4 @@
-"""The sample corpus: real TFRecord files, with TensorFlow's reading of them beside.
+"""The sample corpus: real TFRecord files, and what TensorFlow reads from them.
 
 The corpus is not part of this repository. It is looked for in ``../shared/corpus``,
 seen from the project's root, or where ``TFRECORD_CORPUS`` points. Where it is
@@ -36,7 +36,7 @@ class CorpusFile:
 
 
 def corpus_path() -> Path | None:
-    """Return the corpus's folder, or None if there is none."""
+    """Return the corpus's folder; None if it is missing."""
     asked = os.environ.get("TFRECORD_CORPUS")
     folder = Path(asked) if asked else ROOT.parent / "shared" / "corpus"
     if (folder / "TRUTH.jsonl").is_file():

@@ -156,7 +156,7 @@ def accepts(message: bytes) -> bool:
 
 
 def _outcome(serialized: bytes | np.float32) -> Any:
-    """Return what a tensor is, or why it is none."""
+    """Return a tensor, or why it is not one."""
     try:
         array = (
             parse_tensor(serialized)

@@ -93,10 +93,10 @@ _KNOWN_TYPES = {BYTES: {LEN}, FLOAT: {LEN, I32}, INT64: {LEN, VARINT}}
 
 
 class ExampleReencoder(testing.Reencoder):
-    """Writes Examples in unusual ways that mean the same, with all that Features allow."""
+    """Writes Examples in unusual but legal encodings, with everything that Features allow."""
 
     def list_message(self, kind: int, values: Sequence[int] | Sequence[bytes]) -> bytes:
-        """Write a list: packed, unpacked, or any mixture."""
+        """Write a list packed, unpacked, or mixed."""
         parts: list[bytes] = []
         for piece in self.pieces(len(values)):
             some = values[piece]
@@ -116,7 +116,7 @@ class ExampleReencoder(testing.Reencoder):
         return self.with_unknown(parts, {1: _KNOWN_TYPES[kind]})
 
     def decoy(self) -> Feature:
-        """Return a feature that will not count."""
+        """Return a feature to be overruled."""
         kind = self._below(4)
         n = self._below(3)
         return Feature(
@@ -124,7 +124,7 @@ class ExampleReencoder(testing.Reencoder):
         )
 
     def lists(self, feature: Feature) -> list[bytes]:
-        """Write the fields of a Feature: maybe in several lists, maybe behind other kinds."""
+        """Write the fields of a Feature: maybe in several lists, maybe after other kinds."""
         parts = []
         while feature.kind != NO_KIND and self.sometimes():
             decoy = self.decoy()
@@ -317,7 +317,7 @@ def runtime(message: bytes) -> Features:
 
 
 class Buffer(NamedTuple):
-    """Messages in one buffer, with other bytes before, between and behind them."""
+    """Messages in one buffer, with other bytes before, between and after them."""
 
     data: npt.NDArray[np.uint8]
     starts: npt.NDArray[np.int64]
@@ -325,7 +325,7 @@ class Buffer(NamedTuple):
 
 
 def buffer_of(messages: Sequence[bytes], between: bytes = b"", fill: bytes = b"\0") -> Buffer:
-    """Lay messages out, with some bytes between them and a filling behind them."""
+    """Lay messages out in a buffer, with some bytes between them and a filling after them."""
     starts = np.cumsum([len(between), *(len(m) + len(between) for m in messages)])[:-1]
     lengths = np.array([len(m) for m in messages], np.int64)
     behind = (fill * SPARE)[:SPARE]

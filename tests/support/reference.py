@@ -42,7 +42,7 @@ def masked_crc32c(data: bytes) -> int:
 
 
 def encode_header(length: int) -> bytes:
-    """Return the head of a record that says it has so many bytes of data."""
+    """Return the header of a record of that many bytes of data."""
     field = length.to_bytes(8, "little")
     return field + masked_crc32c(field).to_bytes(4, "little")
 

@@ -19,7 +19,7 @@ DEEPEST = 100
 
 
 class RejectedError(ValueError):
-    """Bytes that are no Example."""
+    """Bytes that are not an Example."""
 
 
 class Dialect(NamedTuple):
@@ -36,7 +36,7 @@ PACKAGE = Dialect(length_bytes=10, zero_in_groups=False)
 
 
 class Field(NamedTuple):
-    """A field of a message; a group is one field, `start` at its tag, `stop` behind its end."""
+    """A field of a message; a group is one field, `start` at its tag, `stop` after its end."""
 
     number: int
     wire_type: int

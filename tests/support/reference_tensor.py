@@ -29,7 +29,7 @@ _FIELDS = (
     ("uint32_val", 16, _T.TYPE_UINT32), ("uint64_val", 17, _T.TYPE_UINT64),
     ("float8_val", 18, _T.TYPE_BYTES),
 )  # fmt: skip
-# Values of these are not supported, but what is no such message is no tensor either.
+# Values of these are not supported, but bytes that are not such a message are not a tensor either.
 _TEXT, _BLOB = (_T.TYPE_STRING, None, 1), (_T.TYPE_BYTES, None, 1)
 _NO_VALUES = (
     ("Inner", 0, ((_T.TYPE_INT32, None, 1), (_T.TYPE_MESSAGE, ".t.Shape", 1))),
@@ -169,7 +169,7 @@ _AS_BITS.add("bfloat16")
 
 
 def n_values_of(data: bytes) -> int:
-    """Return how many values a message says it has; 0 if it is no tensor."""
+    """Return the number of values that a message claims; 0 if it is not a tensor."""
     try:
         message = TensorProto.FromString(data)
     except DecodeError:

@@ -62,7 +62,7 @@ def plain_sequence(sequence: Sequence) -> bytes:
 
 
 class SequenceReencoder(ExampleReencoder):
-    """Writes SequenceExamples in unusual ways that mean the same."""
+    """Writes SequenceExamples in unusual but legal encodings."""
 
     def list_entry(self, key: bytes, steps: Many[Feature]) -> bytes:
         """Write the map entry of a feature list."""
@@ -217,7 +217,7 @@ def context_of(batch: MessageBatch, keys: Many[bytes]) -> list[Features]:
 
 
 def seen(sequence: Sequence, context: Iterable[bytes], lists: Iterable[bytes]) -> Sequence:
-    """Return what the engine tells of a sequence, of what it was asked for."""
+    """Return the parts of a sequence that the engine returns for these keys."""
     wanted = set(lists)
     return Sequence(
         with_a_kind(sequence.context, context),

@@ -1,6 +1,6 @@
-"""The namespace tf without TensorFlow: what it says, keeps, and leaves to the library.
+"""The namespace tf without TensorFlow: its names, errors, tensors and data sets.
 
-That scripts print what they print with TensorFlow is tested beside it, in tests/parity.
+That scripts print the same as with TensorFlow is tested in tests/parity.
 """
 
 from __future__ import annotations
