@@ -74,7 +74,7 @@ def from_record(record: bytes) -> tuple[Images, int]:
 def write(folder: Path, images: Images, labels: Labels) -> list[Path]:
     """Write all images to shards; the files appear when all of them are complete."""
     pattern = str(folder / f"digits@{NUM_SHARDS}.tfrecord.gz")
-    with ShardedTFRecordWriter(pattern, options="GZIP") as writer:
+    with ShardedTFRecordWriter(pattern) as writer:
         for image, label in zip(images, labels.tolist(), strict=True):
             writer.write(to_record(image, label))
     return [Path(path) for path in writer.paths]

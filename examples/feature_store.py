@@ -25,7 +25,6 @@ from tfrecord_lite import (
     FixedLenFeature,
     ShardedTFRecordWriter,
     TFRecordError,
-    TFRecordOptions,
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
@@ -85,8 +84,7 @@ def _value(text: str) -> float | bytes:
 def write(folder: Path, rows: Iterator[Row]) -> dict[str, type]:
     """Write rows to shards; return the type of each column."""
     types: dict[str, type] = {}
-    options = TFRecordOptions("GZIP")
-    with ShardedTFRecordWriter(folder / f"part@{N_SHARDS}.tfrecord.gz", options=options) as writer:
+    with ShardedTFRecordWriter(folder / f"part@{N_SHARDS}.tfrecord.gz") as writer:
         for i, row in enumerate(rows):
             for name, value in row.items():
                 if types.setdefault(name, type(value)) is not type(value):

@@ -43,7 +43,7 @@ def write_digits(folder: Path) -> str:
     from sklearn.datasets import load_digits  # noqa: PLC0415 - an extra
 
     images, labels = load_digits(return_X_y=True)
-    with ShardedTFRecordWriter(folder / "digits@4.tfrecord.gz", options="GZIP") as writer:
+    with ShardedTFRecordWriter(folder / "digits@4.tfrecord.gz") as writer:
         writer.write_examples({"image": images.astype(np.float32) / 16, "label": labels})
     return str(folder / "digits-*.tfrecord.gz")
 

@@ -38,6 +38,7 @@ from tfrecord_lite import (
 from tfrecord_lite.block import Place
 from tfrecord_lite.messages import Example, Feature, Features, Int64List
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class TestRecords:
         views = [view for block in blocks for view in block.views()]
         few = list(reader.blocks(7))
         arrays = [row["key"] for row in reader.examples()]
-        stream = RecordStream(path, compression)
+        stream = RecordStream(path, ReadOptions(compression))
         mixed: list[bytes | memoryview] = []
         while (block := stream.next_block(5)) is not None:
             mixed += block.to_list()  # what recycles may write into what only copies were made of
@@ -284,7 +285,7 @@ class TestLargeRecords:
         (tmp_path / "damaged").write_bytes(stream)
 
         for method in ("next_records", "next_block"):
-            opened = RecordStream(tmp_path / "damaged", "")
+            opened = RecordStream(tmp_path / "damaged", ReadOptions(""))
             out: list[bytes] = []
             n_skipped = []
             while True:

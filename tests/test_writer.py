@@ -486,7 +486,7 @@ from tfrecord_lite import FailedPreconditionError, TFRecordWriter, ShardedTFReco
 folder = sys.argv[1]
 plain = TFRecordWriter(folder + "/plain", {compression!r})
 atomic = TFRecordWriter(folder + "/atomic", {compression!r}, atomic=True)
-sharded = ShardedTFRecordWriter(folder + "/sharded@2", options={compression!r})
+sharded = ShardedTFRecordWriter(folder + "/sharded@2", compression={compression!r})
 writers = [plain, atomic, sharded]
 for writer in writers:
     writer.write(b"parent")
@@ -1016,7 +1016,7 @@ class TestShards:
 
     @every_compression
     def test_shards_may_be_compressed(self, tmp_path: Path, compression: str) -> None:
-        with ShardedTFRecordWriter(tmp_path / "a@4", options=compression) as writer:
+        with ShardedTFRecordWriter(tmp_path / "a@4", compression=compression) as writer:
             for item in LARGE_ITEMS:
                 writer.write(item)
 
@@ -1024,7 +1024,7 @@ class TestShards:
         assert found == [LARGE_ITEMS[i::4] for i in range(4)]
 
     def test_every_shard_is_there_though_it_holds_nothing(self, tmp_path: Path) -> None:
-        with ShardedTFRecordWriter(tmp_path / "a@3", options="GZIP") as writer:
+        with ShardedTFRecordWriter(tmp_path / "a@3", compression="GZIP") as writer:
             writer.write(b"one")
 
         assert [list(TFRecordReader(path)) for path in writer.paths] == [[b"one"], [], []]
@@ -1052,7 +1052,7 @@ class TestShards:
 
     @pytest.mark.parametrize("keywords", [{"num_shards": 3}, {"bytes_per_shard": 50}])
     def test_nothing_appears_before_all_is_complete(
-        self, tmp_path: Path, keywords: dict[str, int]
+        self, tmp_path: Path, keywords: dict[str, Any]
     ) -> None:
         with ShardedTFRecordWriter(tmp_path / "a{shard}", **keywords) as writer:
             for item in ITEMS * 10:
@@ -1064,7 +1064,7 @@ class TestShards:
         assert sorted(TFRecordReader(writer.paths)) == sorted(ITEMS * 10)
 
     @pytest.mark.parametrize("keywords", [{"num_shards": 3}, {"bytes_per_shard": 50}])
-    def test_nothing_appears_after_an_error(self, tmp_path: Path, keywords: dict[str, int]) -> None:
+    def test_nothing_appears_after_an_error(self, tmp_path: Path, keywords: dict[str, Any]) -> None:
         (tmp_path / "a0").write_bytes(b"old")
 
         writer = ShardedTFRecordWriter(tmp_path / "a{shard}", **keywords)
@@ -1159,7 +1159,7 @@ class TestShards:
         ],
     )
     def test_patterns_that_do_not_say_what_shards_there_are(
-        self, tmp_path: Path, pattern: str, keywords: dict[str, int]
+        self, tmp_path: Path, pattern: str, keywords: dict[str, Any]
     ) -> None:
         with pytest.raises(InvalidArgumentError) as caught:
             ShardedTFRecordWriter(tmp_path / pattern, **keywords)

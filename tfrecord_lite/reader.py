@@ -38,9 +38,9 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
-from tfrecord_lite.records.damage import Damage, checked
+from tfrecord_lite.records.damage import Damage
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.example.sequence.to_dicts import SequenceRow
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import DamageReport, OnError, SkippingStream
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
@@ -79,14 +79,15 @@ class TFRecordReader:
 
     Parameters
     ----------
-    path : str, bytes, PathLike, binary file object, or an iterable of them
+    paths : str, bytes, PathLike, binary file object, or an iterable of them
         Paths and URLs may be patterns (``data-*.tfrecord``, ``train@10``), whose
         matches are read in sorted order. URLs need the extra ``remote``. A file
         object is read from where it stands, and is not closed.
-    compression : str or None, optional
-        ``""``, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"``; or anything else
-        :class:`TFRecordOptions` takes. None finds it out for each file from its
-        first bytes: an uncompressed file proves itself by its first length's CRC.
+    compression : str, int, TFRecordOptions or None, optional
+        ``"infer"``, the default, or None: by the first bytes of each file, where an
+        uncompressed one proves itself by the CRC of its first length. Otherwise ``""`` (none),
+        ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"`` in any letter case, or
+        TensorFlow's numbers and options.
     verify : bool, optional
         Check the CRC of every record's data. The CRCs of lengths are always
         checked.
@@ -106,6 +107,8 @@ class TFRecordReader:
         Refuse a compressed file that becomes so many times as large as what was read of it;
         looked at from a megabyte of content on. Deflate reaches 1032, with bytes that are all
         the same; what people store rarely gets beyond 50.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
     Raises
     ------
@@ -113,10 +116,10 @@ class TFRecordReader:
         If a pattern matches nothing. A path without a pattern is opened, and
         found missing, when iteration reaches it.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression or `on_error`, and limits that are no
-        limits.
+        ``BAD_ARGUMENT`` for an unknown compression or `on_error`, a limit out of range, or
+        `storage_options` without a URL.
     TypeError
-        For limits that are no numbers.
+        For limits that are not numbers.
 
     Warns
     -----
@@ -153,8 +156,8 @@ class TFRecordReader:
 
     def __init__(
         self,
-        path: Sources,
-        compression: CompressionType = None,
+        paths: Sources,
+        compression: CompressionType = "infer",
         *,
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
@@ -162,14 +165,24 @@ class TFRecordReader:
         max_errors: int | None = None,
         max_inflated_bytes: int | None = None,
         max_inflated_ratio: float | None = None,
+        storage_options: StorageOptions = None,
     ) -> None:
-        if compression is not None:
-            compression = TFRecordOptions.get_compression_type_string(compression)
-        self._sources = expand(path)
-        self._compression: str | None = compression
-        self._verify = verify
-        self._limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
-        self._damage = Damage(*checked(on_error, max_errors))
+        options = ReadOptions(
+            compression=compression,
+            verify=verify,
+            max_record_bytes=max_record_bytes,
+            max_inflated_bytes=max_inflated_bytes,
+            max_inflated_ratio=max_inflated_ratio,
+            on_error=on_error,
+            max_errors=max_errors,
+            storage_options=storage_options,
+        )
+        self._start(paths, options)
+
+    def _start(self, paths: Sources, options: ReadOptions) -> None:
+        self._sources = expand(paths, options.storage_options)
+        self._options = options
+        self._damage = Damage(options.on_error, options.max_errors)
         # Where file objects stand; an iteration begins there, and one that cannot seek only once.
         self._starts = [position_of(source) for source in self._sources]
         self._begun: set[int] = set()
@@ -355,13 +368,7 @@ class TFRecordReader:
                 if self._starts[number] is not None or number in self._begun:
                     seek_to(source, self._starts[number])
                 self._begun.add(number)
-            stream = RecordStream(
-                source,
-                self._compression,
-                verify=self._verify,
-                max_record_bytes=self._limits.max_record_bytes,
-                limits=self._limits.inflation,
-            )
+            stream = RecordStream(source, self._options)
             self._open_streams.add(stream)
             try:
                 yield stream
@@ -405,14 +412,21 @@ class TFRecordReader:
         return f"TFRecordReader({names}{more})"
 
 
+def reader_with(paths: Sources, options: ReadOptions) -> TFRecordReader:
+    """Return a reader with options that were checked before."""
+    reader = TFRecordReader.__new__(TFRecordReader)
+    reader._start(paths, options)  # noqa: SLF001 - a second constructor
+    return reader
+
+
 class RecordIterator:
     """An open file's records, one at a time: what :func:`tf_record_iterator` returns."""
 
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
         self._stream: RecordStream | None = None
         self._path = path
-        self._compression = compression
-        self._stream = RecordStream(path, compression)
+        self._options = ReadOptions(compression)
+        self._stream = RecordStream(path, self._options)
         self._ready: Iterator[bytes] = iter(())
         self._place = 0, 0  # when closed: the offset of the next record, and its number
 
@@ -472,7 +486,7 @@ class RecordIterator:
             raise FailedPreconditionError(
                 Reason.UNSUPPORTED, source=self._stream.name, detail=detail
             )
-        stream = RecordStream(self._path, self._compression)
+        stream = RecordStream(self._path, self._options)
         try:
             stream.begin_at(*self._place)
         except BaseException:

@@ -20,8 +20,8 @@ from tfrecord_lite.errors import (
     Reason,
     require_int,
 )
-from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.files.names import shard_names
+from tfrecord_lite.files.compression import compression_to_write
+from tfrecord_lite.files.names import check_storage_options, shard_names
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.example.encode.buffer import RowBuffer
     from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["ShardedTFRecordWriter"]
@@ -55,12 +56,14 @@ class ShardedTFRecordWriter:
         ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``. A path or a URL.
     num_shards : int, optional
         How many files; records go to them in turn (round robin). Not with ``@``.
-    options : TFRecordOptions, str, int or None, optional
-        As :class:`TFRecordWriter`.
+    compression : str, int, TFRecordOptions or None, optional
+        As for :class:`TFRecordWriter`; ``"infer"`` goes by the ending of the pattern.
     bytes_per_shard : int, optional
         Instead of `num_shards`: fill one file after the other, and begin the next
-        when one holds so many bytes, frames included, before compression. At
+        when one holds that many bytes, frames included, before compression. At
         least one file is written.
+    storage_options : dict, optional
+        As for :class:`TFRecordWriter`.
 
     Attributes
     ----------
@@ -103,14 +106,17 @@ class ShardedTFRecordWriter:
         self,
         pattern: str | os.PathLike[str],
         num_shards: int | None = None,
-        options: CompressionType = None,
+        compression: CompressionType = "infer",
         *,
         bytes_per_shard: int | None = None,
+        storage_options: StorageOptions = None,
     ) -> None:
         self.paths: list[str] = []
         self._is_open = False  # to records
         self._pattern = os.fspath(pattern)
-        self._options = options
+        self._options = compression_to_write(self._pattern, compression)
+        check_storage_options(storage_options, self._pattern)
+        self._storage_options = storage_options
         if num_shards is not None:
             num_shards = require_int("num_shards", num_shards)
         if bytes_per_shard is not None:
@@ -119,7 +125,6 @@ class ShardedTFRecordWriter:
         self._sinks: list[RecordSink] = []
         self._n_bytes = 0  # in the last shard
         self._next = 0
-        TFRecordOptions.get_compression_type_string(options)
         names = self._check_pattern(num_shards)
         self._buffer_bytes = _BUFFERS_BYTES // max(len(names), 1)
         self._buffer_bytes = min(max(self._buffer_bytes, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
@@ -165,7 +170,7 @@ class ShardedTFRecordWriter:
         return names
 
     def _open_shard(self, name: str) -> None:
-        file = open_output(name, atomic=True)
+        file = open_output(name, atomic=True, storage_options=self._storage_options)
         try:
             sink = RecordSink(file, self._options, self._buffer_bytes)
         except BaseException:

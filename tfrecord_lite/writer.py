@@ -18,9 +18,16 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files.compression import CODECS, TFRecordOptions
-from tfrecord_lite.files.names import local_size, name_of
+from tfrecord_lite.files.compression import (
+    CODECS,
+    INFER,
+    TFRecordOptions,
+    compression_to_write,
+    is_infer,
+)
+from tfrecord_lite.files.names import check_storage_options, local_size, name_of
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.example.encode.buffer import RowBuffer
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source
+    from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import FeatureSpec
 
@@ -60,11 +67,16 @@ class TFRecordWriter:
         A local path or a URL (extra ``remote``); created or emptied at once. A
         file object is written from where it stands, and is not closed.
     options : TFRecordOptions, str, int or None, optional
-        The compression: ``"GZIP"``, ``"ZLIB"``, or all of :class:`TFRecordOptions`.
-        ``"ZSTD"`` and ``"BZ2"`` too, which TensorFlow cannot read.
+        The compression, as TensorFlow's writer takes it; decides if it is given.
+    compression : str, int, TFRecordOptions or None, optional
+        ``"infer"``, the default: by the ending of the name, ``.gz`` or ``.gzip``, ``.zlib`` or
+        ``.zz``, ``.zst`` or ``.zstd``, ``.bz2``; none for any other, and for a file object.
+        ``""`` or None for none, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"`` in any letter
+        case; or TensorFlow's numbers and options. TensorFlow cannot read ZSTD and BZ2.
     mode : {"w", "a"}, optional
-        "a" adds to an existing local file, after reading it through: it must be
-        sound, and no other writer have it open. A GZIP, ZSTD or BZ2 file gets a further stream; a ZLIB file cannot.
+        "a" adds to an existing local file, after reading it through: it must be intact, and no
+        other writer have it open. Its content decides what ``"infer"`` means. A GZIP, ZSTD or
+        BZ2 file gets a further stream; a ZLIB file cannot.
     torn : {"raise", "cut"}, optional
         What mode "a" does about a file whose end is missing, because its writer
         was killed: raise, or cut what is left of the incomplete record. Of a
@@ -74,6 +86,8 @@ class TFRecordWriter:
         appears complete or not at all, also after a crash, and with the permissions
         of the file it replaces. Leaving the ``with`` block by an error leaves what
         was there before.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
     Raises
     ------
@@ -82,9 +96,10 @@ class TFRecordWriter:
     DataLossError
         In mode "a", if the file is damaged, or torn and `torn` is "raise".
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for options the compressor refuses, or a file of another
-        compression to append to; ``UNSUPPORTED`` for appending to a ZLIB file, a
-        URL or a file object, and for `atomic` with mode "a" or what is no file.
+        ``BAD_ARGUMENT`` for an unknown compression, options that the compressor rejects, both
+        `options` and `compression`, a file of another compression to append to, or
+        `storage_options` without a URL; ``UNSUPPORTED`` for appending to a ZLIB file, a
+        URL or a file object, and for `atomic` with mode "a" or a device, pipe or file object.
     FailedPreconditionError
         ``IN_USE`` in mode "a", if another writer has the file open.
 
@@ -102,9 +117,9 @@ class TFRecordWriter:
     --------
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "some.tfrecord.gz")
-    >>> with TFRecordWriter(path, "GZIP") as writer:
+    >>> with TFRecordWriter(path) as writer:  # GZIP, by the ending of the name
     ...     writer.write(b"payload")
-    >>> with TFRecordWriter(path, "GZIP", mode="a") as writer:
+    >>> with TFRecordWriter(path, mode="a") as writer:
     ...     writer.write("text is written as UTF-8")
     """
 
@@ -117,20 +132,28 @@ class TFRecordWriter:
         path: Source,
         options: CompressionType = None,
         *,
+        compression: CompressionType = INFER,
         mode: Literal["w", "a"] = "w",
         torn: Literal["raise", "cut"] = "raise",
         atomic: bool = False,
+        storage_options: StorageOptions = None,
     ) -> None:
         self._atomic = atomic
         self._name = name_of(path)
         _check_choice("mode", mode, ("w", "a"))
         _check_choice("torn", torn, ("raise", "cut"))
-        TFRecordOptions.get_compression_type_string(options)  # refuse it before the file is emptied
-        file = open_output(path, atomic=atomic, append=mode == "a")
+        # All are checked before the file is emptied.
+        compression = _one_of(options, compression)
+        settings = compression_to_write(path, compression)
+        check_storage_options(storage_options, path)
+        append = mode == "a"
+        file = open_output(path, atomic=atomic, append=append, storage_options=storage_options)
         try:
-            if mode == "a":
-                file = _ready_to_append(file, path, options, torn)
-            self._sink = RecordSink(file, options)
+            if append:
+                if is_infer(compression) and local_size(path):
+                    settings = TFRecordOptions(_compression_of(path))
+                file = _ready_to_append(file, path, settings, torn)
+            self._sink = RecordSink(file, settings)
         except BaseException:
             file.abandon()
             raise
@@ -408,6 +431,17 @@ class TFRecordWriter:
                 sink.finish()
 
 
+def _one_of(options: CompressionType, compression: CompressionType) -> CompressionType:
+    """Return what says how to compress: TensorFlow's argument, or ours."""
+    if options is None:
+        return compression
+    if not is_infer(compression):
+        detail = "both options and compression are given; expected one of them"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+    TFRecordOptions.get_compression_type_string(options)
+    return options
+
+
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         detail = f"{name} is {value!r}, expected one of {choices}"
@@ -415,7 +449,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def _ready_to_append(
-    file: OutputFile, path: Source, options: CompressionType, torn: str
+    file: OutputFile, path: Source, options: TFRecordOptions, torn: str
 ) -> OutputFile:
     """Return a file that is locked, so that what is written next comes behind whole records."""
     n_bytes = _whole_bytes(path, options, torn)
@@ -428,7 +462,7 @@ def _ready_to_append(
     return file
 
 
-def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | None:
+def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | None:
     """Check a file that is to be appended to.
 
     Returns
@@ -443,7 +477,7 @@ def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | Non
     if compression and not CODECS[compression].joinable:
         detail = f"TensorFlow reads one {compression} stream of a file only; append to GZIP, or uncompressed"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
-    stream = RecordStream(path, compression)
+    stream = RecordStream(path, ReadOptions(compression))
     try:
         while stream.next_block() is not None:
             pass
@@ -464,19 +498,27 @@ def _whole_bytes(path: Source, options: CompressionType, torn: str) -> int | Non
     return size
 
 
+def _compression_of(path: Source) -> str:
+    """Return the compression of a file by its first bytes."""
+    with contextlib.closing(RecordStream(path)) as stream:
+        return stream.compression
+
+
 def _check_compression(path: Source, compression: str) -> None:
-    """Say so if a file that cannot be read is of another compression."""
-    stream = RecordStream(path)
-    stream.close()
-    if stream.compression != compression:
-        found, asked = stream.compression or "none", compression or "none"
-        detail = f"by its first bytes the file's compression is {found}, the options say {asked}"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=stream.name, detail=detail) from None
+    """Raise if a file that cannot be read has another compression."""
+    found = _compression_of(path)
+    if found != compression:
+        detail = (
+            f"by its first bytes the file's compression is {found or 'none'}, "
+            f"not {compression or 'none'}"
+        )
+        source = name_of(path)
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, detail=detail) from None
 
 
-def _rewrite_whole_records(path: Source, options: CompressionType) -> None:
+def _rewrite_whole_records(path: Source, options: TFRecordOptions) -> None:
     """Replace a torn compressed file by one of its whole records."""
-    stream = RecordStream(path, TFRecordOptions.get_compression_type_string(options))
+    stream = RecordStream(path, ReadOptions(options))
     sink = RecordSink(open_output(path, atomic=True), options)
     try:
         with contextlib.suppress(DataLossError):  # the torn end, met before

@@ -82,7 +82,7 @@ class TestInputs:
         assert run(verb, bad, tmp_path / "missing", good).status == 2
 
     @each_verb
-    @pytest.mark.parametrize("name", ["gzip", "GZIP", "auto"])
+    @pytest.mark.parametrize("name", ["gzip", "GZIP", "infer"])
     def test_the_compression_can_be_named(
         self, run: Run, tmp_path: Path, verb: str, name: str
     ) -> None:

@@ -228,7 +228,7 @@ def test_rows_can_be_held_to_a_schema(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [{"num_shards": 3}, {"bytes_per_shard": 5000}])
-def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, int]) -> None:
+def test_shards_get_rows_as_they_get_records(tmp_path: Path, how: dict[str, Any]) -> None:
     rows = [row_of(i) for i in range(1500)]
 
     with ShardedTFRecordWriter(tmp_path / "a{shard}", **how) as writer:

@@ -29,6 +29,7 @@ from tfrecord_lite import (
 from tfrecord_lite.files.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -385,7 +386,7 @@ def large_items_in(inflated: bytes) -> list[bytes]:
 
 
 def reasons_of_three_calls(source: Any, name: str) -> list[Reason]:
-    opened = RecordStream(source, name)
+    opened = RecordStream(source, ReadOptions(name))
     reasons: list[Reason] = []
     while len(reasons) < 3:
         try:

@@ -100,10 +100,10 @@ def start(kind: str, path: Path, compression: str) -> Writer:
         case "atomic":
             return TFRecordWriter(path, compression, atomic=True)
         case "shards":
-            return ShardedTFRecordWriter(f"{path}@3", options=compression)
+            return ShardedTFRecordWriter(f"{path}@3", compression=compression)
         case _:
             pattern = f"{path}-{{shard}}"
-            return ShardedTFRecordWriter(pattern, options=compression, bytes_per_shard=20_000)
+            return ShardedTFRecordWriter(pattern, compression=compression, bytes_per_shard=20_000)
 
 
 def names_in(folder: Path) -> list[str]:

@@ -54,7 +54,7 @@ KINDS: dict[str, Callable[[Path], Writer]] = {
     "atomic, GZIP": lambda path: TFRecordWriter(path, "GZIP", atomic=True),
     "shards": lambda path: ShardedTFRecordWriter(f"{path}@3"),
     "shards by size, GZIP": lambda path: ShardedTFRecordWriter(
-        f"{path}-{{shard}}", options="GZIP", bytes_per_shard=100
+        f"{path}-{{shard}}", compression="GZIP", bytes_per_shard=100
     ),
 }
 WHOLE_KINDS = [kind for kind in KINDS if kind.startswith(("atomic", "shards"))]

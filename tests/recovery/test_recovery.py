@@ -33,6 +33,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.recovery.verify import verify_each
 
@@ -148,7 +149,7 @@ class TestVerify:
     def test_who_has_enough_stops_the_others(self, tmp_path: Path) -> None:
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(50)]
 
-        reports = verify_each(paths, num_threads=2)
+        reports = verify_each(paths, ReadOptions(), num_threads=2)
         assert next(reports).records == 1
         reports.close()  # type: ignore[attr-defined]
 
@@ -171,9 +172,11 @@ class TestVerify:
 
         out = run_fresh(
             "import faulthandler, sys\n"
+            "from tfrecord_lite.records.options import ReadOptions\n"
             "from tfrecord_lite.recovery.verify import verify_each\n"
             "faulthandler.dump_traceback_later(60, exit=True)\n"  # rather than wait for ever
-            "reports = verify_each([sys.argv[1] + name for name in ('/a', '/b', '/c')], num_threads=3)\n"
+            "names = [sys.argv[1] + name for name in ('/a', '/b', '/c')]\n"
+            "reports = verify_each(names, ReadOptions(), num_threads=3)\n"
             "print(next(reports).records)\n"
             "reports.close()\n"
             "print('over')\n",
@@ -248,7 +251,7 @@ class TestRecover:
     ) -> None:
         for compression in ("", "GZIP"):
             source = write(tmp_path / f"a{compression}", [b"one", b"two"], compression)
-            recover(source, tmp_path / "new", options=options, overwrite=True)
+            recover(source, tmp_path / "new", output_compression=options, overwrite=True)
 
             expected = compression if options is None else options
             assert list(TFRecordReader(tmp_path / "new", expected)) == [b"one", b"two"]

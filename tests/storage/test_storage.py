@@ -276,7 +276,7 @@ def test_every_wish_of_super_serials_users(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", ["GZIP", "ZLIB"])
 def test_compressed_files_come_back(tmp_path: Path, options: str) -> None:
     data = {"x": np.arange(1000)}
-    save(tmp_path / "d", data, options=options)
+    save(tmp_path / "d", data, compression=options)
 
     same(load(tmp_path / "d"), data)
     same(load(tmp_path / "d", compression=options), data)

@@ -20,7 +20,7 @@ from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.records.damage import NEVER_SKIPPED, DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
 
-_COMPRESSIONS = {"auto": None, "none": "", **{name.lower(): name for name in CODECS}}
+_COMPRESSIONS = {"infer": "infer", "none": "", **{name.lower(): name for name in CODECS}}
 _ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
 _SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
@@ -70,8 +70,8 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         "--compression",
         type=str.lower,
         choices=_COMPRESSIONS,
-        default="auto",
-        help="auto (the default) tells it from each file's first bytes",
+        default="infer",
+        help="infer (the default) goes by each file's first bytes",
     )
     parser.add_argument(
         "--max-record-bytes",
@@ -141,14 +141,20 @@ def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], int]:
     return parse
 
 
-def limits_of(args: argparse.Namespace) -> ReadingLimits:
-    """Return the size limits that the arguments set."""
-    return ReadingLimits(args.max_record_bytes, args.max_inflated_bytes, args.max_inflated_ratio)
+def limits_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the size limits that the arguments set, as the library's keywords."""
+    names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
+    return {name: getattr(args, name) for name in names}
 
 
-def compression_of(args: argparse.Namespace) -> str | None:
-    """Return the compression that was named; None for none at all."""
+def compression_of(args: argparse.Namespace) -> str:
+    """Return the compression that was named, as the library's readers take it."""
     return _COMPRESSIONS[args.compression]
+
+
+def options_of(args: argparse.Namespace) -> ReadOptions:
+    """Return how to read files."""
+    return ReadOptions(compression_of(args), **limits_of(args))
 
 
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
@@ -173,15 +179,10 @@ def for_each(
     work: Callable[[RecordStream], None],
 ) -> None:
     """Open one file after the other and call `work` with its stream; report what fails."""
-    limits = limits_of(args)
+    options = options_of(args)
     for source in sources:
         try:
-            stream = RecordStream(
-                source,
-                compression_of(args),
-                max_record_bytes=limits.max_record_bytes,
-                limits=limits.inflation,
-            )
+            stream = RecordStream(source, options)
         except (OSError, ImportError, ValueError) as error:
             console.complain(text_of(error, name_of(source)))
             continue

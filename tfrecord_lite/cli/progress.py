@@ -9,6 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.files.compression import INFER
 from tfrecord_lite.files.names import local_size, name_of
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.stream import RecordStream
@@ -57,7 +58,7 @@ class Progress:
         return cls(stream.name, None if stream.compression else local_size(stream.name))
 
     @classmethod
-    def of_sources(cls, sources: Sequence[Source], compression: str | None) -> Self:
+    def of_sources(cls, sources: Sequence[Source], compression: str) -> Self:
         """Return the progress of reading several files together."""
         names = [name_of(source) for source in sources]
         name = names[0] if len(names) == 1 else f"{len(names)} files"
@@ -100,12 +101,12 @@ def _is_shown() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _plain_size(source: Source, compression: str | None) -> int | None:
+def _plain_size(source: Source, compression: str) -> int | None:
     """Return the size of an uncompressed local file; None for any other."""
     size = local_size(source)
-    if size is None or compression:
+    if size is None or compression not in ("", INFER):
         return None
-    if compression is None:
+    if compression == INFER:
         try:
             stream = RecordStream(source)
         except OSError:  # which the work itself will report

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 SUMMARY = "write every intact record of a damaged file to a new one"
 DESCRIPTION = """\
-Write every record of SRC whose checksums are right to DST, and print what was lost, as verify
-does. SRC is never changed. DST has the same compression, and appears when it is complete. Of
-a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up to the damage,
-and from the next member on, if there is one."""
+Write every record of SRC whose checksums are right to DST, and print what was lost as verify
+does. SRC is never changed. DST appears when it is complete; its compression is what the
+ending of its name says (.gz, .zlib, .zst, .bz2), or that of SRC for any other ending. Of
+a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: up to the damage, and from
+the next member on, if there is one."""
 EPILOG = """\
 examples:
   tfrecord recover damaged.tfrecord saved.tfrecord
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
                 args.target,
                 compression,
                 overwrite=args.overwrite,
-                **inputs.limits_of(args).as_arguments(),
+                **inputs.limits_of(args),
                 on_progress=progress.advance,
             )
     except FileExistsError as error:

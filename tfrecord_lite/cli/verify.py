@@ -83,10 +83,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
         reports = verify_each(
             sources,
-            inputs.compression_of(args),
+            inputs.options_of(args),
             messages=args.messages,
             schema=schema,
-            **inputs.limits_of(args).as_arguments(),
             num_threads=args.jobs,
             on_progress=advance,
         )

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfrecord_lite.dataset.dataset import Dataset
-from tfrecord_lite.dataset.tfrecords import TFRecordDataset
+from tfrecord_lite.dataset.tfrecords import TFRecordDataset, dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from os import PathLike
 
+    from tfrecord_lite.dataset.tfrecords import Paths
     from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.schema import FeatureSpec
-
-    Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
 
 def make_batched_features_dataset(
@@ -109,7 +109,7 @@ def make_batched_features_dataset(
 
 
 def read_batches(
-    files: Paths,
+    paths: Paths,
     features: Mapping[str, FeatureSpec],
     batch_size: int,
     *,
@@ -121,13 +121,14 @@ def read_batches(
     interleave: int | None = None,
     drop_remainder: bool = False,
     strings: Literal["ndarray", "BytesColumn"] = "ndarray",
-    compression: CompressionType = None,
+    compression: CompressionType = "infer",
     verify: bool = True,
     on_error: OnError = "raise",
     max_errors: int | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
     num_workers: int = 0,
     prefetch: int = 0,
 ) -> Dataset:
@@ -135,8 +136,8 @@ def read_batches(
 
     Parameters
     ----------
-    files : str, PathLike, or an iterable of them
-        As for :class:`TFRecordDataset`.
+    paths : str, PathLike, or an iterable of them
+        Paths, URLs and patterns, as for :class:`TFRecordReader`.
     features : mapping of str to feature specification
     batch_size : int
     shuffle : int or "all", optional
@@ -156,8 +157,8 @@ def read_batches(
     strings : {"ndarray", "BytesColumn"}, optional
         As for :class:`ExampleParser`.
     compression, verify, on_error, max_errors
-    max_record_bytes, max_inflated_bytes, max_inflated_ratio
-        As for :class:`TFRecordDataset`.
+    max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
+        As for :class:`TFRecordReader`.
     num_workers : int, optional
         Processes that do the work; 0 does it here.
     prefetch : int, optional
@@ -184,16 +185,17 @@ def read_batches(
     >>> list(read_batches("n.tfrecord", {"n": FixedLenFeature([], "int64")}, 2))
     [{'n': array([7, 7])}, {'n': array([7])}]
     """
-    records = TFRecordDataset(
-        files,
-        compression,
+    options = ReadOptions(
+        compression=compression,
         verify=verify,
         on_error=on_error,
         max_errors=max_errors,
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,
         max_inflated_ratio=max_inflated_ratio,
+        storage_options=storage_options,
     )
+    records = dataset_of(files_of(paths, options))
     if interleave is not None:
         records = records.interleave(interleave)
     dataset: Dataset = records.shuffle_all(seed) if shuffle == "all" else records

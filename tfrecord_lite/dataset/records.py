@@ -27,7 +27,7 @@ from tfrecord_lite.records.framing import (
     first_bad_frame,
     frame_error,
 )
-from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class Files(Source):
     names: tuple[str, ...]
     numbers: range = range(sys.maxsize)
     """The number of each file in the data set."""
-    compression: str | None = None
-    verify: bool = True
+    options: ReadOptions = field(default_factory=ReadOptions)
     cycle_length: int = 1
     block_length: int = 1
     n_parts: int = 1
@@ -63,7 +62,6 @@ class Files(Source):
     is_seeded: bool = True
     reshuffles: bool = True
     damage: Damage = field(default_factory=Damage)
-    limits: ReadingLimits = field(default_factory=ReadingLimits)
 
     def part(self, n_parts: int, number: int) -> Files:
         """Return one that gives every n-th of the records."""
@@ -92,12 +90,14 @@ class Files(Source):
         # Who passes over damage checks all, so that all parts count the same records.
         checks_all = is_whole or self.cycle_length > 1 or log is not None
         if self.cycle_length > 1:
-            read = functools.partial(self._read, self._order(context), log, verify=self.verify)
+            read = functools.partial(
+                self._read, self._order(context), log, verify=self.options.verify
+            )
             sizes = (self.cycle_length, self.block_length)
             pairs = interleaved(read, len(self.names), *sizes, state["at"] if state else None)
         else:
             read = functools.partial(
-                self._read, self._order(context), log, verify=checks_all and self.verify
+                self._read, self._order(context), log, verify=checks_all and self.options.verify
             )
             pairs = self._in_order(read, state["at"] if state else None)
         seen = state["seen"] if state else 0
@@ -106,7 +106,7 @@ class Files(Source):
             seen += len(chunk)
             now = {"at": after, "seen": seen}
             mine = chunk if is_whole else chunk[first :: self.n_parts]
-            if checks_all or not self.verify:
+            if checks_all or not self.options.verify:
                 if len(mine):
                     yield mine, now
                 continue
@@ -145,16 +145,10 @@ class Files(Source):
     ) -> Iterator[RecordChunk]:
         """Yield the records of the file at a place in the order, behind the first so many."""
         number = numbers[place]
-        stream = RecordStream(
-            self.names[number],
-            self.compression,
-            # What is skipped was checked when it was given out; but only whole records count
-            # if others are passed over.
-            verify=verify and (not n_skip or log is not None),
-            max_record_bytes=self.limits.max_record_bytes,
-            limits=self.limits.inflation,
-            block_records=_LARGE_RECORDS,
-        )
+        # What is skipped was checked when it was given out; but only whole records count
+        # if others are passed over.
+        options = replace(self.options, verify=verify and (not n_skip or log is not None))
+        stream = RecordStream(self.names[number], options, block_records=_LARGE_RECORDS)
         is_to_check = verify and n_skip > 0 and log is None
         records: RecordStream | SkippingStream = (
             stream if log is None else log.skipping(stream, self.numbers[number])
@@ -286,6 +280,6 @@ def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
     if files.damage.on_error != "raise":
         detail = "records in random order need an index, and damaged files have none; recover them"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    most = files.limits.max_record_bytes
-    opened = _Opened(files.names, verify=files.verify, max_record_bytes=most)
+    most = files.options.max_record_bytes
+    opened = _Opened(files.names, verify=files.options.verify, max_record_bytes=most)
     return ShuffledFiles(files=opened, n_parts=files.n_parts, number=files.number, **settings)

@@ -11,17 +11,20 @@ from tfrecord_lite.dataset.records import Files, shuffled_files
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.records.damage import Damage, checked
+from tfrecord_lite.records.damage import Damage
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.options import ReadOptions
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
+    from os import PathLike
 
     from tfrecord_lite.dataset.plan import Source
     from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import OnError
+
+    Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
 _MOST_OPEN = 16
 """Files that take turns if their number is left open."""
@@ -35,7 +38,7 @@ class TFRecordDataset(Dataset):
     filenames : str, bytes, PathLike, or an iterable of them
         Paths, URLs and patterns as for :class:`TFRecordReader`.
     compression_type : str or None, optional
-        ``""``, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"``, ``"BZ2"``; None finds it out for each file.
+        ``""``, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"``, ``"BZ2"``; None infers it for each file.
     buffer_size : int, optional
         Has no effect, as it changes no result (rule B1).
     num_parallel_reads : int, optional
@@ -57,6 +60,8 @@ class TFRecordDataset(Dataset):
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
         How large records, and what is inflated, may be, as for :class:`TFRecordReader`.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
 
     Raises
     ------
@@ -66,7 +71,7 @@ class TFRecordDataset(Dataset):
         If a pattern matches nothing. A path that is not there is found out on iteration.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1,
-        `num_parallel_reads` below 1, or limits that are no limits.
+        `num_parallel_reads` below 1, a limit out of range, or `storage_options` without a URL.
 
     Notes
     -----
@@ -84,7 +89,7 @@ class TFRecordDataset(Dataset):
 
     def __init__(
         self,
-        filenames: str | bytes | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]],
+        filenames: Paths,
         compression_type: CompressionType = None,
         buffer_size: int | None = None,
         num_parallel_reads: int | None = None,
@@ -96,28 +101,25 @@ class TFRecordDataset(Dataset):
         max_record_bytes: int = MAX_RECORD_BYTES,
         max_inflated_bytes: int | None = None,
         max_inflated_ratio: float | None = None,
+        storage_options: StorageOptions = None,
     ) -> None:
-        sources = expand(filenames)
-        for source in sources:
-            if is_file_object(source):
-                detail = "filenames must be paths: files are opened again for each epoch"
-                raise TypeError(detail)
-        compression = None
-        if compression_type is not None:
-            compression = TFRecordOptions.get_compression_type_string(compression_type)
+        if compression_type is not None:  # by TensorFlow's names alone (rule C8)
+            compression_type = TFRecordOptions.get_compression_type_string(compression_type)
+        options = ReadOptions(
+            compression=compression_type,
+            verify=verify,
+            max_record_bytes=max_record_bytes,
+            max_inflated_bytes=max_inflated_bytes,
+            max_inflated_ratio=max_inflated_ratio,
+            on_error=on_error,
+            max_errors=max_errors,
+            storage_options=storage_options,
+        )
         if buffer_size is not None:
             require_int("buffer_size", buffer_size, -1)
         cycle = processors() if num_parallel_reads == -1 else num_parallel_reads
-        super().__init__(
-            Files(
-                names=tuple(map(name_of, sources)),
-                compression=compression,
-                verify=verify,
-                cycle_length=1 if cycle is None else require_int("num_parallel_reads", cycle, 1),
-                damage=Damage(*checked(on_error, max_errors)),
-                limits=ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio),
-            )
-        )
+        cycle = 1 if cycle is None else require_int("num_parallel_reads", cycle, 1)
+        super().__init__(files_of(filenames, options, cycle))
 
     def interleave(
         self, cycle_length: int | None = None, block_length: int = 1, *, deterministic: bool = True
@@ -230,6 +232,25 @@ class TFRecordDataset(Dataset):
         return self._plan
 
     def _like(self, plan: Source) -> TFRecordDataset:
-        out = TFRecordDataset.__new__(TFRecordDataset)
-        Dataset.__init__(out, plan)
-        return out
+        return dataset_of(plan)
+
+
+def files_of(paths: Paths, options: ReadOptions, cycle_length: int = 1) -> Files:
+    """Return the source of a plan that reads files."""
+    sources = expand(paths, options.storage_options)
+    if any(map(is_file_object, sources)):
+        detail = "filenames must be paths: files are opened again for each epoch"
+        raise TypeError(detail)
+    return Files(
+        names=tuple(map(name_of, sources)),
+        options=options,
+        cycle_length=cycle_length,
+        damage=Damage(options.on_error, options.max_errors),
+    )
+
+
+def dataset_of(plan: Source) -> TFRecordDataset:
+    """Return the data set of a plan."""
+    dataset = TFRecordDataset.__new__(TFRecordDataset)
+    Dataset.__init__(dataset, plan)
+    return dataset

@@ -12,6 +12,7 @@ is an error here too.
 from __future__ import annotations
 
 import os
+import posixpath
 import threading
 import time
 from numbers import Real
@@ -26,8 +27,16 @@ from tfrecord_lite.errors import (
 from tfrecord_lite.events.series import Events
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.events.values import Values, read_values
-from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of
-from tfrecord_lite.records.damage import Damage, SkippingStream, checked
+from tfrecord_lite.files.names import (
+    check_storage_options,
+    expand,
+    is_file_object,
+    is_url,
+    name_of,
+    remote_place,
+)
+from tfrecord_lite.records.damage import Damage, SkippingStream
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -35,26 +44,32 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import DamageLog, OnError
 
 _MARK = "tfevents"
 
 
 def read_events(
-    path: Sources, *, on_error: OnError = "raise", max_errors: int | None = None
+    paths: Sources,
+    *,
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    storage_options: StorageOptions = None,
 ) -> Events:
     """Read all events of a run, or of some event files.
 
     Parameters
     ----------
-    path : str, bytes, PathLike, binary file object, or an iterable of them
+    paths : str, bytes, PathLike, binary file object, or an iterable of them
         A folder, whose event files are read in the order of their names; or files,
         patterns and URLs, as :class:`TFRecordReader` takes them.
     on_error : {"raise", "skip"} or callable, optional
     max_errors : int, optional
         What to do about damage, as for :class:`TFRecordReader`. That a file ends inside a
         record is no damage.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
 
     Returns
     -------
@@ -93,10 +108,11 @@ def read_events(
     >>> events.tags["scalars"], events.scalars("loss").step, events.scalars("loss").value
     (('loss',), array([7]), array([0.5]))
     """
-    damage = Damage(*checked(on_error, max_errors))
-    with EventFiles(path) as files:
+    options = ReadOptions(on_error=on_error, max_errors=max_errors)
+    damage = Damage(options.on_error, options.max_errors)
+    with EventFiles(paths, storage_options) as files:
         if not files.names():
-            raise FileNotFoundError(_nothing_in(path))
+            raise FileNotFoundError(_nothing_in(paths, storage_options))
         log = damage.begin()
         try:
             return files.read(keep_open=False, log=log)
@@ -106,13 +122,17 @@ def read_events(
 
 
 def follow_events(
-    path: Sources, *, poll_seconds: float = 1.0, stop: Callable[[], bool] | None = None
+    paths: Sources,
+    *,
+    poll_seconds: float = 1.0,
+    stop: Callable[[], bool] | None = None,
+    storage_options: StorageOptions = None,
 ) -> Iterator[Events]:
     """Yield the events of a run as they are written.
 
     Parameters
     ----------
-    path : str, bytes, PathLike, or an iterable of them
+    paths : str, bytes, PathLike, or an iterable of them
         As for :func:`read_events`; local files, since of a URL nobody says that it has
         grown. Files that appear later in the folder, or match a pattern later, are read
         too; the folder may be empty at first.
@@ -121,6 +141,8 @@ def follow_events(
     stop : callable, optional
         Asked before each look at the files; what was written before it first returns True
         is still given out. Without it, this never ends.
+    storage_options : dict, optional
+        As for :func:`read_events`.
 
     Yields
     ------
@@ -146,14 +168,14 @@ def follow_events(
     if not 0 <= poll_seconds < threading.TIMEOUT_MAX:
         detail = f"poll_seconds is {poll_seconds}, expected a time from 0 on"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return _follow(path, poll_seconds, stop)
+    return _follow(EventFiles(paths, storage_options), poll_seconds, stop)
 
 
 def _follow(
-    path: Sources, poll_seconds: float, stop: Callable[[], bool] | None
+    event_files: EventFiles, poll_seconds: float, stop: Callable[[], bool] | None
 ) -> Iterator[Events]:
     """Yield what is new, again and again."""
-    with EventFiles(path) as files:
+    with event_files as files:
         while True:
             is_last = stop is not None and stop()
             events = files.read()
@@ -166,13 +188,17 @@ def _follow(
                 time.sleep(poll_seconds)
 
 
-def find_runs(folder: str | os.PathLike[str]) -> dict[str, str]:
+def find_runs(
+    folder: str | os.PathLike[str], *, storage_options: StorageOptions = None
+) -> dict[str, str]:
     """Find all runs below a folder.
 
     Parameters
     ----------
     folder : str or PathLike
-        What TensorBoard calls a log directory; local.
+        What TensorBoard calls a log directory; a path or URL.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
 
     Returns
     -------
@@ -185,11 +211,28 @@ def find_runs(folder: str | os.PathLike[str]) -> dict[str, str]:
     FileNotFoundError, NotADirectoryError
         If it is no folder.
     """
-    os.scandir(folder).close()  # raises what os.walk would pass over
+    check_storage_options(storage_options, folder)
     root = os.fspath(folder)
+    if is_url(root):
+        return _find_remote_runs(root, storage_options)
+    os.scandir(folder).close()  # raises what os.walk would skip
     found = {
         os.path.relpath(path, root): path
         for path, _, names in os.walk(root)
+        if any(_MARK in name for name in names)
+    }
+    return dict(sorted(found.items()))
+
+
+def _find_remote_runs(url: str, storage_options: StorageOptions) -> dict[str, str]:
+    """Find all runs below a folder of a remote store."""
+    filesystem, root = remote_place(url, storage_options)
+    if not filesystem.isdir(root):
+        is_there = filesystem.exists(root)
+        raise (NotADirectoryError if is_there else FileNotFoundError)(url)
+    found = {
+        posixpath.relpath(path, root): filesystem.unstrip_protocol(path)
+        for path, _, names in filesystem.walk(root)
         if any(_MARK in name for name in names)
     }
     return dict(sorted(found.items()))
@@ -200,17 +243,22 @@ class EventFiles:
 
     Parameters
     ----------
-    path : str, bytes, PathLike, binary file object, or an iterable of them
+    paths : str, bytes, PathLike, binary file object, or an iterable of them
         As for :func:`follow_events`.
+    storage_options : dict, optional
+        As for :func:`read_events`.
 
     Notes
     -----
     Not thread-safe. Close it, or use it in a ``with`` statement.
     """
 
-    def __init__(self, path: Sources) -> None:
-        is_one = isinstance(path, (str, bytes, os.PathLike)) or is_file_object(path)
-        self._path: Sources = path if is_one else list(cast("Iterable[Source]", path))
+    def __init__(self, paths: Sources, storage_options: StorageOptions = None) -> None:
+        is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
+        self._paths: Sources = paths if is_one else list(cast("Iterable[Source]", paths))
+        all_paths = [paths] if is_one else self._paths
+        check_storage_options(storage_options, *cast("list[Source]", all_paths))
+        self._options = ReadOptions("", storage_options=storage_options)
         self._tags = Tags()
         self._streams: dict[Source, RecordStream] = {}
         self._looks: dict[Source, os.stat_result | None] = {}
@@ -222,12 +270,18 @@ class EventFiles:
         return [name_of(source) for source in self._sources()]
 
     def _sources(self) -> list[Source]:
-        path = self._path
-        if isinstance(path, (str, bytes, os.PathLike)) and os.path.isdir(path):
-            folder = os.fsdecode(path)
-            paths = [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if _MARK in n]
-            return [path for path in paths if not os.path.isdir(path)]
-        return expand(path)
+        given, options = self._paths, self._options.storage_options
+        if isinstance(given, (str, bytes, os.PathLike)):
+            folder = os.fsdecode(given)
+            if is_url(folder):
+                paths = _remote_event_files(folder, options)
+                if paths is not None:
+                    return paths
+            elif os.path.isdir(folder):
+                names = [name for name in sorted(os.listdir(folder)) if _MARK in name]
+                local = [os.path.join(folder, name) for name in names]
+                return [path for path in local if not os.path.isdir(path)]
+        return expand(given, options)
 
     def read(self, *, keep_open: bool = True, log: DamageLog | None = None) -> Events:
         """Read what has come since the last call, of all files.
@@ -263,7 +317,7 @@ class EventFiles:
         try:
             for source in self._sources():
                 if source not in self._streams:
-                    self._streams[source] = RecordStream(source, "")
+                    self._streams[source] = RecordStream(source, self._options)
                     self._looks[source] = _look_at(source)
                 stream = self._streams[source]
                 records = stream if log is None else log.skipping(stream, may_be_torn=True)
@@ -369,9 +423,19 @@ def _look_at(source: Source) -> os.stat_result | None:
         return None
 
 
-def _nothing_in(path: Sources) -> str:
+def _remote_event_files(url: str, storage_options: StorageOptions) -> list[Source] | None:
+    """List the event files of a remote folder by name; None if the URL is not a folder's."""
+    filesystem, path = remote_place(url, storage_options)
+    if not filesystem.isdir(path):
+        return None
+    found = [item["name"] for item in filesystem.ls(path, detail=True) if item["type"] == "file"]
+    names = [name for name in sorted(found) if _MARK in posixpath.basename(name)]
+    return [filesystem.unstrip_protocol(name) for name in names]
+
+
+def _nothing_in(paths: Sources, storage_options: StorageOptions) -> str:
     """Say that a folder has no event files, and which folders in it have."""
-    folder = cast("str", path)
-    runs = list(find_runs(folder))
+    folder = cast("str", paths)
+    runs = list(find_runs(folder, storage_options=storage_options))
     hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""
     return f"no file in {folder!r} is named *{_MARK}*{hint}"

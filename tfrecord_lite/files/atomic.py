@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfrecord_lite.files.names import remote_place
+
+if TYPE_CHECKING:
+    from tfrecord_lite.files.names import StorageOptions
 
 
 class Beside(Protocol):
@@ -103,21 +106,27 @@ class RemoteBeside:
         The path in the store until it is in its place.
     """
 
-    def __init__(self, filesystem: Any, temporary: str) -> None:
+    def __init__(
+        self, filesystem: Any, temporary: str, storage_options: StorageOptions = None
+    ) -> None:
         self._filesystem = filesystem
         self._temporary = temporary
+        self._storage_options = storage_options
         self._was_there = False
+
+    def _path_of(self, url: str) -> str:
+        return remote_place(url, self._storage_options)[1]
 
     def is_taken(self, place: str) -> bool:
         """Whether there is a file at `place`, a URL."""
-        return bool(self._filesystem.exists(_path_of(place)))
+        return bool(self._filesystem.exists(self._path_of(place)))
 
     def move_to(self, place: str) -> None:
         """Put the file at `place`."""
         # A store copies and removes: what was interrupted is done anew while both are there.
         if not self.is_at(place):
             self._was_there = bool(self._filesystem.exists(self._temporary))
-            self._filesystem.mv(self._temporary, _path_of(place))
+            self._filesystem.mv(self._temporary, self._path_of(place))
 
     def is_at(self, place: str) -> bool:
         """Whether the file is at `place`, and no longer under its other name."""
@@ -127,18 +136,14 @@ class RemoteBeside:
     def move_back(self, place: str) -> None:
         """Give the file its other name again; a copy of it at `place` goes."""
         if self.is_at(place):
-            self._filesystem.mv(_path_of(place), self._temporary)
+            self._filesystem.mv(self._path_of(place), self._temporary)
         elif self._was_there and self.is_taken(place):  # copied, and not removed
-            self._filesystem.rm(_path_of(place))
+            self._filesystem.rm(self._path_of(place))
 
     def remove(self) -> None:
         """Remove the file if it has its other name."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             self._filesystem.rm(self._temporary)
-
-
-def _path_of(url: str) -> str:
-    return remote_place(url)[1]
 
 
 def _sync_directory(path: str) -> None:

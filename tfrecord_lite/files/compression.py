@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import os
 import sys
 import zlib
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CODECS",
+    "INFER",
     "MEM_LEVEL",
     "Call",
     "Codec",
@@ -46,7 +48,11 @@ __all__ = [
     "TFRecordCompressionType",
     "TFRecordOptions",
     "codec_named",
+    "compression_of_name",
+    "compression_to_read",
+    "compression_to_write",
     "detect",
+    "is_infer",
 ]
 
 MEM_LEVEL = 9
@@ -123,8 +129,10 @@ class Codec:
     """What its decompressor raises on corrupt data."""
     joinable: bool
     """Whether streams may follow each other in one file, and so be appended."""
+    endings: tuple[str, ...]
+    """Endings of the names of such files, in lower case; the first is the usual one."""
     magic: bytes = b""
-    """The first bytes of each of them, to look for one behind damage."""
+    """The first bytes of every stream, to find the next one after damage."""
 
 
 class _Zlib:
@@ -271,6 +279,7 @@ CODECS: dict[str, Codec] = {
             compressor=lambda settings: _ZlibCompressor(settings, _GZIP_BITS),
             errors=_zlib_errors,
             joinable=True,
+            endings=(".gz", ".gzip"),
             magic=b"\x1f\x8b\x08",
         ),
         Codec(
@@ -280,6 +289,7 @@ CODECS: dict[str, Codec] = {
             compressor=lambda settings: _ZlibCompressor(settings, zlib.MAX_WBITS),
             errors=_zlib_errors,
             joinable=False,
+            endings=(".zlib", ".zz"),
         ),
         Codec(
             name="ZSTD",
@@ -288,6 +298,7 @@ CODECS: dict[str, Codec] = {
             compressor=_ZstdCompressor,
             errors=lambda: (_zstd_module().ZstdError,),
             joinable=True,
+            endings=(".zst", ".zstd"),
             magic=b"\x28\xb5\x2f\xfd",
         ),
         Codec(
@@ -297,6 +308,7 @@ CODECS: dict[str, Codec] = {
             compressor=_Bz2Compressor,
             errors=lambda: (OSError, ValueError),
             joinable=True,
+            endings=(".bz2",),
             magic=b"BZh",
         ),
     ]
@@ -365,7 +377,10 @@ class TFRecordCompressionType(IntEnum):
 
 
 CompressionType: TypeAlias = "TFRecordOptions | TFRecordCompressionType | str | int | None"
-"""Every way to name a compression: ``"GZIP"``, 2, an options object, None for none."""
+"""Every way to name a compression: ``"GZIP"``, 2, an options object; ``"infer"`` or None."""
+
+INFER = "infer"
+"""When reading: by the first bytes of the file. When writing: by the ending of its name."""
 
 
 class TFRecordOptions:
@@ -472,3 +487,48 @@ class TFRecordOptions:
             strategy=self.compression_strategy or zlib.Z_DEFAULT_STRATEGY,
             flush_mode=self.flush_mode if self.flush_mode in flushes else zlib.Z_PARTIAL_FLUSH,
         )
+
+
+def is_infer(compression: CompressionType) -> bool:
+    """Whether a compression is to be inferred, from content or name."""
+    return isinstance(compression, str) and compression.lower() == INFER
+
+
+def compression_to_read(compression: CompressionType) -> str | None:
+    """Return the name of a compression to read, or None to infer it from the first bytes."""
+    if compression is None or is_infer(compression):
+        return None
+    return TFRecordOptions.get_compression_type_string(_in_upper_case(compression))
+
+
+def compression_to_write(name: object, compression: CompressionType) -> TFRecordOptions:
+    """Return the options to write a file with, inferred from the ending of its name if need be.
+
+    A file object has no name to go by, and is not compressed.
+    """
+    compression = _in_upper_case(compression)
+    if is_infer(compression):
+        is_path = isinstance(name, (str, bytes, os.PathLike))
+        compression = compression_of_name(os.fsdecode(name)) if is_path else ""  # type: ignore[arg-type]
+    if isinstance(compression, TFRecordOptions):
+        return compression
+    return TFRecordOptions(compression)
+
+
+def compression_of_name(name: str) -> str:
+    """Return the compression that the ending of a name stands for; "" if it is none of these.
+
+    Examples
+    --------
+    >>> compression_of_name("a.tfrecord.gz"), compression_of_name("a.tfrecord")
+    ('GZIP', '')
+    """
+    lower = name.lower()
+    return next((c.name for c in CODECS.values() if lower.endswith(c.endings)), "")
+
+
+def _in_upper_case(compression: CompressionType) -> CompressionType:
+    """Return a name as the table spells it: TensorFlow's names have one case, ours have any."""
+    if isinstance(compression, str) and compression.upper() in CODECS:
+        return compression.upper()
+    return compression

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from tfrecord_lite.errors import DataLossError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.compression import detect
 
 if TYPE_CHECKING:
@@ -49,13 +49,7 @@ class RawInput(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InflationLimits:
-    """How much a compressed file may become.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for a limit that is not above 0.
-    """
+    """How much a compressed file may inflate to; a user's limits are checked in `ReadOptions`."""
 
     max_bytes: int | None = None
     """Of content in all."""
@@ -64,13 +58,6 @@ class InflationLimits:
     time; looked at from a megabyte of content on."""
     ahead_bytes: int = field(default=0, repr=False)
     """Of the file, that count as read before they are."""
-
-    def __post_init__(self) -> None:
-        """Check the limits."""
-        for name, limit in (("bytes", self.max_bytes), ("ratio", self.max_ratio)):
-            if limit is not None and not limit > 0:
-                detail = f"max_inflated_{name} is {limit}, expected more than 0, or None"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
     def excess(self, n_bytes: int, n_read: int) -> str | None:
         """Return what is too much, if so many bytes of a file became so many; None if nothing is."""

@@ -26,7 +26,7 @@ from tfrecord_lite.files.names import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tfrecord_lite.files.names import Source
+    from tfrecord_lite.files.names import Source, StorageOptions
 
 _PIECE_BYTES = 1024 * 1024
 
@@ -174,10 +174,11 @@ class _ObjectInput:
 class _RemoteFile:
     """A file behind a URL, whose client may raise anything."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, storage_options: StorageOptions) -> None:
         self.name = url
         try:
-            self._file: IO[bytes] = fsspec_module().open(url, "rb").open()
+            file = fsspec_module().open(url, "rb", **(storage_options or {}))
+            self._file: IO[bytes] = file.open()
         except (OSError, ValueError, ImportError):
             raise
         except Exception as error:
@@ -233,7 +234,7 @@ def _os_error(error: Exception, url: str) -> OSError:
     return OSError(number, detail, url)
 
 
-def open_seekable(name: str) -> IO[bytes]:
+def open_seekable(name: str, storage_options: StorageOptions = None) -> IO[bytes]:
     """Open a path or URL for reading at any place.
 
     Returns
@@ -247,10 +248,11 @@ def open_seekable(name: str) -> IO[bytes]:
     OSError, ImportError, ValueError
         As :func:`open_input`; so do ``read`` and ``seek`` of a remote file.
     """
-    return cast("IO[bytes]", _RemoteFile(name) if is_url(name) else io.FileIO(name, "rb"))
+    file = _RemoteFile(name, storage_options) if is_url(name) else io.FileIO(name, "rb")
+    return cast("IO[bytes]", file)
 
 
-def open_input(source: Source) -> InputFile:
+def open_input(source: Source, storage_options: StorageOptions = None) -> InputFile:
     """Open one source for reading.
 
     Parameters
@@ -279,7 +281,7 @@ def open_input(source: Source) -> InputFile:
     if not isinstance(source, (str, bytes, os.PathLike)):
         return _ObjectInput(name, source, owned=False)
     if is_url(name):
-        return _ObjectInput(name, open_seekable(name), owned=True)
+        return _ObjectInput(name, open_seekable(name, storage_options), owned=True)
     file = io.FileIO(name, "rb")
     if hasattr(os, "preadv") and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return _LocalInput(name, file)

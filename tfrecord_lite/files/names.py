@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
 Sources: TypeAlias = "Source | Iterable[Source]"
+StorageOptions: TypeAlias = "Mapping[str, Any] | None"
+"""What fsspec is given for the file systems of URLs: credentials, an endpoint, ..."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
@@ -75,7 +78,20 @@ def is_url(name: str) -> bool:
     return _URL.match(name) is not None
 
 
-def is_same_file(one: str, other: str) -> bool:
+def check_storage_options(storage_options: StorageOptions, *sources: object) -> None:
+    """Raise if there are options for fsspec, but no URL that they could be for."""
+    if storage_options is None:
+        return
+    if not isinstance(storage_options, Mapping):
+        found = type(storage_options).__name__
+        raise TypeError(f"storage_options must be a dict of options for fsspec, not {found}")
+    paths = (os.fsdecode(s) for s in sources if isinstance(s, (str, bytes, os.PathLike)))
+    if storage_options and not any(map(is_url, paths)):
+        detail = "storage_options are for URLs, which fsspec opens; none was given"
+        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+
+def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -> bool:
     """Whether two names are of one file, which need not be there yet; a URL may name a local one.
 
     Two remote files are one if their file systems and their paths there are equal.
@@ -89,7 +105,8 @@ def is_same_file(one: str, other: str) -> bool:
         return True
     paths = [re.sub("^(file|local)://", "", name) for name in (one, other)]
     if any(map(is_url, paths)):
-        return all(map(is_url, paths)) and remote_place(one) == remote_place(other)
+        places = [remote_place(path, storage_options) for path in (one, other) if is_url(path)]
+        return all(map(is_url, paths)) and places[0] == places[1]
     if os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
         return True
     try:
@@ -134,7 +151,7 @@ def seek_to(source: Source, position: int | None) -> None:
     cast("IO[bytes]", source).seek(position)
 
 
-def expand(sources: Sources) -> list[Source]:
+def expand(sources: Sources, storage_options: StorageOptions = None) -> list[Source]:
     """List every file that paths, patterns and lists of them name.
 
     Parameters
@@ -159,7 +176,8 @@ def expand(sources: Sources) -> list[Source]:
         For anything that is no path, URL or binary file object.
     """
     if isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources):
-        return _matches(cast("Source", sources))
+        check_storage_options(storage_options, sources)
+        return _matches(cast("Source", sources), storage_options)
     try:
         items = list(sources)
     except TypeError:
@@ -167,7 +185,8 @@ def expand(sources: Sources) -> list[Source]:
     if not items:
         detail = "an empty list of files was given; expected at least one path"
         raise FileNotFoundError(detail)
-    return [match for item in items for match in _matches(item)]
+    check_storage_options(storage_options, *items)
+    return [match for item in items for match in _matches(item, storage_options)]
 
 
 def not_a_source(value: object) -> str:
@@ -175,7 +194,7 @@ def not_a_source(value: object) -> str:
     return f"expected a path, URL or binary file object, got {type(value).__name__}"
 
 
-def _matches(source: Source) -> list[Source]:
+def _matches(source: Source, storage_options: StorageOptions) -> list[Source]:
     if not isinstance(source, (str, bytes, os.PathLike)):
         if not is_file_object(source):
             raise TypeError(not_a_source(source))
@@ -185,12 +204,15 @@ def _matches(source: Source) -> list[Source]:
     if not is_remote and os.path.lexists(path):
         return [path]
     if _PATTERN.search(path):
-        matches = _remote_glob(path) if is_remote else sorted(glob.glob(path, recursive=True))
+        if is_remote:
+            matches = _remote_glob(path, storage_options)
+        else:
+            matches = sorted(glob.glob(path, recursive=True))
         if not matches:
             detail = f"no file matches the pattern {path!r}"
             raise FileNotFoundError(detail)
         return list(matches)
-    if _SHARDED.fullmatch(path) and not (is_remote and _is_remote_file(path)):
+    if _SHARDED.fullmatch(path) and not (is_remote and _is_remote_file(path, storage_options)):
         return list(shard_names(path) or [path])
     return [path]
 
@@ -205,19 +227,19 @@ def fsspec_module() -> Any:
     return fsspec
 
 
-def remote_place(url: str) -> tuple[Any, str]:
+def remote_place(url: str, storage_options: StorageOptions = None) -> tuple[Any, str]:
     """Return the file system of a URL, and what names the file there."""
-    filesystem, path = fsspec_module().core.url_to_fs(url)
+    filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
     return filesystem, path
 
 
-def _remote_glob(url: str) -> list[str]:
-    filesystem, path = remote_place(url)
+def _remote_glob(url: str, storage_options: StorageOptions) -> list[str]:
+    filesystem, path = remote_place(url, storage_options)
     return sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(path))
 
 
-def _is_remote_file(url: str) -> bool:
-    filesystem, path = remote_place(url)
+def _is_remote_file(url: str, storage_options: StorageOptions) -> bool:
+    filesystem, path = remote_place(url, storage_options)
     return bool(filesystem.exists(path))
 
 

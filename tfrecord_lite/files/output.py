@@ -28,7 +28,7 @@ from tfrecord_lite.files.names import (
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.atomic import Beside
-    from tfrecord_lite.files.names import Source
+    from tfrecord_lite.files.names import Source, StorageOptions
 
 
 class OutputFile:
@@ -217,7 +217,13 @@ class OutputFile:
         return os.getpid() == self._process
 
 
-def open_output(target: Source, *, atomic: bool = False, append: bool = False) -> OutputFile:
+def open_output(
+    target: Source,
+    *,
+    atomic: bool = False,
+    append: bool = False,
+    storage_options: StorageOptions = None,
+) -> OutputFile:
     """Open a file for writing.
 
     Parameters
@@ -259,7 +265,7 @@ def open_output(target: Source, *, atomic: bool = False, append: bool = False) -
             raise TypeError(not_a_source(target))
         return OutputFile(name, cast("IO[bytes]", target), owned=False)
     if is_remote:
-        return _remote_output(name, atomic=atomic)
+        return _remote_output(name, storage_options, atomic=atomic)
     if atomic:
         return _beside(name)
     if append and (os.path.isfile(name) or not os.path.exists(name)):
@@ -307,23 +313,24 @@ def _beside(name: str) -> OutputFile:
         raise
 
 
-def remove(name: str | os.PathLike[str]) -> None:
+def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None) -> None:
     """Remove a file; it need not be there."""
     name = name_of(name)
     with contextlib.suppress(FileNotFoundError):
         if is_url(name):
-            filesystem, path = remote_place(name)
+            filesystem, path = remote_place(name, storage_options)
             filesystem.rm(path)
         else:
             os.remove(name)
 
 
-def _remote_output(url: str, *, atomic: bool) -> OutputFile:
+def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
     if not atomic:
-        return OutputFile(url, fsspec_module().open(url, "wb").open())
-    filesystem, path = remote_place(url)
+        file = fsspec_module().open(url, "wb", **(storage_options or {}))
+        return OutputFile(url, file.open())
+    filesystem, path = remote_place(url, storage_options)
     directory, _, base = path.rpartition("/")
     temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
 
-    beside = RemoteBeside(filesystem, temporary)
+    beside = RemoteBeside(filesystem, temporary, storage_options)
     return OutputFile(url, filesystem.open(temporary, "wb"), beside=beside)

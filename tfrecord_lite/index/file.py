@@ -55,7 +55,7 @@ class TFRecordFile:
 
     Parameters
     ----------
-    path : str, bytes, PathLike, or an iterable of them
+    paths : str, bytes, PathLike, or an iterable of them
         Local paths; patterns as for :class:`TFRecordReader`. Records are numbered
         across files, in the order of the files.
     index : "auto", None, or a path or list of paths, optional
@@ -98,13 +98,13 @@ class TFRecordFile:
 
     def __init__(
         self,
-        path: Sources,
+        paths: Sources,
         *,
         index: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = "auto",
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
-        self._names = [text.local_name(source) for source in expand(path)]
+        self._names = [text.local_name(source) for source in expand(paths)]
         self._verify = verify
         self._stamps = [FileStamp.of(Handle(name)) for name in self._names]
         wanted = text.wanted_indexes(index, len(self._names))

@@ -15,6 +15,7 @@ import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -114,5 +115,6 @@ def scan(stream: RecordStream) -> RecordIndex:
 
 def scan_file(name: str, max_record_bytes: int = MAX_RECORD_BYTES) -> RecordIndex:
     """Open a file and index it by :func:`scan`, without a look at the data."""
-    with closing(RecordStream(name, verify=False, max_record_bytes=max_record_bytes)) as stream:
+    options = ReadOptions(verify=False, max_record_bytes=max_record_bytes)
+    with closing(RecordStream(name, options)) as stream:
         return scan(stream)

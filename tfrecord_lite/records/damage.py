@@ -21,19 +21,14 @@ import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from tfrecord_lite.errors import (
-    DataLossError,
-    DataLossWarning,
-    InvalidArgumentError,
-    Reason,
-    require_int,
-)
+from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.errors import InvalidArgumentError
     from tfrecord_lite.records.stream import RecordStream
 
 __all__ = [
@@ -48,7 +43,6 @@ __all__ = [
     "Log",
     "OnError",
     "SkippingStream",
-    "checked",
     "too_many_error",
     "warn_of_damage",
 ]
@@ -344,28 +338,6 @@ class SkippingStream:
             self._n_damaged,
             self._lost_bytes,
         )
-
-
-def checked(on_error: OnError, max_errors: int | None) -> tuple[OnError, int | None]:
-    """Check what a caller wants to be done about damage.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for another word than "raise" and "skip", or a negative number.
-    TypeError
-        If `max_errors` is no whole number.
-    """
-    if not callable(on_error) and on_error not in ("raise", "skip"):
-        detail = f"on_error is {on_error!r}, expected 'raise', 'skip' or a function"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    if max_errors is None:
-        return on_error, None
-    max_errors = require_int("max_errors", max_errors)
-    if max_errors < 0 or on_error == "raise":
-        detail = f"max_errors is {max_errors}, expected 0 or more, and on_error to go on"
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-    return on_error, max_errors
 
 
 MAX_SPANS = 10_000

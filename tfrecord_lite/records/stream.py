@@ -20,10 +20,10 @@ from tfrecord_lite.files.names import name_of
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
-    MAX_RECORD_BYTES,
     OVERHEAD_BYTES,
     is_header,
 )
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.resync import RecordFinder
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.inflate import InflationLimits
     from tfrecord_lite.files.input import InputFile
     from tfrecord_lite.files.names import Source
+
+_DEFAULTS = ReadOptions()
 
 _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
@@ -51,15 +53,10 @@ class RecordStream:
     ----------
     source : source
         A path, a URL or a binary file object.
-    compression : str or None
-        ``""`` for none, a name as in :data:`tfrecord_lite.files.compression.CODECS`,
-        or None to find out from the first bytes.
-    verify : bool
-        Check the CRC of every record's data.
-    max_record_bytes : int
-        Refuse larger records.
+    options : ReadOptions, optional
+        What to do about damage is not for the stream: it raises.
     limits : InflationLimits, optional
-        How much a compressed file may become.
+        How much a compressed file may inflate to, instead of what the options say.
     block_records : int
         A block has room for so many records, if they are large and no number is asked for.
 
@@ -82,19 +79,19 @@ class RecordStream:
     def __init__(
         self,
         source: Source,
-        compression: str | None = None,
+        options: ReadOptions = _DEFAULTS,
         *,
-        verify: bool = True,
-        max_record_bytes: int = MAX_RECORD_BYTES,
         limits: InflationLimits | None = None,
         block_records: int = 64,
     ) -> None:
         self.name = name_of(source)
         self._block_records = block_records
-        self._file: InputFile = open_input(source)
+        self._file: InputFile = open_input(source, options.storage_options)
         try:
-            self.compression = _detect(self._file) if compression is None else compression
+            named = options.codec_name
+            self.compression = _detect(self._file) if named is None else named
             codec = codec_named(self.compression)
+            limits = limits or options.inflation
             self._content = (
                 self._file if codec is None else Inflated(self._file, codec, self.name, limits)
             )
@@ -107,7 +104,7 @@ class RecordStream:
         self._read_error: OSError | None = None  # to be raised by the next read
         self._finder: RecordFinder | None = None  # of records behind damage
         self._decoder = FrameDecoder(
-            verify=verify, max_record_bytes=max_record_bytes, source=self.name
+            verify=options.verify, max_record_bytes=options.max_record_bytes, source=self.name
         )
 
     def next_block(self, n_records: int | None = None) -> Block | None:

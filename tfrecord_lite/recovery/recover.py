@@ -27,10 +27,21 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
-from tfrecord_lite.files.compression import TFRecordOptions, codec_named
+from tfrecord_lite.files.compression import (
+    codec_named,
+    compression_of_name,
+    compression_to_write,
+    is_infer,
+)
 from tfrecord_lite.files.inflate import PIECE_BYTES, InflationLimits
 from tfrecord_lite.files.input import open_seekable
-from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.files.names import (
+    check_storage_options,
+    is_file_object,
+    is_same_file,
+    is_url,
+    name_of,
+)
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.damage import (
     MAX_SPANS,
@@ -40,7 +51,7 @@ from tfrecord_lite.records.damage import (
     FileReport,
 )
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
-from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import Edges, FilePart, MemberSearch, framed_bytes
@@ -50,34 +61,38 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.recovery.members import Reading
 
 
 def recover(
-    src: str | bytes | os.PathLike[str],
-    dst: str | bytes | os.PathLike[str],
-    compression: CompressionType = None,
-    options: CompressionType = None,
+    path: str | bytes | os.PathLike[str],
+    output_path: str | bytes | os.PathLike[str],
+    compression: CompressionType = "infer",
+    output_compression: CompressionType = "infer",
     *,
     overwrite: bool = False,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
     on_progress: Callable[[int], object] | None = None,
+    storage_options: StorageOptions = None,
 ) -> DamageReport:
     """Write every intact record of a damaged file to a new one.
 
     Parameters
     ----------
-    src : str, bytes or PathLike
+    path : str, bytes or PathLike
         A local path, or a URL whose file can seek. Never changed.
-    dst : str, bytes or PathLike
+    output_path : str, bytes or PathLike
         The new file; it appears when it is complete.
-    compression : str, optional
-        Of `src`; None finds it out from its first bytes. To be named if these are damaged.
-    options : TFRecordOptions, str, int or None, optional
-        The compression of `dst`; by default that of `src`.
+    compression : str, int, TFRecordOptions or None, optional
+        Of the damaged file, as for :class:`TFRecordReader`. To be named if the first bytes
+        are damaged.
+    output_compression : str, int, TFRecordOptions or None, optional
+        Of the new file, as for :class:`TFRecordWriter`; but if the ending of its name is not
+        that of a compression, ``"infer"`` is the compression of the damaged file.
     overwrite : bool, optional
         Replace a file that is there.
     max_record_bytes : int, optional
@@ -88,6 +103,8 @@ def recover(
     on_progress : callable, optional
         Told how many bytes more were read, after decompression. A compressed file is read
         once more before.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs, here of either file.
 
     Returns
     -------
@@ -98,16 +115,16 @@ def recover(
     Raises
     ------
     FileExistsError
-        If `dst` is there, without `overwrite`.
+        If `output_path` is there, without `overwrite`.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if `dst` is `src` itself, for an unknown compression, and for limits
-        that are none.
+        ``BAD_ARGUMENT`` if both are one file, for an unknown compression, a limit out of
+        range, or `storage_options` without a URL.
     TypeError
-        For a file object: `src` is read more than once, and `dst` is renamed.
+        For a file object: the damaged file is read more than once, and the new one is renamed.
     FailedPreconditionError
         ``UNSUPPORTED`` for a pipe.
     DataLossError
-        ``COMPRESSION`` if `src` is no file of the compression that was named,
+        ``COMPRESSION`` if the file is not of the compression that was named,
         ``INFLATED_TOO_LARGE`` beyond a limit.
     OSError
         If a file cannot be read or written; then there is no new file.
@@ -118,32 +135,40 @@ def recover(
     >>> from tfrecord_lite import TFRecordReader
     >>> from tfrecord_lite.records.framing import frame
     >>> folder = tempfile.mkdtemp()
-    >>> src, dst = (os.path.join(folder, name) for name in ("damaged", "saved"))
-    >>> with open(src, "wb") as file:
+    >>> path, output_path = (os.path.join(folder, name) for name in ("damaged", "saved"))
+    >>> with open(path, "wb") as file:
     ...     n_bytes = file.write(frame([b"one"]) + b"damage" + frame([b"two"]))
-    >>> report = recover(src, dst)
-    >>> report.records, report.lost_bytes, list(TFRecordReader(dst))
+    >>> report = recover(path, output_path)
+    >>> report.records, report.lost_bytes, list(TFRecordReader(output_path))
     (2, 6, [b'one', b'two'])
     """
-    if is_file_object(src) or is_file_object(dst):
-        raise TypeError("recover takes paths or URLs, no file objects")
-    source, target = name_of(src), name_of(dst)
-    _check_apart(source, target)
+    if is_file_object(path) or is_file_object(output_path):
+        raise TypeError("recover takes paths or URLs, not file objects")
+    source, target = name_of(path), name_of(output_path)
+    check_storage_options(storage_options, source, target)
+    options = ReadOptions(
+        compression=compression,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        storage_options=storage_options,
+    )
+    compression_to_write(target, output_compression)  # checked before anything is read
+    _check_apart(source, target, storage_options)
     if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
         detail = "a pipe can be read once only; write what it gives to a file first"
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
-    limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
-    if compression is not None:
-        compression = TFRecordOptions.get_compression_type_string(compression)
-    with closing(RecordStream(source, compression)) as stream:
-        found = stream.compression
-    file = open_output(dst, atomic=True)
+    with closing(RecordStream(source, options)) as stream:
+        options = replace(options, compression=stream.compression)
+    if is_infer(output_compression) and not compression_of_name(target):
+        output_compression = options.compression
+    file = open_output(target, atomic=True, storage_options=storage_options)
     try:
         _check_free(file, overwrite=overwrite)
-        sink = RecordSink(file, found if options is None else options)
+        sink = RecordSink(file, compression_to_write(target, output_compression))
         account = Account(source)
-        copier = Copier(account, sink, limits.max_inflated_bytes, on_progress)
-        _copy(source, found, limits, copier)
+        copier = Copier(account, sink, options.max_inflated_bytes, on_progress)
+        _copy(source, options, copier)
         sink.finish()
         _check_free(file, overwrite=overwrite)
         sink.commit()
@@ -153,9 +178,9 @@ def recover(
     return DamageReport((account.report(),))
 
 
-def _check_apart(source: str, target: str) -> None:
-    """Refuse to write over what is read, by whatever name."""
-    if is_same_file(source, target):
+def _check_apart(source: str, target: str, storage_options: StorageOptions) -> None:
+    """Raise if the file that is read would be written over, by whatever name."""
+    if is_same_file(source, target, storage_options):
         detail = "the new file would take the place of the damaged one; give another name"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=target, detail=detail)
 
@@ -165,29 +190,24 @@ def _check_free(file: OutputFile, *, overwrite: bool) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
 
 
-def _copy(source: str, compression: str, limits: ReadingLimits, copier: Copier) -> None:
-    """Write what is sound in the source."""
+def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
+    """Write what is intact in the source."""
 
-    def opened(file: str | FilePart, inflation: InflationLimits = limits.inflation) -> RecordStream:
-        return RecordStream(
-            cast("IO[bytes]", file),
-            compression,
-            max_record_bytes=limits.max_record_bytes,
-            limits=inflation,
-        )
+    def opened(file: str | FilePart, limits: InflationLimits | None = None) -> RecordStream:
+        return RecordStream(cast("IO[bytes]", file), options, limits=limits)
 
-    codec = codec_named(compression)
+    codec = codec_named(options.codec_name or "")
     if codec is None or not codec.joinable:
         with closing(opened(source)) as stream:
             copier.copy_stream(stream)
         return
     # The search reads in smaller pieces than those by which a ratio is measured.
-    lax = replace(limits.inflation, ahead_bytes=PIECE_BYTES)
-    with closing(open_seekable(source)) as file:
+    lax = replace(options.inflation, ahead_bytes=PIECE_BYTES)
+    with closing(open_seekable(source, options.storage_options)) as file:
         search = MemberSearch(file, source, codec.magic, lambda part: opened(part, lax))
         for reading in search.readings():
             if reading.start and not (copier.account.n_records or copier.account.n_damaged):
-                detail = f"the first {reading.start} bytes are no {compression} stream"
+                detail = f"the first {reading.start} bytes are no {codec.name} stream"
                 copier.account.add_damage(Reason.COMPRESSION, detail)
             copier.copy_reading(file, reading, opened)
     if search.n_untried:

@@ -19,12 +19,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_int
-from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
 from tfrecord_lite.reader import checked_class, parsed
 from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import SkippingStream
     from tfrecord_lite.schema import FeatureSpec
 
@@ -46,8 +45,8 @@ _PATIENCE_SECONDS = 1.0
 
 
 def verify(
-    path: Sources,
-    compression: CompressionType = None,
+    paths: Sources,
+    compression: CompressionType = "infer",
     *,
     messages: bool | type[Message] = False,
     schema: Mapping[str, FeatureSpec] | None = None,
@@ -56,15 +55,15 @@ def verify(
     max_inflated_ratio: float | None = None,
     num_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
+    storage_options: StorageOptions = None,
 ) -> DamageReport:
     """Check every checksum of files, and find every damaged place.
 
     Parameters
     ----------
-    path : str, bytes, PathLike, binary file object, or an iterable of them
+    paths : str, bytes, PathLike, binary file object, or an iterable of them
+    compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordReader`.
-    compression : str, optional
-        As for :class:`TFRecordReader`; None finds it out.
     messages : bool or type of Message, optional
         Check besides that each sound record is a ``tf.train.Example``; or a message of the
         protobuf class given.
@@ -79,6 +78,8 @@ def verify(
         How many files to read at a time; as many as there are processors, by default.
     on_progress : callable, optional
         Told how many bytes more were read, after decompression; by any of the threads.
+    storage_options : dict, optional
+        As for :class:`TFRecordReader`.
 
     Returns
     -------
@@ -91,10 +92,10 @@ def verify(
     FileNotFoundError
         If a pattern matches nothing, or nothing was given.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression, limits that are no limits, or less than
-        one thread; for a schema as :class:`ExampleParser`.
+        ``BAD_ARGUMENT`` for an unknown compression, a limit out of range, less than one
+        thread, or `storage_options` without a URL; for a schema as :class:`ExampleParser`.
     TypeError
-        For limits that are no numbers.
+        For limits that are not numbers.
 
     Examples
     --------
@@ -110,14 +111,18 @@ def verify(
     >>> span.offset, span.reason.name, span.records_before, span.records_after
     (19, 'LENGTH_CRC', 1, 2)
     """
-    files = verify_each(
-        expand(path),
-        compression,
-        messages=messages,
-        schema=schema,
+    options = ReadOptions(
+        compression=compression,
         max_record_bytes=max_record_bytes,
         max_inflated_bytes=max_inflated_bytes,
         max_inflated_ratio=max_inflated_ratio,
+        storage_options=storage_options,
+    )
+    files = verify_each(
+        expand(paths, storage_options),
+        options,
+        messages=messages,
+        schema=schema,
         num_threads=num_threads,
         on_progress=on_progress,
     )
@@ -126,13 +131,10 @@ def verify(
 
 def verify_each(
     sources: list[Source],
-    compression: CompressionType = None,
+    options: ReadOptions,
     *,
     messages: bool | type[Message] = False,
     schema: Mapping[str, FeatureSpec] | None = None,
-    max_record_bytes: int = MAX_RECORD_BYTES,
-    max_inflated_bytes: int | None = None,
-    max_inflated_ratio: float | None = None,
     num_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Iterator[FileReport]:
@@ -140,14 +142,11 @@ def verify_each(
 
     `sources` holds no patterns; the other arguments are those of :func:`verify`.
     """
-    if compression is not None:
-        compression = TFRecordOptions.get_compression_type_string(compression)
     num_threads = (
         (os.cpu_count() or 1) if num_threads is None else require_int("num_threads", num_threads, 1)
     )
     message_check(messages or None, schema)  # refuse a wrong schema before anything is read
-    limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
-    task = _Task(compression, messages, schema, limits, on_progress)
+    task = _Task(options, messages, schema, on_progress)
     num_threads = min(num_threads, len(sources))
     if num_threads <= 1 or any(map(is_file_object, sources)):
         return map(task.report, sources)
@@ -158,22 +157,16 @@ def verify_each(
 class _Task:
     """What to do with each file."""
 
-    compression: str | None
+    options: ReadOptions
     messages: bool | type[Message]
     schema: Mapping[str, FeatureSpec] | None
-    limits: ReadingLimits
     on_progress: Callable[[int], object] | None
     is_over: Event = field(default_factory=Event)
 
     def report(self, source: Source) -> FileReport:
         """Check one file."""
         try:
-            stream = RecordStream(
-                source,
-                self.compression,
-                max_record_bytes=self.limits.max_record_bytes,
-                limits=self.limits.inflation,
-            )
+            stream = RecordStream(source, self.options)
         # ValueError is what file systems behind URLs say of a URL they do not like.
         except (OSError, ImportError, ValueError) as error:
             return FileReport(name_of(source), 0, 0, failure=error)

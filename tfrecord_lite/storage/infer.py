@@ -29,12 +29,13 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.example.survey import ExampleSurvey
 from tfrecord_lite.files.names import is_file_object
-from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import RaggedFeature, Schema, Summary
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.schema import Variable
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
@@ -45,16 +46,17 @@ _RECORDS_AT_A_TIME = 4096
 
 
 def summarize(
-    source: Source | Any,
+    data: Source | Any,
     *,
     max_records: int | None = None,
-    compression: CompressionType = None,
+    compression: CompressionType = "infer",
+    storage_options: StorageOptions = None,
 ) -> Summary:
     """Look at data and say what features they have.
 
     Parameters
     ----------
-    source : path, TFRecordReader, Block, list of bytes, columns, rows, or data frame
+    data : path, TFRecordReader, Block, list of bytes, columns, rows, or dataframe
         Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
         object, a list of these), read one after the other and never held in memory; or a
         reader; or serialised Examples. Or what is to be encoded: a dict of columns, an
@@ -62,8 +64,9 @@ def summarize(
         held in memory, and summarised as the Examples they would become.
     max_records : int, optional
         Look at the first so many records only; what comes behind them is not read.
-    compression : str, optional
-        Of files, as for :class:`TFRecordReader`; None finds it out.
+    compression : str, int, TFRecordOptions or None, optional
+    storage_options : dict, optional
+        How to read files, as for :class:`TFRecordReader`.
 
     Returns
     -------
@@ -111,11 +114,11 @@ def summarize(
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
     survey = ExampleSurvey()
     left = max_records
-    columns, source = _columns(source, max_records)
+    columns, data = _columns(data, max_records)
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     else:
-        blocks = _blocks(source, compression)
+        blocks = _blocks(data, ReadOptions(compression, storage_options=storage_options))
     with closed(blocks):
         for block in blocks:
             survey.add(block if left is None else block[:left])
@@ -126,18 +129,19 @@ def summarize(
 
 
 def infer_schema(
-    source: Source | Summary | Any,
+    data: Source | Summary | Any,
     *,
     variable: Variable = "ragged",
     defaults: Mapping[str, Any] | None = None,
     max_records: int | None = None,
-    compression: CompressionType = None,
+    compression: CompressionType = "infer",
+    storage_options: StorageOptions = None,
 ) -> Schema:
     """Infer the features to parse data with from the data themselves.
 
     Parameters
     ----------
-    source : path, TFRecordReader, Block, list of bytes, columns, rows, data frame, Summary
+    data : path, TFRecordReader, Block, list of bytes, columns, rows, dataframe, Summary
         As for :func:`summarize`; or what it returned, maybe of several shards, added.
     variable : {"ragged", "varlen", "padded"}, optional
         What a feature becomes whose length varies, or which some record lacks:
@@ -147,8 +151,9 @@ def infer_schema(
         For features of one length that some records lack: the value those get.
     max_records : int, optional
         Infer from the first so many records; a later one may not fit.
-    compression : str, optional
-        Of files; None finds it out.
+    compression : str, int, TFRecordOptions or None, optional
+    storage_options : dict, optional
+        How to read files, as for :class:`TFRecordReader`.
 
     Returns
     -------
@@ -181,12 +186,15 @@ def infer_schema(
     n     FixedLenFeature  int64   []
     tags  RaggedFeature    string
     """
-    if isinstance(source, Summary):
-        return source.schema(variable=variable, defaults=defaults)
+    if isinstance(data, Summary):
+        return data.schema(variable=variable, defaults=defaults)
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
-    columns, source = _columns(source, max_records)
+    columns, data = _columns(data, max_records)
     summary = summarize(
-        source if columns is None else columns, max_records=max_records, compression=compression
+        data if columns is None else columns,
+        max_records=max_records,
+        compression=compression,
+        storage_options=storage_options,
     )
     schema = summary.schema(variable=variable, defaults=defaults)
     if columns is None:
@@ -265,14 +273,14 @@ def closed(blocks: Iterator[Block]) -> Iterator[None]:
             close()
 
 
-def _blocks(source: Any, compression: CompressionType) -> Iterator[Block]:
+def _blocks(source: Any, options: ReadOptions) -> Iterator[Block]:
     """Yield the records of a source, many at a time."""
     if isinstance(source, Block):
         return iter([source])
     if isinstance(source, TFRecordReader):
         return source.blocks()
     if isinstance(source, (str, os.PathLike)) or is_file_object(source):
-        return TFRecordReader(source, compression).blocks()
+        return reader_with(source, options).blocks()
     if isinstance(source, (bytes, bytearray, memoryview)):
         detail = "a single bytes object may be a path or a record; give a str, or [record]"
         raise TypeError(detail)
@@ -282,7 +290,7 @@ def _blocks(source: Any, compression: CompressionType) -> Iterator[Block]:
     head = list(islice(items, 1))
     if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
         return _blocks_of_records(head, items)
-    return TFRecordReader([*head, *items], compression).blocks()
+    return reader_with([*head, *items], options).blocks()
 
 
 def _blocks_of_records(head: list[Any], rest: Iterator[Any]) -> Iterator[Block]:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -23,9 +24,9 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, ar
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.reader import TFRecordReader
+from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
-from tfrecord_lite.records.limits import ReadingLimits
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import closed, infer_schema, summarize
@@ -42,10 +43,11 @@ from tfrecord_lite.storage.structure import rebuild
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.reader import TFRecordReader
     from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.storage.stream_schema import SchemaItem
     from tfrecord_lite.storage.structure import Structure
@@ -61,47 +63,53 @@ _WIDE_TIMES = 16
 
 @overload
 def load(
-    path: Sources,
+    paths: Sources,
     schema_path: SchemaPath = None,
     batch_size: None = None,
     *,
-    compression: CompressionType = None,
+    columns: Sequence[str] | None = None,
+    compression: CompressionType = "infer",
     on_error: OnError = "raise",
     max_errors: int | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
 ) -> Any: ...
 @overload
 def load(
-    path: Sources,
+    paths: Sources,
     schema_path: SchemaPath = None,
     *,
     batch_size: int,
-    compression: CompressionType = None,
+    columns: Sequence[str] | None = None,
+    compression: CompressionType = "infer",
     on_error: OnError = "raise",
     max_errors: int | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
 ) -> Iterator[Any]: ...
 def load(
-    path: Sources,
+    paths: Sources,
     schema_path: SchemaPath = None,
     batch_size: int | None = None,
     *,
-    compression: CompressionType = None,
+    columns: Sequence[str] | None = None,
+    compression: CompressionType = "infer",
     on_error: OnError = "raise",
     max_errors: int | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
 ) -> Any:
     """Load what :func:`save` saved, or any file of Examples.
 
     Parameters
     ----------
-    path : str, PathLike, file object, or a list of them
+    paths : str, PathLike, file object, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
     schema_path : str, PathLike or Schema, optional
         The sidecar, or another program's schema file, as :func:`load_schema` reads them; or
@@ -110,8 +118,11 @@ def load(
     batch_size : int, optional
         Give an iterator of batches of so many records, the last maybe smaller, instead of
         all of it at once.
-    compression : str, optional
-        As for :class:`TFRecordReader`; None finds it out.
+    columns : sequence of str, optional
+        The names of the features to load; the others are not parsed. Of nested data these
+        are paths, such as ``"box/x"``.
+    compression : str, int, TFRecordOptions or None, optional
+        As for :class:`TFRecordReader`.
     on_error, max_errors : optional
         What to do about damage, as for :class:`TFRecordReader`. A record that does not fit
         the schema is no damage.
@@ -119,6 +130,8 @@ def load(
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
         How large records, and what is inflated, may be, as for :class:`TFRecordReader`.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
 
     Returns
     -------
@@ -126,7 +139,8 @@ def load(
         In the structure that was saved, with the original dtypes and shapes: ndarray;
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
         strings are object arrays. Without a sidecar or schema it is a dict of float32, int64
-        and byte strings. With `batch_size`, an iterator of them.
+        and byte strings. With `columns` it is a dict of these, in this order. With
+        `batch_size`, an iterator of them.
 
     Raises
     ------
@@ -139,7 +153,8 @@ def load(
         ``WRONG_COUNT``, ``MALFORMED`` (as of a SequenceExample), with its file, number and
         key; for schema files as :func:`load_schema`; ``BAD_ARGUMENT`` for files whose sidecars
         do not go together, and for a sidecar beside other data than it was written for. One
-        that is given as `schema_path` is not asked for that.
+        that is given as `schema_path` is not asked for that. ``BAD_ARGUMENT`` too for a name in
+        `columns` that is not a feature, and for `storage_options` without a URL.
 
     Notes
     -----
@@ -161,56 +176,69 @@ def load(
     [2 3]
     [4]
     """
-    sources = _data_files(path)
-    limits = ReadingLimits(max_record_bytes, max_inflated_bytes, max_inflated_ratio)
-    reader = _reader(sources, compression, limits, on_error=on_error, max_errors=max_errors)
+    options = ReadOptions(
+        compression=compression,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        on_error=on_error,
+        max_errors=max_errors,
+        storage_options=storage_options,
+    )
+    sources = _data_files(paths, storage_options)
+    reader = reader_with(sources, options)
     if isinstance(schema_path, Schema):
         described = Sidecar(schema_path, None)
     elif schema_path is not None:
-        described = sidecar.read(schema_path)
+        described = sidecar.read(schema_path, storage_options=storage_options)
     else:
         # Damage is reported when the data are read, not before.
-        ahead = reader if on_error == "raise" else _silent_reader(sources, limits, compression)
-        described = _sidecar_of(sources, limits) or Sidecar(infer_schema(ahead), None)
+        ahead = reader if on_error == "raise" else _silent_reader(sources, options)
+        described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead), None)
+    if columns is not None:
+        described = Sidecar(_selected(described.schema, columns), None)
     loader = _Loader(described)
     if batch_size is None:
         return loader.whole(reader.blocks())
     return loader.batches(reader.blocks(batch_size))
 
 
-def _data_files(path: Sources) -> list[Source]:
+def _selected(schema: Schema, columns: Sequence[str]) -> Schema:
+    """Return the schema of some features, in the order asked for."""
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, not the str {columns!r}")
+    try:
+        return schema.select(columns)
+    except KeyError as error:
+        raise argument_error(error.args[0]) from None
+
+
+def _data_files(paths: Sources, storage_options: StorageOptions) -> list[Source]:
     """List the files; leave out sidecars, which a pattern may match as well."""
-    sources = expand(path)
+    sources = expand(paths, storage_options)
     data = [source for source in sources if not name_of(source).endswith(sidecar.SUFFIX)]
     return data or sources
 
 
-def _reader(
-    sources: Sources, compression: CompressionType, limits: ReadingLimits, **damage: Any
-) -> TFRecordReader:
-    return TFRecordReader(sources, compression, **limits.as_arguments(), **damage)
-
-
-def _silent_reader(
-    sources: Sources, limits: ReadingLimits, compression: CompressionType = None
-) -> TFRecordReader:
+def _silent_reader(sources: Sources, options: ReadOptions) -> TFRecordReader:
     """Return a reader for a first look at the data, which skips damage and does not report it."""
-    return _reader(sources, compression, limits, on_error=lambda span: None)  # noqa: ARG005
+    silent = replace(options, on_error=lambda span: None, max_errors=None)  # noqa: ARG005
+    return reader_with(sources, silent)
 
 
 # --------------------------------------------------------- one schema from many sidecars
 
 
-def _sidecar_of(sources: list[Source], limits: ReadingLimits) -> Sidecar | None:
+def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
     """Merge the sidecars of all files; None if there are none."""
-    found = [(source, sidecar.read_beside(source)) for source in sources]
+    found = [(s, sidecar.read_beside(s, options.storage_options)) for s in sources]
     if not any(one for _, one in found):
         return None
     # Files saved from no rows go with any others.
     used = [
         (source, one)
         for source, one in found
-        if (one and one.schema) or not _is_empty(source, limits)
+        if (one and one.schema) or not _is_empty(source, options)
     ]
     merged: Sidecar | None = None
     before: list[Source] = []
@@ -221,20 +249,20 @@ def _sidecar_of(sources: list[Source], limits: ReadingLimits) -> Sidecar | None:
         if merged is None:
             merged = one
         elif merged != one:
-            merged = _merged(merged, one, before, source, limits)
+            merged = _merged(merged, one, before, source, options)
         before.append(source)
     return merged
 
 
-def _is_empty(source: Source, limits: ReadingLimits) -> bool:
+def _is_empty(source: Source, options: ReadOptions) -> bool:
     """Return whether a file has no records."""
-    blocks = _silent_reader(source, limits).blocks(1)
+    blocks = _silent_reader(source, options).blocks(1)
     with closed(blocks):
         return next(blocks, None) is None
 
 
 def _merged(
-    merged: Sidecar, one: Sidecar, before: list[Source], source: Source, limits: ReadingLimits
+    merged: Sidecar, one: Sidecar, before: list[Source], source: Source, options: ReadOptions
 ) -> Sidecar:
     """Merge the sidecar of one more file into that of the files before."""
     if merged.structure != one.structure or merged.schema.keys() != one.schema.keys():
@@ -245,7 +273,7 @@ def _merged(
     for name in ours:
         pair = ours[name], theirs[name]
         try:
-            items[name] = _widened(name, *pair, before, source, limits)
+            items[name] = _widened(name, *pair, before, source, options)
         except IncompatibleError as error:
             raise argument_error(str(error), source=name_of(source), key=name) from None
     return Sidecar(schema_of_items(items), merged.structure)
@@ -257,21 +285,21 @@ def _widened(
     theirs: SchemaItem,
     before: list[Source],
     source: Source,
-    limits: ReadingLimits,
+    options: ReadOptions,
 ) -> SchemaItem:
     """Return the item that fits the files before and one more."""
     try:
         return widened(name, ours, theirs)
     except IncompatibleError:
-        fitted = _without_values(name, ours, theirs, [source], limits)
-        fitted = fitted or _without_values(name, theirs, ours, before, limits)
+        fitted = _without_values(name, ours, theirs, [source], options)
+        fitted = fitted or _without_values(name, theirs, ours, before, options)
         if fitted is None:
             raise
         return fitted
 
 
 def _without_values(
-    name: str, item: SchemaItem, other: SchemaItem, sources: list[Source], limits: ReadingLimits
+    name: str, item: SchemaItem, other: SchemaItem, sources: list[Source], options: ReadOptions
 ) -> SchemaItem | None:
     """Return the item that also fits `sources`, if the feature has no value in these files.
 
@@ -283,7 +311,7 @@ def _without_values(
     if not original.missing and original.shape != (None,):
         return None
     for source in sources:
-        summary = summarize(_silent_reader(source, limits))
+        summary = summarize(_silent_reader(source, options))
         if name in summary and summary[name].lengths != (0, 0):
             return None
     return as_missing(name, item) if original.missing else as_ragged(name, item)

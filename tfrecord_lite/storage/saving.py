@@ -13,7 +13,8 @@ from tfrecord_lite.convert.dataframes import columns_of_dataframe
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
-from tfrecord_lite.files.names import is_same_file, name_of
+from tfrecord_lite.files.compression import compression_to_write
+from tfrecord_lite.files.names import check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar
@@ -23,6 +24,7 @@ from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import Schema
 
@@ -34,7 +36,8 @@ def save(
     data: Any,
     schema_path: str | os.PathLike[str] | None = None,
     *,
-    options: CompressionType = None,
+    compression: CompressionType = "infer",
+    storage_options: StorageOptions = None,
 ) -> Schema:
     r"""Save columns or rows to a TFRecord file, with a sidecar that brings all of it back.
 
@@ -54,9 +57,10 @@ def save(
     schema_path : str or PathLike, optional
         Where the sidecar goes; by default `path` + ``.schema.json``. If it goes elsewhere, one
         that older data left under that name is removed.
-    options : TFRecordOptions, str, int or None, optional
-        Compression, as for :class:`TFRecordWriter`; the name of the file does not choose
-        one, so ``x.gz`` without it is not compressed.
+    compression : str, int, TFRecordOptions or None, optional
+        As for :class:`TFRecordWriter`: by default the ending of the name decides.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
 
     Returns
     -------
@@ -107,7 +111,9 @@ def save(
         raise TypeError(f"path must be a str or PathLike, not {type(path).__name__}")
     beside = f"{name_of(path)}{sidecar.SUFFIX}"
     schema_path = beside if schema_path is None else schema_path
-    if is_same_file(name_of(path), name_of(schema_path)):
+    options = compression_to_write(path, compression)
+    check_storage_options(storage_options, path, schema_path)
+    if is_same_file(name_of(path), name_of(schema_path), storage_options):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
     frame = columns_of_dataframe(data)
@@ -116,7 +122,7 @@ def save(
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
     ):
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
-    file = open_output(path, atomic=True)
+    file = open_output(path, atomic=True, storage_options=storage_options)
     try:
         target: Any = FingerprintingFile(file)
         with TFRecordWriter(target, options) as writer:
@@ -126,7 +132,7 @@ def save(
                 target.abandon()
                 raise
         file.finish()
-        described = sidecar.write(schema_path, written, target.fingerprint)
+        described = sidecar.write(schema_path, written, target.fingerprint, storage_options)
         try:
             _commit(file, described)
         except BaseException:
@@ -135,8 +141,8 @@ def save(
     except BaseException:
         file.abandon()
         raise
-    if not is_same_file(beside, name_of(schema_path)):
-        remove(beside)
+    if not is_same_file(beside, name_of(schema_path), storage_options):
+        remove(beside, storage_options)
     return written.schema
 
 

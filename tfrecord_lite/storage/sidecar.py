@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import local_size, name_of, remote_place
+from tfrecord_lite.files.names import check_storage_options, local_size, name_of, remote_place
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import FORMAT
@@ -36,7 +36,7 @@ from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
 
 if TYPE_CHECKING:
-    from tfrecord_lite.files.names import Source
+    from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.storage.structure import Structure
 
@@ -55,7 +55,7 @@ _TFX = re.compile(
 )
 
 
-def load_schema(path: Path) -> Schema:
+def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema:
     """Read a schema file: a sidecar, or a file of Super Serial, TFDS or TFX.
 
     Parameters
@@ -63,6 +63,8 @@ def load_schema(path: Path) -> Schema:
     path : str or PathLike
         A path or URL; or a directory with TFDS's ``features.json``. The format is detected
         from the content.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
 
     Returns
     -------
@@ -91,7 +93,8 @@ def load_schema(path: Path) -> Schema:
     -----  ---------------  -----  --------  --------------
     image  FixedLenFeature  int64  [28, 28]  uint8 [28, 28]
     """
-    return read(path).schema
+    check_storage_options(storage_options, path)
+    return read(path, storage_options=storage_options).schema
 
 
 class Sidecar(NamedTuple):
@@ -102,35 +105,42 @@ class Sidecar(NamedTuple):
     """None for a flat dict."""
 
 
-def read_beside(source: Source) -> Sidecar | None:
+def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidecar | None:
     """Read the sidecar of a data file and check its fingerprint; None if there is none."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     name = name_of(source)
     try:
-        return read(f"{name}{SUFFIX}", of_data=name)
+        return read(f"{name}{SUFFIX}", of_data=name, storage_options=storage_options)
     except FileNotFoundError:
         return None
 
 
-def read(path: Path, *, of_data: str | None = None) -> Sidecar:
+def read(
+    path: Path, *, of_data: str | None = None, storage_options: StorageOptions = None
+) -> Sidecar:
     """Read a schema file, which must fit the data file `of_data` if given."""
     name = os.fspath(path)
     if os.path.isdir(name):  # noqa: PTH112 - may be a URL
         name = os.path.join(name, "features.json")  # noqa: PTH118
-    content = _content_of(name)
+    content = _content_of(name, storage_options).removeprefix(b"\xef\xbb\xbf")
     try:
-        return parse(name, content.removeprefix(b"\xef\xbb\xbf"), of_data)
+        return parse(name, content, of_data, storage_options)
     except InvalidArgumentError as error:
         raise error.at(source=name) from None
 
 
-def parse(name: str, content: bytes, of_data: str | None = None) -> Sidecar:
+def parse(
+    name: str,
+    content: bytes,
+    of_data: str | None = None,
+    storage_options: StorageOptions = None,
+) -> Sidecar:
     """Detect the format of a schema file, and read it."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
     if content.lstrip()[:1] == b"{":
-        return _parse_json(name, content, of_data)
+        return _parse_json(name, content, of_data, storage_options)
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
         from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
@@ -138,14 +148,17 @@ def parse(name: str, content: bytes, of_data: str | None = None) -> Sidecar:
     return Sidecar(superserial.from_yaml(content), None)
 
 
-def _parse_json(name: str, content: bytes, of_data: str | None) -> Sidecar:
+def _parse_json(
+    name: str, content: bytes, of_data: str | None, storage_options: StorageOptions
+) -> Sidecar:
     try:
         found: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise argument_error(f"not valid JSON ({type(error).__name__})") from None
     if found.get("format") == FORMAT:
         schema = Schema.from_json(content)
-        if of_data is not None and "data" in found and found["data"] != fingerprint_of(of_data):
+        is_of_any = of_data is None or "data" not in found
+        if not is_of_any and found["data"] != fingerprint_of(str(of_data), storage_options):
             raise argument_error(
                 f"the sidecar was written for other data than are now in {of_data}; if it does "
                 "fit them, give it as schema_path"
@@ -154,7 +167,7 @@ def _parse_json(name: str, content: bytes, of_data: str | None) -> Sidecar:
             return Sidecar(schema, None)
         return Sidecar(schema, structure_of_json(found["structure"], schema))
     if tfds.is_features(found):
-        return Sidecar(tfds.from_json(content, _tfds_info(name)), None)
+        return Sidecar(tfds.from_json(content, _tfds_info(name, storage_options)), None)
     # A Super Serial header: some feature has what its features have.
     is_header = any(
         isinstance(item, dict) and {"shape", "dtype"} & {*item} for item in found.values()
@@ -168,20 +181,21 @@ def _parse_json(name: str, content: bytes, of_data: str | None) -> Sidecar:
     return Sidecar(superserial.from_mapping(found), None)
 
 
-def _tfds_info(name: str) -> bytes | None:
+def _tfds_info(name: str, storage_options: StorageOptions) -> bytes | None:
     """Return the ``dataset_info.json`` beside a ``features.json``, if there is one."""
     folder, base = os.path.split(name)
     if base != "features.json":
         return None
     try:
-        return _content_of(os.path.join(folder, "dataset_info.json"))  # noqa: PTH118 - as above
+        name = os.path.join(folder, "dataset_info.json")  # noqa: PTH118 - as above
+        return _content_of(name, storage_options)
     except FileNotFoundError:
         return None
 
 
-def _content_of(name: str) -> bytes:
+def _content_of(name: str, storage_options: StorageOptions) -> bytes:
     """Read a whole file, within the limit for schema files."""
-    file = open_input(name)
+    file = open_input(name, storage_options)
     data = bytearray()
     try:
         while chunk := file.read(_READ_BYTES):
@@ -194,13 +208,18 @@ def _content_of(name: str) -> bytes:
     return bytes(data)
 
 
-def write(path: Path, sidecar: Sidecar, fingerprint: Fingerprint) -> OutputFile:
+def write(
+    path: Path,
+    sidecar: Sidecar,
+    fingerprint: Fingerprint,
+    storage_options: StorageOptions = None,
+) -> OutputFile:
     """Write a sidecar to a temporary file; the caller commits or abandons it."""
     document = {**json.loads(sidecar.schema.to_json()), "data": fingerprint}
     if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
         document["structure"] = sidecar.structure
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
-    file = open_output(name_of(path), atomic=True)
+    file = open_output(name_of(path), atomic=True, storage_options=storage_options)
     try:
         file.write([text.encode()])
         file.finish()
@@ -249,9 +268,9 @@ class FingerprintingFile:
         return {"bytes": self._n_bytes, "crc32_of_head": self._crc32}
 
 
-def fingerprint_of(name: str) -> Fingerprint:
+def fingerprint_of(name: str, storage_options: StorageOptions = None) -> Fingerprint:
     """Compute the fingerprint of a file, by its path or URL."""
-    file = open_input(name)
+    file = open_input(name, storage_options)
     n_bytes = crc32 = 0
     try:
         while n_bytes < _HEAD_BYTES and (data := file.read(_HEAD_BYTES - n_bytes)):
@@ -262,7 +281,7 @@ def fingerprint_of(name: str) -> Fingerprint:
     if n_bytes == _HEAD_BYTES:
         size = local_size(name)
         if size is None:
-            filesystem, path = remote_place(name)
+            filesystem, path = remote_place(name, storage_options)
             size = int(filesystem.size(path))
         n_bytes = size
     return {"bytes": n_bytes, "crc32_of_head": crc32}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfrecord_lite.files.compression import TFRecordCompressionType, TFRecordOptions
 from tfrecord_lite.reader import tf_record_iterator
 from tfrecord_lite.tf._unavailable import unavailable
-from tfrecord_lite.writer import TFRecordWriter
+from tfrecord_lite.tf.io import TFRecordWriter
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 

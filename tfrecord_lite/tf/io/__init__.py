@@ -31,7 +31,7 @@ from tfrecord_lite.tf.io._parsing import (
     parse_single_example,
     parse_single_sequence_example,
 )
-from tfrecord_lite.writer import TFRecordWriter
+from tfrecord_lite.tf.io._writer import TFRecordWriter
 
 __all__ = [
     "FixedLenFeature",

@@ -1,0 +1,88 @@
+"""How to read files of records: one bundle that every reader hands on.
+
+Users pass the options as keywords; :class:`ReadOptions` checks them once, where they come in.
+A file says itself how long its records are, and a compressed one inflates to any size: the
+limits are what bounds memory and time on hostile input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.files.compression import INFER, compression_to_read
+from tfrecord_lite.files.inflate import InflationLimits
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+
+if TYPE_CHECKING:
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.records.damage import OnError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The keywords of :class:`TFRecordReader`, checked.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown `compression` or `on_error`, or a number out of range.
+    TypeError
+        For a limit that is not a number, or `storage_options` that are not a mapping.
+    """
+
+    compression: CompressionType = INFER
+    verify: bool = True
+    max_record_bytes: int = MAX_RECORD_BYTES
+    max_inflated_bytes: int | None = None
+    max_inflated_ratio: float | None = None
+    on_error: OnError = "raise"
+    max_errors: int | None = None
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        """Check all options."""
+        name = compression_to_read(self.compression)
+        object.__setattr__(self, "compression", INFER if name is None else name)
+        self._check_limits()
+        self._check_on_error()
+        if not isinstance(self.storage_options, (Mapping, type(None))):
+            found = type(self.storage_options).__name__
+            raise TypeError(f"storage_options must be a dict of options for fsspec, not {found}")
+
+    def _check_limits(self) -> None:
+        n_bytes = require_int("max_record_bytes", self.max_record_bytes, 0)
+        if n_bytes >= 2**64:
+            raise _error(f"max_record_bytes is {n_bytes}, expected less than 2**64")
+        if self.max_inflated_bytes is not None:
+            require_int("max_inflated_bytes", self.max_inflated_bytes, 1)
+        ratio = self.max_inflated_ratio
+        if ratio is not None and not hasattr(ratio, "__float__"):
+            raise TypeError(f"max_inflated_ratio must be a number, not {type(ratio).__name__}")
+        if ratio is not None and not ratio > 0:  # NaN is not either
+            raise _error(f"max_inflated_ratio is {ratio}, expected more than 0, or None")
+
+    def _check_on_error(self) -> None:
+        if not callable(self.on_error) and self.on_error not in ("raise", "skip"):
+            raise _error(f"on_error is {self.on_error!r}, expected 'raise', 'skip' or a function")
+        if self.max_errors is None:
+            return
+        require_int("max_errors", self.max_errors, 0)
+        if self.on_error == "raise":
+            raise _error(f"max_errors is {self.max_errors}, but on_error='raise' skips no damage")
+
+    @property
+    def codec_name(self) -> str | None:
+        """The compression by name, "" for none; None to infer it from the first bytes."""
+        return compression_to_read(self.compression)
+
+    @property
+    def inflation(self) -> InflationLimits:
+        """The limits on what a compressed file inflates to."""
+        return InflationLimits(self.max_inflated_bytes, self.max_inflated_ratio)
+
+
+def _error(detail: str) -> InvalidArgumentError:
+    return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)

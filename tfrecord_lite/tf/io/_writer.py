@@ -1,0 +1,26 @@
+"""tf.io.TFRecordWriter: the library's writer by TensorFlow's rule of compression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfrecord_lite import writer
+
+if TYPE_CHECKING:
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source
+
+__all__ = ["TFRecordWriter"]
+
+
+class TFRecordWriter(writer.TFRecordWriter):
+    """Write records to one file, compressed only if the options say so, whatever its name.
+
+    Parameters
+    ----------
+    path : str, bytes or PathLike
+    options : TFRecordOptions, str, int or None, optional
+    """
+
+    def __init__(self, path: Source, options: CompressionType = None) -> None:
+        super().__init__(path, "" if options is None else options)
