@@ -22,6 +22,7 @@ from tfrecord_lite import (
     verify,
 )
 from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.recovery.verify import verify_each
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def through_verify(path: Path, **limits: Any) -> None:
 
 
 def through_verify_each(path: Path, **limits: Any) -> None:
-    for report in verify_each([str(path)] * 2, num_threads=2, **limits):
+    for report in verify_each([str(path)] * 2, ReadOptions(**limits), num_threads=2):
         if report.failure is not None:
             raise report.failure
         for span in report.spans:

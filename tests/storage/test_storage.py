@@ -1322,3 +1322,58 @@ def test_a_sidecar_that_a_url_names_is_kept(tmp_path: Path) -> None:
     save(path, {"x": np.arange(3)}, schema_path=f"file://{path}.schema.json")
 
     assert (tmp_path / "d.schema.json").exists()
+
+
+class TestColumns:
+    """`load(columns=...)`: some features only."""
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        path = tmp_path / "data.tfrecord"
+        data = {"image": np.zeros((3, 2, 2)), "box": {"x": np.arange(3), "y": ["a", "b", "c"]}}
+        save(path, data)
+        return path
+
+    def test_these_come_by_name_in_the_order_asked_for(self, path: Path) -> None:
+        found = load(path, columns=["box/y", "image"])
+
+        assert list(found) == ["box/y", "image"]
+        assert found["box/y"].tolist() == ["a", "b", "c"]
+        assert found["image"].shape == (3, 2, 2)
+
+    def test_batches_have_them_too(self, path: Path) -> None:
+        found = list(load(path, batch_size=2, columns=("box/x",)))
+
+        assert [{"box/x": batch["box/x"].tolist()} for batch in found] == [
+            {"box/x": [0, 1]},
+            {"box/x": [2]},
+        ]
+
+    def test_without_a_sidecar_or_with_a_schema(self, path: Path) -> None:
+        schema = load_schema(f"{path}.schema.json")
+        assert list(load(path, schema, columns=["box/x"])) == ["box/x"]
+        path.with_name("data.tfrecord.schema.json").unlink()
+        assert load(path, columns=["box/x"])["box/x"].tolist() == [0, 1, 2]
+
+    def test_the_others_are_not_parsed(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        with TFRecordWriter(path) as writer:
+            writer.write(encode_example({"x": 1, "y": 2.0}))
+        schema = Schema({"x": FixedLenFeature([], "int64"), "y": FixedLenFeature([], "string")})
+
+        assert load(path, schema, columns=["x"])["x"].tolist() == [1]
+        with pytest.raises(InvalidArgumentError):
+            load(path, schema)
+
+    def test_none_is_all_and_an_empty_list_is_none_of_them(self, path: Path) -> None:
+        assert load(path, columns=None).keys() == {"image", "box"}
+        assert load(path, columns=[]) == {}
+
+    def test_a_name_that_is_not_there_lists_near_ones(self, path: Path) -> None:
+        with pytest.raises(InvalidArgumentError, match=r"'images'.*nearest.*'image'") as caught:
+            load(path, columns=["images"])
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+
+    def test_a_single_string_is_an_error(self, path: Path) -> None:
+        with pytest.raises(TypeError, match="columns"):
+            load(path, columns="image")

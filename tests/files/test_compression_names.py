@@ -1,0 +1,276 @@
+"""Which compression a file has: as it is named, or inferred from content or name."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tfrecord_lite import (
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    ShardedTFRecordWriter,
+    TFRecordDataset,
+    TFRecordOptions,
+    TFRecordReader,
+    TFRecordWriter,
+    load,
+    read_batches,
+    recover,
+    save,
+    summarize,
+    tf,
+    tf_record_iterator,
+    verify,
+)
+from tfrecord_lite.files.compression import CODECS, detect
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FEATURES = {"x": FixedLenFeature([], "int64")}
+ENDINGS = {
+    "a": "",
+    "a.tfrecord": "",
+    "gz": "",
+    "a.gz.tfrecord": "",
+    "a.gz": "GZIP",
+    "a.tfrecord.gz": "GZIP",
+    "a.TFRECORD.GZ": "GZIP",
+    "a.gzip": "GZIP",
+    "a.zlib": "ZLIB",
+    "a.zz": "ZLIB",
+    "a.zst": "ZSTD",
+    "a.Zstd": "ZSTD",
+    "a.bz2": "BZ2",
+}
+
+
+def skip_without(compression: str) -> None:
+    if compression == "ZSTD":
+        pytest.importorskip("backports.zstd")
+
+
+def write(path: Path, **keywords: Any) -> list[str]:
+    with TFRecordWriter(path, **keywords) as writer:
+        writer.write(b"record")
+    return [str(path)]
+
+
+def write_shards(path: Path, **keywords: Any) -> list[str]:
+    with ShardedTFRecordWriter(path.parent / f"{{shard}}{path.name}", 2, **keywords) as writer:
+        writer.write(b"record")
+        writer.write(b"record")
+    return writer.paths
+
+
+def write_by_size(path: Path, **keywords: Any) -> list[str]:
+    pattern = path.parent / f"{{shard}}{path.name}"
+    with ShardedTFRecordWriter(pattern, bytes_per_shard=1, **keywords) as writer:
+        writer.write(b"record")
+        writer.write(b"record")
+    return writer.paths
+
+
+def save_columns(path: Path, **keywords: Any) -> list[str]:
+    save(path, {"x": np.arange(3)}, **keywords)
+    return [str(path)]
+
+
+def recover_to(path: Path, compression: Any = "infer") -> list[str]:
+    source = path.parent / "source"
+    source.write_bytes(frame([b"record"]))
+    recover(source, path, output_compression=compression)
+    return [str(path)]
+
+
+WRITERS: dict[str, Callable[..., list[str]]] = {
+    "writer": write,
+    "atomic": lambda path, **keywords: write(path, atomic=True, **keywords),
+    "append": lambda path, **keywords: write(path, mode="a", **keywords),
+    "shards": write_shards,
+    "shards by size": write_by_size,
+    "save": save_columns,
+    "recover": recover_to,
+}
+each_writer = pytest.mark.parametrize("writer", WRITERS)
+
+
+def compressions_of(paths: list[str]) -> set[str]:
+    found = set()
+    for path in paths:
+        found.add(detect(Path(path).read_bytes()[:4]))
+        assert list(TFRecordReader(path))
+    return found
+
+
+@each_writer
+@pytest.mark.parametrize(("name", "compression"), ENDINGS.items())
+def test_the_ending_of_the_name_decides(
+    tmp_path: Path, writer: str, name: str, compression: str
+) -> None:
+    skip_without(compression)
+    assert compressions_of(WRITERS[writer](tmp_path / name)) == {compression}
+
+
+@each_writer
+@pytest.mark.parametrize(
+    ("given", "compression"),
+    [
+        ("GZIP", "GZIP"),
+        ("gzip", "GZIP"),
+        ("Zlib", "ZLIB"),
+        ("bz2", "BZ2"),
+        (2, "GZIP"),
+        (TFRecordOptions("ZLIB", compression_level=1), "ZLIB"),
+        (TFRecordOptions(), ""),
+        ("", ""),
+        (0, ""),
+        (None, ""),
+        ("INFER", "GZIP"),
+    ],
+    ids=str,
+)
+def test_what_is_named_goes_before_the_ending(
+    tmp_path: Path, writer: str, given: Any, compression: str
+) -> None:
+    assert compressions_of(WRITERS[writer](tmp_path / "a.gz", compression=given)) == {compression}
+
+
+@each_writer
+@pytest.mark.parametrize("given", ["lzma", "gz", "none", 7])
+def test_an_unknown_name_is_an_error_before_anything_is_written(
+    tmp_path: Path, writer: str, given: Any
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        WRITERS[writer](tmp_path / "a.gz", compression=given)
+
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert not (tmp_path / "a.gz").exists()
+
+
+def test_recovered_records_keep_their_compression_where_no_ending_says_otherwise(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "source").write_bytes(gzip.compress(frame([b"record"])))
+
+    for name, compression in {"a": "GZIP", "a.bz2": "BZ2", "a.tfrecord": "GZIP"}.items():
+        recover(tmp_path / "source", tmp_path / name)
+        assert compressions_of([str(tmp_path / name)]) == {compression}
+    recover(tmp_path / "source", tmp_path / "b", output_compression=None)
+    assert compressions_of([str(tmp_path / "b")]) == {""}
+
+
+def test_a_file_object_is_not_compressed_whatever_its_name(tmp_path: Path) -> None:
+    with (tmp_path / "a.gz").open("wb") as file, TFRecordWriter(file) as writer:
+        writer.write(b"record")
+
+    assert (tmp_path / "a.gz").read_bytes() == frame([b"record"])
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP", "BZ2"])
+def test_appending_goes_by_the_content(tmp_path: Path, compression: str) -> None:
+    path = tmp_path / "a.gz"
+    write(path, compression=compression)
+    write(path, mode="a")
+    assert list(TFRecordReader(path, compression)) == [b"record"] * 2
+
+    with pytest.raises(InvalidArgumentError, match="first bytes"):
+        write(path, mode="a", compression="BZ2" if compression != "BZ2" else None)
+
+
+class TestTensorFlowsOptions:
+    """The second argument of a writer is TensorFlow's, and decides if it is given."""
+
+    @pytest.mark.parametrize(
+        ("options", "compression"),
+        [("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP")],
+        ids=str,
+    )
+    def test_they_go_before_the_ending(
+        self, tmp_path: Path, options: Any, compression: str
+    ) -> None:
+        with TFRecordWriter(tmp_path / "a.gz", options) as writer:
+            writer.write(b"record")
+        assert compressions_of([str(tmp_path / "a.gz")]) == {compression}
+
+    @pytest.mark.parametrize("compression", ["GZIP", "", None, "ZLIB"])
+    def test_both_are_an_error(self, tmp_path: Path, compression: Any) -> None:
+        with pytest.raises(InvalidArgumentError, match="both") as caught:
+            TFRecordWriter(tmp_path / "a", "GZIP", compression=compression)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+        assert not (tmp_path / "a").exists()
+
+    def test_infer_besides_them_is_none(self, tmp_path: Path) -> None:
+        with TFRecordWriter(tmp_path / "a", "GZIP", compression="infer") as writer:
+            writer.write(b"record")
+        assert compressions_of([str(tmp_path / "a")]) == {"GZIP"}
+
+    @pytest.mark.parametrize("name", ["gzip", "infer"])
+    def test_they_have_tensorflows_names(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(InvalidArgumentError):
+            TFRecordWriter(tmp_path / "a", name)
+        with pytest.raises(InvalidArgumentError):
+            TFRecordOptions(name)
+
+    def test_the_writers_of_the_namespace_go_by_them_alone(self, tmp_path: Path) -> None:
+        path = str(tmp_path / "a.gz")
+        for writer_class in (
+            tf.io.TFRecordWriter,
+            tf.python_io.TFRecordWriter,
+            tf.compat.v1.python_io.TFRecordWriter,
+        ):
+            for options, compression in ((None, ""), ("ZLIB", "ZLIB")):
+                with writer_class(path, options) as writer:
+                    writer.write(b"record")
+                assert compressions_of([path]) == {compression}
+        records = tf.data.Dataset.from_tensor_slices([b"record"])
+        tf.data.experimental.TFRecordWriter(path).write(records)
+        assert compressions_of([path]) == {""}
+
+    def test_what_reads_by_tensorflows_rules_infers_nothing_else(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        write(path, compression="GZIP")
+
+        assert list(TFRecordDataset(path)) == [b"record"]
+        for name in ("gzip", "infer"):
+            with pytest.raises(InvalidArgumentError):
+                TFRecordDataset(path, name)
+        with pytest.raises(ValueError, match="CRC"):
+            list(tf_record_iterator(path))
+
+
+READERS: dict[str, Callable[..., Any]] = {
+    "reader": lambda path, **keywords: list(TFRecordReader(path, **keywords)),
+    "load": load,
+    "batches": lambda path, **keywords: list(read_batches(path, FEATURES, 1, **keywords)),
+    "summarize": summarize,
+    "verify": lambda path, **keywords: [f.failure for f in verify(path, **keywords).files],
+    "recover": lambda path, **keywords: recover(path, f"{path}.new", overwrite=True, **keywords),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", CODECS)
+def test_readers_take_names_in_any_case(tmp_path: Path, reader: str, name: str) -> None:
+    skip_without(name)
+    path = tmp_path / "a.tfrecord"
+    save(path, {"x": np.arange(3)}, compression=name)
+
+    for compression in (name, name.lower(), name.title(), "infer", "Infer", None):
+        READERS[reader](path, compression=compression)
+    with pytest.raises(InvalidArgumentError):
+        READERS[reader](path, compression="lzma")
+
+
+def test_the_name_does_not_say_how_to_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    write(path, compression="BZ2")
+    assert list(TFRecordReader(path)) == [b"record"]
+    assert list(TFRecordReader(io.BytesIO(path.read_bytes()), None)) == [b"record"]
