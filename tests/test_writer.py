@@ -150,7 +150,6 @@ class TestOptions:
             TFRecordOptions,
             TFRecordOptions.get_compression_type_string,
             lambda given: TFRecordWriter(kept, given),
-            lambda given: ShardedTFRecordWriter(tmp_path / "a@2", None, given),
             lambda given: tf_record_iterator(str(kept), given),
         ):
             with pytest.raises(InvalidArgumentError) as caught:

@@ -144,7 +144,7 @@ def test_what_is_named_goes_before_the_ending(
 
 
 @each_writer
-@pytest.mark.parametrize("given", ["lzma", "gz", "none", 7])
+@pytest.mark.parametrize("given", ["lzma", "gz", "none", "NONE", "LZ4", b"GZIP", 3, 5, -1, [1]])
 def test_an_unknown_name_is_an_error_before_anything_is_written(
     tmp_path: Path, writer: str, given: Any
 ) -> None:

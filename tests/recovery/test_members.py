@@ -243,7 +243,7 @@ class TestManyMembers:
             saved(tmp_path, data)
             return n_read
 
-        monkeypatch.setattr(recovering, "open_seekable", Counted)
+        monkeypatch.setattr(recovering, "open_seekable", lambda name, _: Counted(name))
         return count
 
     @pytest.mark.parametrize("n_members", [100, 3000])

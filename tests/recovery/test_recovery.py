@@ -245,15 +245,16 @@ class TestRecover:
         path.write_bytes(encode_record(b"one") + b"junk" + encode_record(b"two"))
         return path
 
-    @pytest.mark.parametrize("options", [None, "", "GZIP", "ZLIB"])
+    @pytest.mark.parametrize("output_compression", ["infer", None, "", "GZIP", "ZLIB"])
     def test_the_new_file_has_the_compression_asked_for(
-        self, tmp_path: Path, options: str | None
+        self, tmp_path: Path, output_compression: str | None
     ) -> None:
         for compression in ("", "GZIP"):
             source = write(tmp_path / f"a{compression}", [b"one", b"two"], compression)
-            recover(source, tmp_path / "new", output_compression=options, overwrite=True)
+            new = tmp_path / "new"
+            recover(source, new, output_compression=output_compression, overwrite=True)
 
-            expected = compression if options is None else options
+            expected = compression if output_compression == "infer" else output_compression or ""
             assert list(TFRecordReader(tmp_path / "new", expected)) == [b"one", b"two"]
 
     def test_the_source_is_never_changed(self, tmp_path: Path) -> None:

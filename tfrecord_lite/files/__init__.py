@@ -1,1 +1,6 @@
-"""Files and streams of bytes: names, compression, atomic output, locks."""
+"""Files as streams of bytes.
+
+`names` paths, URLs, patterns and shards · `compression` the codecs and their options ·
+`inflate` decompression in constant memory · `input` and `output` open files · `atomic` files
+that appear complete · `locking` one writer at a time.
+"""

@@ -1,21 +1,22 @@
-"""The compressions a TFRecord file may have, as one table.
+"""The compressions a TFRecord file may have, as one table, and the options that name them.
 
-A file is compressed as a whole: the record format knows nothing of it (rule
-C1). TensorFlow knows three types, ``""`` (none), ``"ZLIB"`` (RFC 1950) and
-``"GZIP"`` (RFC 1952). ``"ZSTD"`` (RFC 8878) and ``"BZ2"`` are additions of this
-package: **TensorFlow cannot read these**.
+A file is compressed as a whole: the record format knows nothing of it (rule C1).
+:data:`CODECS` has a row for each compression: how its streams begin, whether one stream may
+follow another in a file, and what makes a compressor and a decompressor
+(:class:`tfrecord_lite.files.inflate.Inflated` reads a file with it)::
 
-:data:`CODECS` has a row for each: how its streams begin, whether one stream may
-follow another in a file, and what makes a compressor and a decompressor.
-:class:`tfrecord_lite.files.inflate.Inflated` reads a file with it.
+    name    format     read by TensorFlow   streams may be joined   endings
+    ""      none       yes                  yes                     any other
+    GZIP    RFC 1952   yes                  yes                     .gz .gzip
+    ZLIB    RFC 1950   yes                  no                      .zlib .zz
+    ZSTD    RFC 8878   no                   yes                     .zst .zstd
+    BZ2     bzip2      no                   yes                     .bz2
 
-ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib.
-Writing always uses zlib, so that a file's bytes never depend on what happens to
-be installed.
+TFRecordOptions and TFRecordCompressionType have TensorFlow's names and rules (O1, O2, O8).
+This package's own arguments say ``"infer"`` too, and take names in any letter case.
 
-TFRecordOptions and TFRecordCompressionType, with TensorFlow's names and rules (O1, O2, O8).
-
-No I/O. What the options mean for a compressor is said in :mod:`tfrecord_lite.files.compression`.
+ISA-L (the extra ``fast``) inflates GZIP and ZLIB two to three times as fast as zlib. Writing
+always uses zlib, so that a file's bytes never depend on what is installed. No I/O.
 """
 
 from __future__ import annotations
@@ -35,32 +36,12 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "CODECS",
-    "INFER",
-    "MEM_LEVEL",
-    "Call",
-    "Codec",
-    "CompressionType",
-    "Compressor",
-    "Decompressor",
-    "Settings",
-    "TFRecordCompressionType",
-    "TFRecordOptions",
-    "codec_named",
-    "compression_of_name",
-    "compression_to_read",
-    "compression_to_write",
-    "detect",
-    "is_infer",
-]
-
 MEM_LEVEL = 9
 """TensorFlow's default, and zlib's highest; zlib's own default is 8 (rule O7)."""
 
 
 Call: TypeAlias = "Callable[[], bytes]"
-"""One step of a compressor, still to be made."""
+"""A step of a compressor that is still to be taken; returns bytes of the stream."""
 
 
 class Decompressor(Protocol):
@@ -76,29 +57,28 @@ class Decompressor(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was put in and lies behind the end of the stream."""
+        """Input after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Put `data` in, get at most `max_length` bytes out."""
+        """Take `data` in; return at most `max_length` bytes."""
 
 
 class Compressor(Protocol):
     """A running compression of one stream.
 
-    Each method returns a call that has to be made next: a function that is not
-    written in Python, without arguments. Python raises KeyboardInterrupt when such a
-    function returns, at which point what it returned is lost, unless whatever called it
-    is no Python either: see :class:`tfrecord_lite.records.sink.RecordSink`.
+    Each method returns the C function to call next, without arguments. An interrupt
+    (KeyboardInterrupt) is raised when such a function returns to Python, and its result would
+    be lost; so C code has to call it: see :class:`tfrecord_lite.records.sink.RecordSink`.
     """
 
     def compress(self, data: bytes | bytearray | memoryview) -> Call:
-        """Return what takes in data, and returns what is ready of the stream, often nothing."""
+        """Return a call that takes in `data` and gives the bytes that are ready, often none."""
 
     def flush(self) -> Call:
-        """Return what returns what makes everything taken in so far readable (rule O6)."""
+        """Return a call that flushes the stream: all data so far can be read (rule O6)."""
 
     def finish(self) -> Call:
-        """Return what returns the end of the stream."""
+        """Return a call that ends the stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +98,12 @@ class Codec:
     """One row of the table."""
 
     name: str
-    """What users call it."""
     is_start: Callable[[bytes], bool]
-    """Whether bytes, at least 1 of them, can be the start of a stream."""
+    """Whether one or more bytes can be the start of a stream."""
     decompressor: Callable[[], Decompressor]
-    """Starts to read a stream."""
     compressor: Callable[[Settings], Compressor]
-    """Starts to write a stream."""
     errors: Callable[[], tuple[type[Exception], ...]]
-    """What its decompressor raises on corrupt data."""
+    """What its decompressor raises for corrupt data."""
     joinable: bool
     """Whether streams may follow each other in one file, and so be appended."""
     endings: tuple[str, ...]
@@ -136,12 +113,12 @@ class Codec:
 
 
 class _Zlib:
-    """A zlib or gzip decompressor with the interface of :class:`Decompressor`."""
+    """A zlib or gzip decompressor, with the interface of bz2's."""
 
     def __init__(self, window_bits: int) -> None:
         self._window_bits = window_bits
         self._inner: Any = None
-        self._was_full = False  # the last call gave all it was allowed, so there may be more
+        self._was_full = False  # the last call gave all it was allowed to: there may be more
 
     @property
     def eof(self) -> bool:
@@ -157,8 +134,8 @@ class _Zlib:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         if self._inner is None:
-            # ISA-L misreads a gzip header that comes in pieces and has optional parts,
-            # but for a name alone (flags, the fourth byte: 8).
+            # ISA-L misreads a gzip header that comes in pieces and has optional parts other
+            # than a name (flags, the fourth byte: 8).
             is_plain = self._window_bits < _GZIP_BITS or data[3:4] in (b"\0", b"\x08")
             module = _inflate_module() if is_plain else zlib
             self._inner = module.decompressobj(self._window_bits)
@@ -169,7 +146,7 @@ class _Zlib:
 
 def _inflate_module() -> Any:
     try:
-        from isal import isal_zlib  # noqa: PLC0415 - optional, and only for who reads compressed files
+        from isal import isal_zlib  # noqa: PLC0415 - optional, and only to read compressed files
     except ImportError:
         return zlib
     return isal_zlib
@@ -181,11 +158,11 @@ def _zlib_errors() -> tuple[type[Exception], ...]:
 
 @contextlib.contextmanager
 def _checking(settings: Settings) -> Iterator[None]:
-    """Turn what a library says about settings out of range into an error of ours."""
+    """Raise a library's error about settings out of range as one of ours."""
     try:
         yield
     except (ValueError, OverflowError) as error:
-        detail = f"the compressor refuses {settings}: {error}"
+        detail = f"the compressor rejects {settings}: {error}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
 
 
@@ -212,7 +189,7 @@ class _ZlibCompressor:
 
 
 class _Bz2Compressor:
-    """bz2 cannot flush inside a stream, so a flush ends one and begins the next."""
+    """A bz2 compressor whose flush ends one stream and begins the next: bz2 has no other."""
 
     def __init__(self, settings: Settings) -> None:
         self._level = 9 if settings.level is None else settings.level
@@ -313,48 +290,33 @@ CODECS: dict[str, Codec] = {
         ),
     ]
 }
-"""Every compression but none, by the name users give."""
+"""Every compression by its name, except ""."""
 
 
 def codec_named(name: str) -> Codec | None:
-    """Look a compression up.
-
-    Parameters
-    ----------
-    name : str
-        ``""`` for none, or a key of :data:`CODECS`.
-
-    Returns
-    -------
-    Codec or None
-        None for ``""``.
+    """Return the codec of a name, None for "".
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for any other name (rule O2; a dataset of TensorFlow
-        reads the file as uncompressed then, rule C8).
+        ``BAD_ARGUMENT`` for an unknown name (rule O2; a data set of TensorFlow reads the file
+        as uncompressed then, rule C8).
     """
     if name == "":
         return None
     if name not in CODECS:
-        detail = f'compression {name!r} is none of "", ' + ", ".join(map(repr, CODECS))
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise _unknown_error(name)
     return CODECS[name]
 
 
+def _unknown_error(name: object) -> InvalidArgumentError:
+    known = ", ".join(map(repr, ["", *CODECS]))
+    detail = f"unknown compression {name!r}, expected one of {known}"
+    return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+
+
 def detect(head: bytes) -> str:
-    r"""Tell a stream's compression by its first bytes.
-
-    Parameters
-    ----------
-    head : bytes
-        At least 4 of them, if the stream has so many.
-
-    Returns
-    -------
-    str
-        A key of :data:`CODECS`, or ``""`` if no compression starts like this.
+    r"""Return the compression of a stream by its first bytes, 4 or more; "" for none known.
 
     Examples
     --------
@@ -384,7 +346,7 @@ INFER = "infer"
 
 
 class TFRecordOptions:
-    """How a file is, or is to be, compressed.
+    """How a file is compressed, by TensorFlow's names.
 
     Parameters
     ----------
@@ -395,10 +357,10 @@ class TFRecordOptions:
         What a ``flush`` writes: ``zlib.Z_SYNC_FLUSH`` or ``zlib.Z_FULL_FLUSH``
         instead of ``Z_PARTIAL_FLUSH``, which is TensorFlow's and is the default.
     input_buffer_size, output_buffer_size : int, optional
-        Kept and not used: sizes of TensorFlow's buffers, which do not change a file.
+        Kept, but not used: sizes of TensorFlow's buffers, which do not change a file.
     window_bits : int, optional
-        Passed to zlib as it is, so 31 makes a ZLIB writer write gzip and a
-        negative number raw deflate (rule O8).
+        Passed to zlib as it is: 31 makes a ZLIB writer write gzip, a negative number raw
+        deflate (rule O8).
     compression_level : int, optional
         0 to 9, or -1 for zlib's default; for ZSTD and BZ2 their own levels.
     compression_method, mem_level, compression_strategy : int, optional
@@ -407,7 +369,7 @@ class TFRecordOptions:
     Attributes
     ----------
     compression_type, flush_mode, ...
-        Each parameter, exactly as it was passed.
+        Each parameter as it was passed.
 
     Raises
     ------
@@ -416,7 +378,7 @@ class TFRecordOptions:
 
     Notes
     -----
-    Readers use the compression type and nothing else (rule O9).
+    Readers use the compression type alone (rule O9).
 
     Examples
     --------
@@ -471,13 +433,10 @@ class TFRecordOptions:
         with contextlib.suppress(ValueError):
             number = cast("int", options)  # of any type that equals one
             return TFRecordCompressionType(number).name
-        detail = f"not a valid compression_type: {options!r}; expected '', " + ", ".join(
-            map(repr, CODECS)
-        )
-        raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+        raise _unknown_error(options)
 
     def settings(self) -> Settings:
-        """Return what a compressor is told."""
+        """Return the settings of a compressor."""
         flushes = (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
         return Settings(
             level=self.compression_level,

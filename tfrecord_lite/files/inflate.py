@@ -2,12 +2,12 @@
 
 :class:`Inflated` is strict about how a stream ends:
 
-- one that stops before its trailer is an error, where TensorFlow takes the
-  end of the file for the end of the stream (rule C3);
-- what follows the last stream and is no further one is an error, where
-  TensorFlow ignores anything behind a zlib stream (rule C5).
+- a stream that stops before its trailer is an error; TensorFlow treats the end of the file
+  as the end of the stream (rule C3);
+- bytes after the last stream that are not a further one are an error; TensorFlow ignores
+  anything after a zlib stream (rule C5).
 
-Both come after everything that could be inflated was handed over.
+Both are raised after everything that could be inflated was returned.
 
 A stream made to inflate without end takes time, not memory; :class:`InflationLimits` stop it.
 """
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import Codec
 
 PIECE_BYTES = 64 * 1024
-"""How much of a file is read at once."""
+"""Bytes of the file read at once."""
 
 _MAGIC_BYTES = 4
 
 _CAREFUL_BYTES = 256
-"""The size of pieces where the damage is, before it is looked for byte by byte."""
+"""Bytes read at once near damage, before it is located byte by byte."""
 
 _RATIO_FROM_BYTES = 1024 * 1024
-"""Content from which on a ratio is looked at; less is no bomb, and may be very even."""
+"""Content from which on the ratio counts; less is not a bomb, and may be very even."""
 
 
 class RawInput(Protocol):
-    """What :class:`Inflated` reads from."""
+    """The compressed bytes that :class:`Inflated` reads."""
 
     rewindable: bool
 
@@ -54,45 +54,32 @@ class InflationLimits:
     max_bytes: int | None = None
     """Of content in all."""
     max_ratio: float | None = None
-    """Bytes of content a byte of the file, of what was read of it, which is done 64 KB at a
-    time; looked at from a megabyte of content on."""
+    """Bytes of content per byte of the file that was read, 64 KB at a time; counts from a
+    megabyte of content on."""
     ahead_bytes: int = field(default=0, repr=False)
-    """Of the file, that count as read before they are."""
+    """Bytes of the file that count as read before they are."""
 
     def excess(self, n_bytes: int, n_read: int) -> str | None:
-        """Return what is too much, if so many bytes of a file became so many; None if nothing is."""
+        """Say which limit `n_bytes` of content exceed after `n_read` of the file; None if none."""
         most, ratio = self.max_bytes, self.max_ratio
         if most is not None and n_bytes > most:
             return f"more than {most} bytes; pass max_inflated_bytes= to read more"
         n_read += self.ahead_bytes
         if ratio is not None and n_bytes > max(ratio * n_read, _RATIO_FROM_BYTES):
             return (
-                f"{n_read} bytes of the file became {n_bytes} or more, over {ratio:g} "
+                f"{n_read} bytes of the file inflate to {n_bytes} or more, over {ratio:g} "
                 "times as many; pass max_inflated_ratio= to read more"
             )
         return None
 
 
 class Inflated:
-    """The content of a compressed stream, read piece by piece.
+    """The content of a compressed stream, read piece by piece; `raw` is not closed here.
 
-    Parameters
-    ----------
-    raw : RawInput
-        The compressed bytes, at their first one. Not closed here.
-    codec : Codec
-        Their compression.
-    source : str, optional
-        Path or URL, for errors.
-    limits : InflationLimits, optional
-        How much may be inflated.
-
-    Notes
-    -----
-    Memory is constant whatever the ratio: no call inflates more than it was
-    asked for. A decompressor that meets corrupt data drops what it had inflated
-    in that call; if `raw` can be rewound, it is done again, with small pieces and then
-    bytes where the damage is, so that all there is before that comes out.
+    Memory is constant whatever the ratio: no call inflates more than it was asked for. A
+    decompressor that meets corrupt data drops what it had inflated in that call. If `raw` can be
+    rewound, it starts again, and reads small pieces and then single bytes near the damage, so
+    that everything before it comes out.
     """
 
     def __init__(
@@ -106,59 +93,46 @@ class Inflated:
         self._codec = codec
         self._source = source
         self._limits = limits
-        self._furthest = 0  # raw bytes read, whether or not they were read again
-        self._offset = 0  # bytes given out
+        self._furthest = 0  # raw bytes read, counted once even if read again
+        self._offset = 0  # bytes returned
         self._error: DataLossError | None = None
-        self._careful_from, self._step = (
-            0,
-            PIECE_BYTES,
-        )  # a raw offset, and how to go on from there
+        self._careful_from, self._step = 0, PIECE_BYTES  # a raw offset, and the step from there
         self._begin()
 
     def _begin(self) -> None:
         self._decompressor = self._codec.decompressor()
         self._piece = b""  # raw bytes not handed to the decompressor
         self._is_fresh = True  # nothing was handed to this decompressor
-        self._raw_offset = 0  # behind _piece
-        self._handed = range(0)  # raw offsets of the last bytes that the decompressor was handed
-        self._skip = 0  # bytes to inflate and drop, given out before
+        self._raw_offset = 0  # after _piece
+        self._handed = range(0)  # raw offsets of the last bytes handed to the decompressor
+        self._skip = 0  # bytes to inflate and drop, since they were returned before
 
     @property
     def position(self) -> int:
-        """How many bytes were inflated from what was read of `raw`, if more of that is needed."""
+        """Bytes inflated from what was read of `raw`, if more of that is needed."""
         return self._offset - self._skip
 
     @property
     def raw_position(self) -> int:
-        """Where in `raw` the bytes begin that were read and not taken."""
+        """Offset in `raw` of the first byte that was read, but not taken by the decompressor."""
         return self._raw_offset - len(self._piece)
 
     @property
     def is_between(self) -> bool:
-        """Whether a stream has ended with the last byte that was read."""
+        """Whether a stream ended with the last byte that was read."""
         return self._decompressor.eof and not self._piece
 
     def readinto(self, view: memoryview) -> int:
-        """Inflate the next bytes.
+        """Inflate the next bytes into `view`; return how many, 0 at the end of the stream.
 
-        Parameters
-        ----------
-        view : memoryview
-            Where to put them; one byte at least.
-
-        Returns
-        -------
-        int
-            How many; 0 at the end of the stream. A stream that grows later can be
-            read on.
+        A stream that grows later can be read on.
 
         Raises
         ------
         DataLossError
             ``COMPRESSION`` if the stream does not start as its codec says,
             ``COMPRESSED_CORRUPT``, ``COMPRESSED_TRUNCATED``, ``TRAILING_DATA``,
-            ``INFLATED_TOO_LARGE``.
-            `offset` is the number of inflated bytes before the damage.
+            ``INFLATED_TOO_LARGE``. `offset` is the number of inflated bytes before the damage.
         """
         while True:
             if self._error is not None:
@@ -184,19 +158,19 @@ class Inflated:
                 return n_bytes
 
     def _room(self, n_bytes: int) -> int:
-        """Return how much to inflate at once: up to the limit, and then the byte beyond it."""
+        """Return how much to inflate at once: up to the limit, then the one byte beyond it."""
         if self._limits is None or self._limits.max_bytes is None or self._skip:
             return n_bytes
         return max(1, min(n_bytes, self._limits.max_bytes - self._offset))
 
     def _check_limits(self, offset: int) -> None:
-        """Refuse content up to an offset that is beyond a limit, now and later."""
+        """Raise, now and from then on, if content up to `offset` exceeds a limit."""
         if self._limits is not None and (detail := self._limits.excess(offset, self._furthest)):
             self._error = self._loss(Reason.INFLATED_TOO_LARGE, detail)
             raise self._error
 
     def _has_work(self) -> bool:
-        """Get the next piece if one is needed; say whether the stream goes on."""
+        """Read the next piece if one is needed; return whether the stream continues."""
         decompressor = self._decompressor
         if decompressor.eof:
             self._piece = decompressor.unused_data
@@ -204,7 +178,7 @@ class Inflated:
             if not self._piece:
                 return False
             if not (self._codec.joinable and self._codec.is_start(self._piece)):
-                detail = f"{len(self._piece)} bytes or more follow, and are no further stream"
+                detail = f"{len(self._piece)} or more bytes follow that are not a further stream"
                 self._error = self._loss(Reason.TRAILING_DATA, detail)
                 raise self._error
             self._decompressor, self._is_fresh = self._codec.decompressor(), True
@@ -213,11 +187,11 @@ class Inflated:
             return True
         self._read_piece(1 if self._offset or not self._is_fresh else _MAGIC_BYTES)
         if not self._piece and not self._is_fresh:
-            detail = "the file ends before the stream does; what is before it was read"
+            detail = "the file ends before its compressed stream does"
             raise self._loss(Reason.COMPRESSED_TRUNCATED, detail)
         if self._is_fresh and self._piece and not self._codec.is_start(self._piece):
-            found = detect(self._piece) or "none, or no TFRecord file"
-            detail = f"not a {self._codec.name} stream; by its first bytes: {found}"
+            found = detect(self._piece) or "uncompressed, or not a TFRecord file"
+            detail = f"not a {self._codec.name} stream; by its first bytes it is {found}"
             raise self._loss(Reason.COMPRESSION, detail)
         return bool(self._piece)
 
@@ -233,7 +207,7 @@ class Inflated:
             self._furthest = max(self._furthest, self._raw_offset)
 
     def _redo_or_fail(self, error: Exception) -> None:
-        """Start again, to go on in smaller steps from where the error is; at last, fail."""
+        """Start again, with smaller steps from the error on; fail if these are single bytes."""
         handed = self._handed
         if self._step == 1 or not self._raw.rewindable:
             self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))

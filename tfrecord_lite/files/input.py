@@ -1,8 +1,8 @@
 """Open a path, URL or file object to read its bytes in order.
 
-Local files are read with ``pread``: the offset belongs to the reader, not to the
-file descriptor, so a reader that is forked into several processes reads right in
-each. Nothing here knows what the bytes mean.
+Local files are read with ``pread``: the offset belongs to the reader, not to the file
+descriptor, so a reader that is forked reads correctly in each process. Nothing here knows
+what the bytes mean.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PIECE_BYTES = 1024 * 1024
 
 
 class InputFile(Protocol):
-    """The bytes of one file, in order. What :func:`open_input` returns."""
+    """The bytes of one file, in order."""
 
     name: str
     rewindable: bool
@@ -44,19 +44,19 @@ class InputFile(Protocol):
         """Return the next bytes, at most `n_bytes`, none at the end of the file."""
 
     def peek(self, n_bytes: int) -> bytes:
-        """Return the next bytes, fewer only at the end of the file, without taking them."""
+        """Return the next bytes without taking them, fewer only at the end of the file."""
 
     def skip(self, n_bytes: int) -> None:
-        """Pass over the next bytes; to behind the end of the file, if it has fewer."""
+        """Skip the next bytes, also beyond the end of the file."""
 
     def remaining(self) -> int:
-        """Return how many bytes follow, unless the file was cut; 0 if that is not known."""
+        """Return how many bytes follow, unless the file is cut; 0 if that is not known."""
 
     def rewind(self) -> None:
         """Go back to the first byte."""
 
     def close(self) -> None:
-        """Close what was opened here; a file object that the user gave stays open."""
+        """Close the file, but not a file object of the user's."""
 
 
 class _LocalInput:
@@ -69,7 +69,7 @@ class _LocalInput:
         self._file = file
         self._offset = 0
         self._size = 0  # when last looked at
-        self._begin = 0  # the first offset that was read at
+        self._begin = 0  # the first offset read
 
     def readinto(self, view: memoryview) -> int:
         n_bytes = os.preadv(self._file.fileno(), [view], self._offset)
@@ -86,11 +86,13 @@ class _LocalInput:
         return data
 
     def _check_end(self) -> None:
-        """Raise if this is no end that the file ever had."""
+        """Raise if the file was longer before."""
         size = os.fstat(self._file.fileno()).st_size
         if size < self._offset and self._begin < self._offset:
-            detail = f"the file was cut while it was read: it has {size} bytes now, and had more"
-            raise DataLossError(Reason.TRUNCATED, None, self.name, None, None, detail)
+            detail = (
+                f"the file was cut while it was read: it now has {size} bytes, fewer than before"
+            )
+            raise DataLossError(Reason.TRUNCATED, source=self.name, detail=detail)
 
     def peek(self, n_bytes: int) -> bytes:
         return os.pread(self._file.fileno(), n_bytes, self._offset)
@@ -118,7 +120,7 @@ class _ObjectInput:
         self.name = name
         self._file = file
         self._owned = owned
-        self._ahead = b""  # peeked at and not taken
+        self._ahead = b""  # peeked at, but not taken
         self._start = position_of(file)
         self.rewindable = self._start is not None
 
@@ -136,11 +138,11 @@ class _ObjectInput:
     def _read_on(self, n_bytes: int) -> bytes:
         data = self._file.read(n_bytes)
         if data is None:
-            detail = "non-blocking, and has nothing yet; nor is it at its end"
+            detail = "the file object is non-blocking and has no data yet"
             raise BlockingIOError(errno.EAGAIN, detail, self.name)
         if not isinstance(data, bytes):
             found = type(data).__name__
-            detail = f"{self.name} must give bytes when read, gave {found}; open it in binary mode"
+            detail = f"{self.name} must return bytes, not {found}; open it in binary mode"
             raise TypeError(detail)
         return data
 
@@ -172,7 +174,7 @@ class _ObjectInput:
 
 
 class _RemoteFile:
-    """A file behind a URL, whose client may raise anything."""
+    """The file of a URL; whatever its client raises becomes an OSError."""
 
     def __init__(self, url: str, storage_options: StorageOptions) -> None:
         self.name = url
@@ -211,12 +213,12 @@ _ERRNOS = {
     ConnectionRefusedError: errno.ECONNREFUSED,
     ConnectionError: errno.ECONNRESET,
 }
-"""Of errors that clients raise without one."""
+"""Error numbers of the exceptions that clients raise without one."""
 
 
 @contextlib.contextmanager
 def _as_os_errors(url: str) -> Iterator[None]:
-    """Turn what a client raises while reading into what Python raises for a local file."""
+    """Raise the errors of a client as Python raises those of a local file."""
     try:
         yield
     except Exception as error:
@@ -226,7 +228,7 @@ def _as_os_errors(url: str) -> Iterator[None]:
 
 
 def _os_error(error: Exception, url: str) -> OSError:
-    """Return an error of the same kind that has the URL; Python chooses its class by the number."""
+    """Return an OSError with the URL; Python chooses its subclass by the number."""
     if isinstance(error, OSError) and error.errno is not None:
         return OSError(error.errno, error.strerror, url)
     number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
@@ -235,45 +237,24 @@ def _os_error(error: Exception, url: str) -> OSError:
 
 
 def open_seekable(name: str, storage_options: StorageOptions = None) -> IO[bytes]:
-    """Open a path or URL for reading at any place.
+    """Open a path or URL to read at any offset: ``read``, ``seek``, ``tell`` and ``close``.
 
-    Returns
-    -------
-    binary file object
-        Of a URL only what is needed for that: ``read``, ``seek``, ``seekable``, ``tell`` and
-        ``close``.
-
-    Raises
-    ------
-    OSError, ImportError, ValueError
-        As :func:`open_input`; so do ``read`` and ``seek`` of a remote file.
+    Raises, also when it is read, as :func:`open_input`.
     """
     file = _RemoteFile(name, storage_options) if is_url(name) else io.FileIO(name, "rb")
     return cast("IO[bytes]", file)
 
 
 def open_input(source: Source, storage_options: StorageOptions = None) -> InputFile:
-    """Open one source for reading.
-
-    Parameters
-    ----------
-    source : source
-        One that :func:`expand` returned.
-
-    Returns
-    -------
-    InputFile
-        At the first byte; at the current one for a file object.
+    """Open one source of :func:`expand` at its first byte; a file object where it stands.
 
     Raises
     ------
-    FileNotFoundError, IsADirectoryError, PermissionError
-        As Python's ``open``.
     OSError
-        If a remote file cannot be read, whatever its client raises; with the URL as
-        `filename`. Reading on raises it too.
+        As Python's ``open``. For a remote file whatever its client raises, then and later, with
+        the URL as `filename`.
     ImportError
-        For a URL, if fsspec is not installed, or what it needs for this one.
+        For a URL, if fsspec, or what it needs for this one, is not installed.
     ValueError
         For a URL that no file system takes.
     """

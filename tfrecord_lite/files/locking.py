@@ -1,14 +1,14 @@
-"""Advisory locks on local files, so that no two writers add to one of them.
+"""Advisory locks on local files, so that no two writers append to one file.
 
-The lock is ``flock``'s: it belongs to the open file, not to the process, so a second writer
-of the same process meets it too, and another reader of the file, when it is closed, does not
-let it go, as it would with POSIX's record locks. It ends with the process, however that ends.
+The lock is ``flock``'s. It belongs to the open file, not to the process: a second writer of the
+same process meets it too, and closing another reader of the file does not release it, as it
+would with POSIX's record locks. It ends with the process, however that ends.
 
-A process that is forked shares the open files of its parent, and would keep their locks when
-that ends. So it closes its copies at once, which leaves the parent's as they are: its writers
-are refused there in any case, see :class:`tfrecord_lite.records.sink.RecordSink`.
+A forked process shares the open files of its parent, and would keep their locks when the parent
+ends. So it closes its copies at once, which leaves the parent's open; writers of the parent
+cannot be used there in any case, see :class:`tfrecord_lite.records.sink.RecordSink`.
 
-There is none on Windows, nor on file systems that have no such locks.
+There are no locks on Windows, nor on file systems without them.
 """
 
 from __future__ import annotations
@@ -30,19 +30,13 @@ if TYPE_CHECKING:
     import io
 
 _FILES: weakref.WeakSet[io.FileIO] = weakref.WeakSet()
-"""What this process has locked, or is about to."""
+"""The files that this process has locked, or is about to."""
 
 
 def lock(file: io.FileIO, name: str) -> None:
-    """Lock a file that was just opened, or refuse to.
+    """Lock the file `name` that was just opened, until it is closed or :func:`unlock` is called.
 
-    Parameters
-    ----------
-    file : io.FileIO
-        The file; the lock ends when it is closed, by :func:`let_go`, or with the process.
-        A process forked from this one finds the file closed.
-    name : str
-        Its path.
+    A process forked from this one finds the file closed.
 
     Raises
     ------
@@ -55,37 +49,34 @@ def lock(file: io.FileIO, name: str) -> None:
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        detail = "another writer has it open; add to it when that one is closed"
+        detail = "another writer has the file open; append when that writer is closed"
         raise FailedPreconditionError(Reason.IN_USE, source=name, detail=detail) from None
     except OSError:  # a file system without locks
         return
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(file.fileno()), os.stat(name)):
             return
-    detail = "another file has taken its place since it was opened; try again"
+    detail = "another file has taken the file's place since it was opened; try again"
     raise FailedPreconditionError(Reason.IN_USE, source=name, detail=detail)
 
 
-def hold(file: io.FileIO) -> None:
-    """Lock a file if that can be done, so that :func:`lock` refuses it to others."""
+def lock_if_possible(file: io.FileIO) -> None:
+    """Lock a file if that can be done, so that :func:`lock` raises in others."""
     if fcntl is not None and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         _FILES.add(file)
         with contextlib.suppress(OSError):
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def let_go(file: io.FileIO) -> None:
-    """End a lock at once, whoever else has the open file.
-
-    A forked process must not call this: the lock that ends is its parent's.
-    """
+def unlock(file: io.FileIO) -> None:
+    """End a lock at once, whoever else has the open file; never in a forked process."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(file.fileno(), fcntl.LOCK_UN)
 
 
 def _close_all() -> None:
-    """Close a forked process's copies of the locked files; to unlock would unlock them all."""
+    """Close a forked process's copies of the locked files; unlocking would unlock the parent's."""
     for file in list(_FILES):
         with contextlib.suppress(OSError):
             file.close()

@@ -1,8 +1,8 @@
-"""What names a file, or is one; and all the files that a pattern names.
+"""Names of files: paths, URLs, patterns and shards.
 
-A *source* is a local path, a URL (``scheme://``, through fsspec, the extra
-``remote``) or an open binary file object. A path or URL may be a pattern, or the
-short form of a sharded name; what exists under exactly that name goes first.
+A *source* is a local path, a URL (``scheme://``, opened by fsspec, the extra ``remote``) or an
+open binary file object. A path or URL may be a pattern, or the short form of a sharded name;
+a file that has exactly this name takes precedence.
 """
 
 from __future__ import annotations
@@ -21,36 +21,24 @@ if TYPE_CHECKING:
 Source: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes] | IO[bytes]"
 Sources: TypeAlias = "Source | Iterable[Source]"
 StorageOptions: TypeAlias = "Mapping[str, Any] | None"
-"""What fsspec is given for the file systems of URLs: credentials, an endpoint, ..."""
+"""Options for fsspec, which opens URLs: credentials, an endpoint, ..."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
-_MOST_SHARDS = 99_999
+_MAX_SHARDS = 99_999
 _PATTERN = re.compile(r"[*?\[]")
 
 
 def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None:
-    """Return the names of all shards that a pattern stands for.
+    """Return the names of the shards of a pattern; None if it does not have such a form.
 
-    Parameters
-    ----------
-    pattern : str
-        ``"train@10"``, ``"train@10.tfrecord"``, or with the fields ``{shard}``
-        and, if wanted, ``{num_shards}``, as in
-        ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``.
-    num_shards : int, optional
-        Needed when the pattern does not say it.
-
-    Returns
-    -------
-    list of str, or None
-        None if `pattern` has neither form.
+    A pattern says how many there are (``"train@10.tfrecord"``), or has the field ``{shard}``
+    and maybe ``{num_shards}``, as ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for more shards after an ``@`` than the five digits of their
-        names can number.
+        ``BAD_ARGUMENT`` for more shards after an ``@`` than five digits can number.
 
     Examples
     --------
@@ -64,17 +52,17 @@ def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None
     if sharded is None:
         return None
     stem, suffix, count = sharded["stem"], sharded["suffix"], int(sharded["count"])
-    if count > _MOST_SHARDS:
+    if count > _MAX_SHARDS:
         detail = (
-            f"{sharded['count']} shards are more than the {_MOST_SHARDS:,} that five digits "
-            "can number, and there is no file of this very name"
+            f"{sharded['count']} shards are more than {_MAX_SHARDS:,}, the most that five "
+            "digits can number; no file has this name either"
         )
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=pattern, detail=detail)
     return [f"{stem}-{shard:05d}-of-{count:05d}{suffix}" for shard in range(count)]
 
 
 def is_url(name: str) -> bool:
-    """Whether a name is that of a remote file."""
+    """Whether a name is a URL."""
     return _URL.match(name) is not None
 
 
@@ -92,14 +80,10 @@ def check_storage_options(storage_options: StorageOptions, *sources: object) -> 
 
 
 def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -> bool:
-    """Whether two names are of one file, which need not be there yet; a URL may name a local one.
+    """Whether two names, one of them maybe a URL, are of one file; it need not exist yet.
 
-    Two remote files are one if their file systems and their paths there are equal.
-
-    Raises
-    ------
-    ImportError, ValueError
-        For two URLs, if there is no file system for one of them.
+    Two remote files are one if their file systems and their paths there are equal. Raises
+    ImportError or ValueError for a URL without a file system.
     """
     if one == other:
         return True
@@ -116,7 +100,7 @@ def is_same_file(one: str, other: str, storage_options: StorageOptions = None) -
 
 
 def name_of(source: Source) -> str:
-    """Return what errors call a source: its path or URL, or the name of a file object."""
+    """Return the name of a source in errors: its path or URL, or that of a file object."""
     if isinstance(source, (str, bytes, os.PathLike)):
         return os.fsdecode(source)
     name = getattr(source, "name", None)
@@ -124,7 +108,7 @@ def name_of(source: Source) -> str:
 
 
 def is_file_object(source: Sources) -> bool:
-    """Whether a source is an open file object, and no path or URL."""
+    """Whether a source is an open file object, not a path or URL."""
     return hasattr(source, "read") and not isinstance(source, (str, bytes, os.PathLike))
 
 
@@ -138,42 +122,27 @@ def position_of(source: Source) -> int | None:
 
 
 def seek_to(source: Source, position: int | None) -> None:
-    """Put a file object where it stood before.
-
-    Raises
-    ------
-    FailedPreconditionError
-        ``NOT_SEEKABLE`` if `position` is None.
-    """
+    """Put a file object where it stood before; ``NOT_SEEKABLE`` if `position` is None."""
     if position is None:
-        detail = "the file object cannot seek, so it can be read once only"
+        detail = "the file object cannot seek, so it can be read only once"
         raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name_of(source), detail=detail)
     cast("IO[bytes]", source).seek(position)
 
 
 def expand(sources: Sources, storage_options: StorageOptions = None) -> list[Source]:
-    """List every file that paths, patterns and lists of them name.
+    """List every file that paths, URLs, patterns (``*?[``), shards and lists of them name.
 
-    Parameters
-    ----------
-    sources : source, or iterable of sources
-        A path or URL may hold ``*``, ``?`` and ``[...]``, or name shards as
-        ``train@10``. A file that has exactly that name goes first; a URL with an
-        ``@`` too.
-
-    Returns
-    -------
-    list of source
-        The matches of each pattern sorted, in the order the patterns were given.
+    The matches of each pattern are sorted, in the order the patterns were given. A file that
+    has exactly the name of a pattern is that file.
 
     Raises
     ------
     FileNotFoundError
         If a pattern matches nothing, or nothing was given.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a number of shards above 99,999.
+        ``BAD_ARGUMENT`` for more than 99,999 shards, or `storage_options` without a URL.
     TypeError
-        For anything that is no path, URL or binary file object.
+        For anything that is not a path, URL or binary file object.
     """
     if isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources):
         check_storage_options(storage_options, sources)
@@ -190,7 +159,7 @@ def expand(sources: Sources, storage_options: StorageOptions = None) -> list[Sou
 
 
 def not_a_source(value: object) -> str:
-    """Return what to say of anything that is no path, URL or file object."""
+    """Return the text of an error about a value that is not a source."""
     return f"expected a path, URL or binary file object, got {type(value).__name__}"
 
 
@@ -218,7 +187,7 @@ def _matches(source: Source, storage_options: StorageOptions) -> list[Source]:
 
 
 def fsspec_module() -> Any:
-    """Return the package fsspec, or say how to install it."""
+    """Return the package fsspec; ImportError says how to install it."""
     try:
         import fsspec  # noqa: PLC0415 - optional
     except ImportError:
@@ -228,7 +197,7 @@ def fsspec_module() -> Any:
 
 
 def remote_place(url: str, storage_options: StorageOptions = None) -> tuple[Any, str]:
-    """Return the file system of a URL, and what names the file there."""
+    """Return the file system of a URL (fsspec's), and the file's path there."""
     filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
     return filesystem, path
 
@@ -244,7 +213,7 @@ def _is_remote_file(url: str, storage_options: StorageOptions) -> bool:
 
 
 def local_size(source: Source) -> int | None:
-    """Return the size in bytes of a local file; None if it is not there or not local."""
+    """Return the size of a local file in bytes; None if there is no such file."""
     if not isinstance(source, (str, bytes, os.PathLike)) or not os.path.isfile(source):
         return None
     return os.path.getsize(source)

@@ -1,6 +1,6 @@
 """Open a path, URL or file object to write bytes to it.
 
-Files are written as they are, or beside their place and renamed when complete
+Files are written in place, or under a temporary name and moved to their place when complete
 (``atomic``, :mod:`tfrecord_lite.files.atomic`), so that nobody ever sees half of one.
 Nothing here knows what the bytes mean.
 """
@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.files import locking
-from tfrecord_lite.files.atomic import LocalBeside, RemoteBeside
+from tfrecord_lite.files.atomic import LocalTemporary, RemoteTemporary
 from tfrecord_lite.files.names import (
     fsspec_module,
     is_url,
@@ -27,24 +27,12 @@ from tfrecord_lite.files.names import (
 )
 
 if TYPE_CHECKING:
-    from tfrecord_lite.files.atomic import Beside
+    from tfrecord_lite.files.atomic import TemporaryFile
     from tfrecord_lite.files.names import Source, StorageOptions
 
 
 class OutputFile:
-    """A file being written. What :func:`open_output` returns.
-
-    Parameters
-    ----------
-    name : str
-        Path or URL, for errors.
-    file : binary file object
-        Where the bytes go.
-    owned : bool
-        Whether to close it.
-    beside : Beside, optional
-        The file's other name, if it is written beside its place.
-    """
+    """A file being written, atomically if it has a temporary name."""
 
     def __init__(
         self,
@@ -52,51 +40,45 @@ class OutputFile:
         file: IO[bytes],
         *,
         owned: bool = True,
-        beside: Beside | None = None,
+        temporary: TemporaryFile | None = None,
     ) -> None:
-        self.name = name
+        self.name = name  # path or URL, for errors
         self._file = file
-        self._owned = owned
-        self._beside = beside
-        self._place: str | None = None  # where it is to be, or is, if it was beside
+        self._owned = owned  # to be closed here
+        self._temporary = temporary
+        self._place: str | None = None  # where commit has moved it, or was about to
         self._is_done = False
         self._sync_error: OSError | None = None
         self._process = os.getpid()
-        # Where the next write goes in a local file; None where that is not for us to say.
+        # Where the next write goes in a local file; None for others, which know it themselves.
         self._offset = position_of(file) if owned and isinstance(file, io.FileIO) else None
 
     def keep(self, n_bytes: int) -> None:
-        """Keep the first so many bytes of a file that is to be appended to; write behind them."""
+        """Keep the first `n_bytes` of a file to append to, and write after them."""
         size = os.fstat(self._file.fileno()).st_size
         if n_bytes < size:  # what cannot be cut need not be: a device
             self._file.truncate(n_bytes)
         self._offset = self._file.seek(n_bytes) if self._offset is not None else None
 
     def write(self, pending: list[bytes | bytearray | memoryview]) -> None:
-        """Write all of `pending`, and take out of the list what was written.
+        """Write all of `pending`, and remove each item from the list when it is written.
 
-        Parameters
-        ----------
-        pending : list of bytes, bytearray or memoryview
-            After a failure it holds what is still to be written: the next call goes
-            on there.
+        After a failure, the next call continues with the items that are left.
 
         Raises
         ------
         OSError
-            With the file's name. A local file ends behind the last item that was
-            written whole.
-        BlockingIOError
-            If a non-blocking file takes no more at the moment.
+            With the file's name; a local file then ends after the last item written whole.
+            BlockingIOError if a non-blocking file takes no more at the moment.
         """
         while pending:
             left = memoryview(pending[0])
             try:
-                if self._offset is not None:  # an interrupted write is written over
+                if self._offset is not None:  # overwrite an interrupted write
                     self._file.seek(self._offset)
                 while left:
                     left = left[self._put(left) :]
-                    if self._offset is None:  # what is in a pipe cannot be taken back
+                    if self._offset is None:  # a pipe's bytes cannot be overwritten
                         pending[0] = left
             except OSError as error:
                 if self._offset is not None:
@@ -104,7 +86,7 @@ class OutputFile:
                         self._file.truncate(self._offset)
                 raise self._named(error) from None
             n_bytes = len(pending[0])
-            # Nothing is called from here on, so that an interrupt finds both done, or neither.
+            # No call from here on, so that an interrupt finds both done, or neither.
             if self._offset is not None:
                 self._offset += n_bytes
             del pending[0]
@@ -119,7 +101,7 @@ class OutputFile:
             return error.characters_written
         if n_bytes is None and isinstance(self._file, io.RawIOBase):
             raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
-        # Some objects do not say how much they took; those take all.
+        # Objects that return None have taken all.
         return len(data) if n_bytes is None else n_bytes
 
     def _named(self, error: OSError) -> OSError:
@@ -136,23 +118,20 @@ class OutputFile:
             raise self._named(error) from None
 
     def finish(self) -> None:
-        """Close the file; one written beside its place is on the disk now, but not in its place.
-
-        Twice is fine.
+        """Close the file, an atomic one after a sync to the disk. May be called twice.
 
         Raises
         ------
         OSError
-            If the file cannot be closed, or its content not be brought to the disk. That is
-            final: the system may have dropped what it could not store, and say nothing of it
-            when it is asked once more.
+            If it cannot be closed or synced. A failed sync is final: the system may have
+            dropped what it could not store, and report success when asked again.
         """
         if self._sync_error is not None:
             raise self._sync_error
         if self._owned and self._file.closed:
             return
         self.flush()
-        if self._beside is not None and isinstance(self._file, io.FileIO):
+        if self._temporary is not None and isinstance(self._file, io.FileIO):
             try:
                 os.fsync(self._file.fileno())
             except OSError as error:
@@ -166,41 +145,41 @@ class OutputFile:
     def _close(self) -> None:
         if self._owned:
             if isinstance(self._file, io.FileIO) and not self._file.closed:
-                locking.let_go(self._file)
+                locking.unlock(self._file)
             self._file.close()
 
     def commit(self, name: str | None = None) -> None:
-        """Put a finished file that was written beside its place there, under `name` if given.
+        """Move a finished atomic file to its place, or to `name`.
 
-        Twice is fine, also if the first call was interrupted anywhere.
+        May be called twice, also if the first call was interrupted anywhere.
         """
-        if self._beside is not None and not self._is_done and self.belongs_here:
+        if self._temporary is not None and not self._is_done and self.belongs_here:
             self._place = name or self.name
-            self._beside.move_to(self._place)
+            self._temporary.move_to(self._place)
             self._is_done = True
 
     def replaces(self, name: str) -> bool:
-        """Whether :meth:`commit` would put it in the place of another."""
-        return self._beside is not None and self._beside.is_taken(name)
+        """Whether :meth:`commit` would replace a file."""
+        return self._temporary is not None and self._temporary.is_taken(name)
 
     @property
     def is_placed(self) -> bool:
-        """Whether :meth:`commit` has put it in its place, though it was interrupted then."""
-        if self._beside is None or self._place is None:
+        """Whether :meth:`commit` has moved it to its place, even if interrupted then."""
+        if self._temporary is None or self._place is None:
             return False
-        return self._beside.is_at(self._place)
+        return self._temporary.is_at(self._place)
 
     def take_back(self) -> None:
-        """Undo :meth:`commit`, of which maybe a part was done: the file is beside its place again."""
-        if self._beside is not None and self._place is not None:
+        """Undo :meth:`commit`, even one that was interrupted."""
+        if self._temporary is not None and self._place is not None:
             self._is_done = False
-            self._beside.move_back(self._place)
+            self._temporary.move_back(self._place)
             self._place = None
 
     def abandon(self) -> None:
-        """Close the file; if it was written beside its place, and is there still, remove it.
+        """Close the file; remove an atomic one that was not committed.
 
-        Nothing happens in a process that was forked from the one that opened it.
+        Do nothing in a process that was forked from the one that opened it.
         """
         if not self.belongs_here:
             return
@@ -208,12 +187,12 @@ class OutputFile:
             with contextlib.suppress(OSError):
                 self._close()
         finally:
-            if self._beside is not None:
-                self._beside.remove()
+            if self._temporary is not None:
+                self._temporary.remove()
 
     @property
     def belongs_here(self) -> bool:
-        """Whether this process opened it, and not one it was forked from."""
+        """Whether this process opened the file, not one that it was forked from."""
         return os.getpid() == self._process
 
 
@@ -224,30 +203,17 @@ def open_output(
     append: bool = False,
     storage_options: StorageOptions = None,
 ) -> OutputFile:
-    """Open a file for writing.
+    """Open a path or URL, which is created or emptied at once (rule O3), or wrap a file object.
 
-    Parameters
-    ----------
-    target : source
-        A path or URL, which is created or emptied at once (rule O3), or a
-        writable binary file object, which stays open afterwards.
-    atomic : bool, optional
-        Write beside the place and rename when the file is closed, so that it
-        appears complete or not at all.
-    append : bool, optional
-        Leave what a local file holds, and lock it. It need not exist. Call
-        :meth:`OutputFile.keep` before anything is written.
-
-    Returns
-    -------
-    OutputFile
+    To append keeps what a local file holds, if it exists, and locks it; call
+    :meth:`OutputFile.keep` before the first write.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
         As Python's ``open``.
     InvalidArgumentError
-        ``UNSUPPORTED`` for `atomic` or `append` where they cannot be had.
+        ``UNSUPPORTED`` for `atomic` or `append` where they are not possible.
     FailedPreconditionError
         ``IN_USE`` for `append` to a file that another writer has open.
     """
@@ -255,7 +221,7 @@ def open_output(
     is_path = isinstance(target, (str, bytes, os.PathLike))
     is_remote = is_path and is_url(name)
     if append and (atomic or is_remote or not is_path):
-        detail = "only a local file that is written in place can be appended to"
+        detail = "appending needs a local file that is written in place"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
     if not is_path:
         if atomic:
@@ -267,7 +233,7 @@ def open_output(
     if is_remote:
         return _remote_output(name, storage_options, atomic=atomic)
     if atomic:
-        return _beside(name)
+        return _atomic_output(name)
     if append and (os.path.isfile(name) or not os.path.exists(name)):
         file = io.FileIO(name, "r+b", opener=_open_or_create)
         try:
@@ -277,7 +243,7 @@ def open_output(
             raise
     else:
         file = io.FileIO(name, "wb")
-        locking.hold(file)
+        locking.lock_if_possible(file)
     return OutputFile(name, cast("IO[bytes]", file))
 
 
@@ -285,36 +251,35 @@ def _open_or_create(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_CREAT, 0o666)
 
 
-def _beside(name: str) -> OutputFile:
-    """Open a new local file that takes the place of `name` when it is committed."""
+def _atomic_output(name: str) -> OutputFile:
+    """Open a new local file that replaces `name` when it is committed."""
     place = os.path.realpath(name)
     mode = os.stat(place).st_mode if os.path.exists(place) else None
     if mode is not None and stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
     if mode is not None and not stat.S_ISREG(mode):
-        detail = "a device or pipe cannot be replaced; write in place, without atomic"
+        detail = "a device or pipe cannot be replaced; write to it without atomic"
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
     # The leading dot keeps it out of patterns such as "train-*".
     directory, base = os.path.split(place)
-    temporary = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
-
-    beside = LocalBeside(temporary)
+    path = os.path.join(directory, f".{base}.{os.urandom(4).hex()}.tmp")
+    temporary = LocalTemporary(path)
     try:
         try:
-            file = cast("IO[bytes]", io.FileIO(temporary, "xb"))
+            file = cast("IO[bytes]", io.FileIO(path, "xb"))
         except OSError as error:
             raise OSError(error.errno, error.strerror, name) from None
         if mode is not None:  # as if the old file had been written to
             with contextlib.suppress(OSError):
-                os.chmod(temporary, stat.S_IMODE(mode))
-        return OutputFile(name, file, beside=beside)
+                os.chmod(path, stat.S_IMODE(mode))
+        return OutputFile(name, file, temporary=temporary)
     except BaseException:
-        beside.remove()
+        temporary.remove()
         raise
 
 
 def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None) -> None:
-    """Remove a file; it need not be there."""
+    """Remove a file, if it exists."""
     name = name_of(name)
     with contextlib.suppress(FileNotFoundError):
         if is_url(name):
@@ -331,6 +296,8 @@ def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -
     filesystem, path = remote_place(url, storage_options)
     directory, _, base = path.rpartition("/")
     temporary = f"{directory}/.{base}.{os.urandom(4).hex()}.tmp"
-
-    beside = RemoteBeside(filesystem, temporary, storage_options)
-    return OutputFile(url, filesystem.open(temporary, "wb"), beside=beside)
+    return OutputFile(
+        url,
+        filesystem.open(temporary, "wb"),
+        temporary=RemoteTemporary(filesystem, temporary, storage_options),
+    )
