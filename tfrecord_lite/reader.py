@@ -67,6 +67,7 @@ __all__ = [
     "checked_class",
     "messages_of",
     "parsed",
+    "reader_with",
     "rows_of",
     "tf_record_iterator",
 ]
