@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.columns import RaggedTensor
+from tfrecord_lite.convert.normalize import masked_rows, missing_row_error
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
 
@@ -85,10 +87,8 @@ def _is_unsupported(dtype: Any) -> bool:
 def _rows(name: str, values: Any, lengths: Any, mask: Any) -> Any:
     """Return the values of lists as rows; none of the lists may be missing."""
     if np.any(mask):
-        index = int(np.argmax(mask))
-        detail = "a missing record among rows of any length would come back as an empty row"
-        raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
-    return RaggedTensor(values, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]))
+        raise missing_row_error(name, mask)
+    return RaggedTensor(values, row_splits(np.asarray(lengths, np.int64)))
 
 
 def _of_pandas(dataframe: Any, name: str) -> Any:
@@ -153,12 +153,7 @@ def _inner(array: Any) -> tuple[int, ...]:
 
 def _filled_in(array: Any, mask: Any) -> Any:
     """Return an array with masked records where the mask says so."""
-    if not np.any(mask):
-        return array
-    whole = np.zeros((len(mask), *array.shape[1:]), array.dtype)
-    whole[~mask] = array
-    masks = np.asarray(mask, np.bool_).reshape(-1, *[1] * (whole.ndim - 1))
-    return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
+    return masked_rows(array, np.asarray(mask, np.bool_)) if np.any(mask) else array
 
 
 def _is_nested_or_time(arrow_type: Any) -> bool:

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.convert.normalize import masked_rows, normalize, present_records
 from tfrecord_lite.convert.types import (
     ByteItems,
     at_records,
@@ -289,14 +289,9 @@ def to_raw(key: str, column: Any, original: Original) -> Any:
             values = _raw_rows(_as_dtype(key, column.values, dtype))
             return SparseTensor(column.indices, values, column.dense_shape)
         case np.ma.MaskedArray():
-            n_values = int(np.prod(column.shape[1:], dtype=np.int64))
-            mask = np.ma.getmaskarray(column).reshape(len(column), n_values)
             strings = _raw_rows(_as_dtype(key, np.asarray(column.data), dtype))
-            missing = mask.all(axis=1) if mask.shape[1] else np.zeros(len(mask), np.bool_)
-            if (mask.any(axis=1) != missing).any():
-                detail = "some values of the record are masked, not all"
-                index = int((mask.any(axis=1) != missing).argmax())
-                raise column_error(key, detail, index, Reason.UNREPRESENTABLE)
+            present = present_records(key, column)
+            missing = np.zeros(len(column), np.bool_) if present is None else ~present
             return np.ma.MaskedArray(strings.to_numpy(), missing)
         case _:
             return _raw_rows(_as_dtype(key, np.asarray(column), dtype))
@@ -451,13 +446,8 @@ def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bo
     found = np.full(counts.size, size, np.int64)
     found[present] = sizes
     _check_counts(name, found, size, original)
-    fill: Any = ("" if original.text == "str" else b"") if values.dtype == object else 0
-    if values.dtype.kind in "SUTMm":
-        fill = np.zeros((), values.dtype)
-    whole = np.full((counts.size, *shape), fill, values.dtype)
-    whole[present] = values.reshape(np.count_nonzero(present), *shape)
-    mask = np.broadcast_to(~present.reshape(-1, *[1] * len(shape)), whole.shape)
-    return np.ma.MaskedArray(whole, mask.copy())
+    rows = values.reshape(np.count_nonzero(present), *shape)
+    return masked_rows(rows, ~present, "" if original.text == "str" else b"")
 
 
 def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bool) -> Any:

@@ -12,10 +12,9 @@ There is one pipeline, and two policies for Python's values in it::
     [[[1], [2]], []]      flattened: 1 2, nothing        a RaggedTensor of two levels
     [None, 7]             missing, 7                     a masked array
 
-Lenient is what protobuf takes; strict is what would come back as it is. What is an array,
-RaggedTensor, SparseTensor or BytesColumn already has nothing to decide: the strict policy
-keeps it, and the lenient one converts it by its dtype. :mod:`.types` says what becomes of the
-values themselves.
+Lenient accepts what protobuf does; strict accepts what would come back as it is. Arrays,
+RaggedTensors, SparseTensors and BytesColumns are typed already: strict keeps them, lenient
+converts them by their dtype. :mod:`.types` says what becomes of the values themselves.
 
 Faster ways for some values (:mod:`tfrecord_lite.example.encode.one` and ``plan``, and the
 steps of sequences) must agree with this one, which ``tests/convert/test_fast_paths.py`` checks.
@@ -37,7 +36,6 @@ from tfrecord_lite.convert.types import (
     MISSING_VALUE,
     array_of_objects,
     at_records,
-    check_depth,
     column_error,
     flat_list,
     list_of_objects,
@@ -48,11 +46,13 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     Policy: TypeAlias = Literal["lenient", "strict"]
 
 _SEQUENCES = (list, tuple, np.ndarray)
+_MAX_LEVELS = 64
+"""Levels of nested lists; NumPy has no more dimensions either."""
 _NO_RECORDS = "a column needs a leading dimension, with one row per record"
 _MIXED = "single values and lists are mixed"
 
@@ -64,31 +64,18 @@ def normalize(key: str, column: Any, policy: Literal["strict"]) -> Any: ...
 
 
 def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
-    """Bring a column into the one form that what follows works with.
+    """Return a column as the value lists to write; strict: as arrays that keep what it is.
 
-    Parameters
-    ----------
-    key : str
-        The feature, for errors.
-    column : array-like, masked array, RaggedTensor, SparseTensor, BytesColumn, list
-        With a leading record dimension.
-    policy : {"lenient", "strict"}
-        What may become of Python's values; see the head of this module.
-
-    Returns
-    -------
-    ValueLists, or column
-        Lenient: the lists that will be written. Strict: an array, masked array, RaggedTensor,
-        SparseTensor or BytesColumn; an object array in it holds only ``bytes``, or only
-        ``str``. Views of the column's memory where that is possible.
+    Those are an array, masked array, RaggedTensor, SparseTensor or BytesColumn; an object
+    array in it holds only ``bytes``, or only ``str``. Views where possible.
 
     Raises
     ------
     InvalidArgumentError
         ``UNREPRESENTABLE`` for a value that would not come back, ``BAD_ARGUMENT`` for a
-        column without records, splits that do not fit, and lists nested too deeply,
-        ``UNSUPPORTED`` for a dtype without a list; with `key` and, where one record is at
-        fault, its `index`.
+        column without records and lists nested too deeply, ``BAD_PARTITION`` and
+        ``BAD_INDEX`` for splits and indices that do not fit, ``UNSUPPORTED`` for a dtype
+        without a list; with `key` and, where one record is at fault, its `index`.
     """
     if policy == "strict":
         return _arrays(key, column)
@@ -96,6 +83,25 @@ def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
         if isinstance(column, cls):
             return convert(key, column)
     return _lists_of_array(key, np.asarray(column))
+
+
+def _check_depth(key: str, values: Iterable[Any]) -> None:
+    """Reject sequences nested without end, or too deeply to recurse into them."""
+    level = [value for value in values if isinstance(value, _SEQUENCES)]
+    for _ in range(_MAX_LEVELS):
+        # Each object once: lists that hold themselves twice would double with every level.
+        inner: dict[int, Any] = {}
+        for sequence in level:
+            if isinstance(sequence, np.ndarray):
+                is_object = sequence.dtype.kind == "O"
+                items = np.asarray(sequence).ravel().tolist() if is_object else ()
+            else:
+                items = sequence
+            inner |= {id(v): v for v in items if isinstance(v, _SEQUENCES)}
+        level = list(inner.values())
+        if not level:
+            return
+    raise column_error(key, f"values nested too deeply: more than {_MAX_LEVELS} levels")
 
 
 # ------------------------------------------------------------------- lenient: to value lists
@@ -116,7 +122,7 @@ def _lists_of_array(key: str, array: AnyArray) -> ValueLists:
 def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> ValueLists:
     if column.dtype.names is not None:
         return _lists_of_array(key, np.asarray(column.data))
-    present = _present(key, column)
+    present = present_records(key, column)
     if present is None:
         return normalize(key, np.asarray(column.data))
     data = column.data.copy()
@@ -128,8 +134,8 @@ def _lists_of_masked(key: str, column: np.ma.MaskedArray[Any, Any]) -> ValueList
     return replace(normalize(key, data), present=present)
 
 
-def _present(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
-    """Return which records of a masked array are there; each is masked as a whole."""
+def present_records(key: str, column: np.ma.MaskedArray[Any, Any]) -> BoolArray | None:
+    """Return which records of a masked array are there, None for all; none may be so in part."""
     if column.ndim == 0 or not column.size or column.mask is np.ma.nomask:
         return None
     mask = np.ma.getmaskarray(column).reshape(len(column), -1)
@@ -262,7 +268,7 @@ def _flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
     values = _opened(item)
     if any(isinstance(value, _SEQUENCES) for value in values):
-        check_depth(key, values)
+        _check_depth(key, values)
     while any(isinstance(value, _SEQUENCES) for value in values):
         parts = (_opened(v) if isinstance(v, _SEQUENCES) else [v] for v in values)
         values = list(chain.from_iterable(parts))
@@ -309,14 +315,14 @@ def _arrays(key: str, column: Any) -> Any:
         items[np.ma.getmaskarray(column)] = None
         column = items
     if isinstance(column, list | tuple):
-        check_depth(key, column)
+        _check_depth(key, column)
         return _array_of_objects(key, list(column), (len(column),))
     array = np.asarray(column)
     if array.ndim == 0:
         raise column_error(key, _NO_RECORDS)
     if array.dtype.kind != "O":
         return array
-    check_depth(key, [array])
+    _check_depth(key, [array])
     return _array_of_objects(key, array.ravel().tolist(), array.shape)
 
 
@@ -328,11 +334,7 @@ def _array_of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any
     if any(isinstance(item, _SEQUENCES) for item in kept):
         return _array_of_sequences(key, kept, mask)
     values = array_of_objects(key, kept)
-    if not mask.any():
-        return values.reshape(shape)
-    whole = np.full(len(items), b"" if values.dtype == object else 0, values.dtype)
-    whole[~mask] = values
-    return np.ma.MaskedArray(whole.reshape(shape), mask.reshape(shape))
+    return masked_rows(values, mask).reshape(shape) if mask.any() else values.reshape(shape)
 
 
 def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
@@ -346,15 +348,9 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
     arrays = [row for row in rows if isinstance(row, np.ndarray)]
     if len(arrays) == len(rows) and len({(a.shape, a.dtype) for a in arrays}) == 1:
         stacked = np.stack(arrays)
-        if not mask.any():
-            return _arrays(key, stacked)
-        whole = np.zeros((mask.size, *stacked.shape[1:]), stacked.dtype)
-        whole[~mask] = stacked
-        masks = mask.reshape(-1, *[1] * (stacked.ndim - 1))
-        return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
+        return masked_rows(stacked, mask) if mask.any() else _arrays(key, stacked)
     if mask.any():
-        detail = "a missing record among rows of any length would come back as an empty row"
-        raise column_error(key, detail, int(mask.argmax()), Reason.UNREPRESENTABLE)
+        raise missing_row_error(key, mask)
     splits = row_splits(np.fromiter(map(len, rows), np.int64, len(rows)))
     with at_records(splits):
         if len(arrays) < len(rows):
@@ -366,6 +362,25 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
             detail = "arrays of several dtypes, or of shapes that differ in more than the first"
             raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
         return RaggedTensor(_without_missing(key, flat), splits)
+
+
+def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
+    """Return the error about the first missing record, where others are rows of any length."""
+    detail = "a missing record among rows of any length would come back as an empty row"
+    return column_error(key, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
+
+
+def masked_rows(rows: AnyArray, missing: BoolArray, fill: Any = b"") -> np.ma.MaskedArray[Any, Any]:
+    """Return a masked array of all records, given which are missing and the rows of the others.
+
+    `fill` is for objects; other dtypes have zeros where a record is missing.
+    """
+    whole = np.zeros((missing.size, *rows.shape[1:]), rows.dtype)
+    if rows.dtype == object:
+        whole[...] = fill
+    whole[~missing] = rows
+    masks = missing.reshape(-1, *[1] * (rows.ndim - 1))
+    return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
 
 
 def _without_missing(key: str, values: Any) -> Any:

@@ -41,7 +41,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 
 _LARGE_BYTES = 4096
 """Byte strings of this mean size are copied one by one."""
-_MAX_LEVELS = 64
-"""Levels of nested lists; NumPy has no more dimensions either."""
 
 _AS_IT_IS = "store it as it is, with the schema of schema_of(columns)"
 MISSING_VALUE = (
@@ -114,25 +112,6 @@ def at_records(splits: Splits) -> Iterator[None]:
         yield
     except InvalidArgumentError as error:
         raise at_record(error, splits) from None
-
-
-def check_depth(key: str, values: Iterable[Any]) -> None:
-    """Reject sequences nested without end, or too deeply to recurse into them."""
-    level = [value for value in values if isinstance(value, list | tuple | np.ndarray)]
-    for _ in range(_MAX_LEVELS):
-        # Each object once: lists that hold themselves twice would double with every level.
-        inner: dict[int, Any] = {}
-        for sequence in level:
-            if isinstance(sequence, np.ndarray):
-                is_object = sequence.dtype.kind == "O"
-                items = np.asarray(sequence).ravel().tolist() if is_object else ()
-            else:
-                items = sequence
-            inner |= {id(v): v for v in items if isinstance(v, list | tuple | np.ndarray)}
-        level = list(inner.values())
-        if not level:
-            return
-    raise column_error(key, f"values nested too deeply: more than {_MAX_LEVELS} levels")
 
 
 def unmasked(key: str, items: list[Any]) -> list[Any]:
@@ -422,15 +401,9 @@ def _numpy_scalars(items: list[Any]) -> FlatList:
     return _converter_of(array.dtype, 0)(array)
 
 
-def _array_of_bytes(items: list[Any]) -> AnyArray:
+def _array_of_strings(items: list[Any]) -> AnyArray:
     array = np.empty(len(items), object)
-    array[:] = list(map(bytes, items))
-    return array
-
-
-def _array_of_texts(items: list[Any]) -> AnyArray:
-    array = np.empty(len(items), object)
-    array[:] = items
+    array[:] = [item if isinstance(item, str) else bytes(item) for item in items]
     return array
 
 
@@ -479,8 +452,8 @@ class _Family:
 
 # The first family that has all types decides; no types at all belong to every one.
 _FAMILIES = (
-    _Family(bytes | bytearray | memoryview, _byte_strings, _array_of_bytes),
-    _Family(str, _texts, _array_of_texts),
+    _Family(bytes | bytearray | memoryview, _byte_strings, _array_of_strings),
+    _Family(str, _texts, _array_of_strings),
     _Family(bytes | str | bytearray | memoryview, _mixed_strings, None),
     _Family(_WHOLE, _python_integers, _array_of_numbers),
     _Family(np.generic, _numpy_scalars, _array_of_numbers),
