@@ -1,13 +1,13 @@
-"""What is in data that come without a schema: summarize, infer_schema.
+"""summarize and infer_schema, for data that come without a schema.
 
 ::
 
     path, pattern, TFRecordReader ─┐
     Block, list of bytes ──────────┼─> blocks ── ExampleSurvey ──> Summary ──> Schema
-    columns, rows, a data frame ───┘  (encoded)
+    columns, rows, a dataframe ────┘  (encoded)
 
-Values are looked at, many records at a time; nothing is built of them, so this takes as
-long as parsing all features into columns.
+Values are examined, many records at a time, but no columns are built; this takes as long as
+parsing all features.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ def summarize(
     compression: CompressionType = "infer",
     storage_options: StorageOptions = None,
 ) -> Summary:
-    """Look at data and say what features they have.
+    """Summarise the features of data: their kinds, lengths and values.
 
     Parameters
     ----------
     data : path, TFRecordReader, Block, list of bytes, columns, rows, or dataframe
         Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
         object, a list of these), read one after the other and never held in memory; or a
-        reader; or serialised Examples. Or what is to be encoded: a dict of columns, an
-        iterable of dicts, a DataFrame of pandas or polars, a Table of pyarrow; these are
-        held in memory, and summarised as the Examples they would become.
+        reader; or serialised Examples. Or data to be encoded: a dict of columns, an iterable
+        of dicts, a DataFrame of pandas or polars, a Table of pyarrow; these are held in
+        memory, and summarised as the Examples that they would become.
     max_records : int, optional
-        Look at the first so many records only; what comes behind them is not read.
+        Examine only this many records from the start; later ones are not read.
     compression : str, int, TFRecordOptions or None, optional
     storage_options : dict, optional
         How to read files, as for :class:`TFRecordReader`.
@@ -71,25 +71,25 @@ def summarize(
     Returns
     -------
     Summary
-        Of every feature: kinds, how many records have it, lengths, least and greatest
-        values. Features are sorted by name. Print it for a table, add those of several
-        shards, call :meth:`Summary.schema` for a schema.
+        For every feature its kinds, the number of records with it, its lengths, and its least
+        and greatest values, sorted by name. Print it as a table, add the summaries of several
+        shards, or call :meth:`Summary.schema` for a schema.
 
     Raises
     ------
     DataLossError
-        If a file is damaged within what was read of it.
+        If a file is damaged in the part that is read.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is no Example, or for Examples mixed with
-        SequenceExamples; ``UNSUPPORTED`` for SequenceExamples alone; ``BAD_ARGUMENT`` for a
-        `max_records` that is not positive.
+        ``MALFORMED`` for a record that is not an Example, or for Examples mixed with
+        SequenceExamples; ``UNSUPPORTED`` for SequenceExamples alone; ``BAD_ARGUMENT`` if
+        `max_records` is not positive.
     TypeError
-        For a source of another type; a single ``bytes`` could be a path or a record. For a
-        row that is no dict among dicts, and a `max_records` that is no int.
+        For data of another type, such as a single ``bytes``, which could be a path or a record;
+        for a row that is not a dict among dicts; if `max_records` is not an int.
 
     Notes
     -----
-    Takes as long as parsing all features into columns, and memory of one read: about a
+    Takes as long as parsing all features into columns, and the memory of one read: about a
     megabyte.
 
     Examples
@@ -114,7 +114,7 @@ def summarize(
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
     survey = ExampleSurvey()
     left = max_records
-    columns, data = _columns(data, max_records)
+    columns, data = _columns_of(data, max_records)
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     else:
@@ -137,20 +137,20 @@ def infer_schema(
     compression: CompressionType = "infer",
     storage_options: StorageOptions = None,
 ) -> Schema:
-    """Infer the features to parse data with from the data themselves.
+    """Infer a schema to parse data with from the data.
 
     Parameters
     ----------
     data : path, TFRecordReader, Block, list of bytes, columns, rows, dataframe, Summary
-        As for :func:`summarize`; or what it returned, maybe of several shards, added.
+        As for :func:`summarize`; or its result, possibly the sum for several shards.
     variable : {"ragged", "varlen", "padded"}, optional
-        What a feature becomes whose length varies, or which some record lacks:
-        RaggedFeature, VarLenFeature or FixedLenSequenceFeature. A record that lacks it has
-        no values in the result.
+        For features whose length varies, or that some record lacks: RaggedFeature,
+        VarLenFeature or FixedLenSequenceFeature. A record without the feature has no values in
+        the result.
     defaults : mapping of str to value, optional
-        For features of one length that some records lack: the value those get.
+        For features of one length that some records lack: the value for such records.
     max_records : int, optional
-        Infer from the first so many records; a later one may not fit.
+        Infer from this many records at the start; a later one may not fit.
     compression : str, int, TFRecordOptions or None, optional
     storage_options : dict, optional
         How to read files, as for :class:`TFRecordReader`.
@@ -158,9 +158,9 @@ def infer_schema(
     Returns
     -------
     Schema
-        FixedLenFeature for what every record has with one number of values, of shape []
-        for 1 and [n] for n; for the others, what `variable` says. Columns have shapes and
-        dtypes, and keep them: it is what ``schema_of(columns, lossless=False)`` says.
+        FixedLenFeature for features that every record has with the same number of values, of
+        shape [] for 1 and [n] for n; the others as `variable` has it. Columns keep their shapes
+        and dtypes, as in ``schema_of(columns, lossless=False)``.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def infer_schema(
         As :func:`summarize`.
     InvalidArgumentError
         As :func:`summarize`; ``WRONG_KIND`` for a feature of several kinds; ``BAD_ARGUMENT``
-        if there is no record, or none with a feature, and for defaults that do not fit.
+        if no record has a feature, and for defaults that do not fit.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def infer_schema(
     if isinstance(data, Summary):
         return data.schema(variable=variable, defaults=defaults)
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
-    columns, data = _columns(data, max_records)
+    columns, data = _columns_of(data, max_records)
     summary = summarize(
         data if columns is None else columns,
         max_records=max_records,
@@ -202,24 +202,24 @@ def infer_schema(
     described = schema_of(columns, lossless=False)
     specs = described.features
     for name, spec in specs.items():
-        # What is ragged in one level, or missing, is of varying length to Examples as well.
+        # Ragged in one level, or missing in some records: to Examples, of varying length.
         varies = isinstance(spec, RaggedFeature) and not spec.partitions
         if varies and name in schema and (variable != "ragged" or name in (defaults or {})):
             specs[name] = schema[name]
     return Schema(specs, described.originals)
 
 
-def _columns(source: Any, max_records: int | None) -> tuple[dict[str, Any] | None, Any]:
-    """Return the columns of what is to be encoded, the first so many records; None for others.
+def _columns_of(source: Any, max_records: int | None) -> tuple[dict[str, Any] | None, Any]:
+    """Return the columns of data to be encoded, up to `max_records`; None for other sources.
 
-    And the source, of which nothing is taken where there are none.
+    Also return the source, complete even if an iterator had to be advanced to tell.
     """
     if isinstance(source, Summary | Block | TFRecordReader):
         return None, source
     columns = columns_of_dataframe(source)
     if columns is None and isinstance(source, Mapping):
         columns = dict(source)
-    if columns is None and _is_iterable(source):
+    if columns is None and _may_be_rows(source):
         items = iter(source)
         head = list(islice(items, 1))
         if not head or not isinstance(head[0], Mapping):
@@ -229,12 +229,12 @@ def _columns(source: Any, max_records: int | None) -> tuple[dict[str, Any] | Non
         return None, source
     made = {name: normalize(name, column, "strict") for name, column in columns.items()}
     if max_records is not None:
-        made = {name: _first(name, column, max_records) for name, column in made.items()}
+        made = {name: _first_rows(name, column, max_records) for name, column in made.items()}
     return made, source
 
 
-def _is_iterable(source: Any) -> bool:
-    """Whether it may be one of rows: neither a path, nor a file, nor an array."""
+def _may_be_rows(source: Any) -> bool:
+    """Return whether a source is an iterable, but not a path, file or array."""
     others = (str, bytes, bytearray, memoryview, os.PathLike, np.ndarray)
     is_other = isinstance(source, others) or is_file_object(source)
     return not is_other and isinstance(source, Iterable)
@@ -243,27 +243,24 @@ def _is_iterable(source: Any) -> bool:
 def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise TypeError(f"row {i} must be a dict like those before it, not {_type(row)}")
+            found = type(row).__name__
+            raise TypeError(f"row {i} must be a dict like those before it, not {found}")
     names = dict.fromkeys(chain.from_iterable(rows))
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _type(value: object) -> str:
-    return type(value).__name__
-
-
-def _first(name: str, column: Any, n_records: int) -> Any:
+def _first_rows(name: str, column: Any, n_records: int) -> Any:
     if isinstance(column, SparseTensor):
-        detail = "max_records of a SparseTensor, which has no rows to take"
+        detail = "max_records needs rows, which a SparseTensor has not"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return column[:n_records]
 
 
 @contextmanager
 def closed(blocks: Iterator[Block]) -> Iterator[None]:
-    """Close the file of an iteration that ends early, be it by an error.
+    """Close the file of an iteration at its end, even if it ends early or by an error.
 
-    Left to itself it stays open for as long as somebody holds the error's traceback.
+    Otherwise the file would stay open for as long as the error's traceback is referenced.
     """
     try:
         yield
@@ -274,7 +271,7 @@ def closed(blocks: Iterator[Block]) -> Iterator[None]:
 
 
 def _blocks(source: Any, options: ReadOptions) -> Iterator[Block]:
-    """Yield the records of a source, many at a time."""
+    """Return the blocks of a source's records."""
     if isinstance(source, Block):
         return iter([source])
     if isinstance(source, TFRecordReader):
@@ -282,10 +279,11 @@ def _blocks(source: Any, options: ReadOptions) -> Iterator[Block]:
     if isinstance(source, (str, os.PathLike)) or is_file_object(source):
         return reader_with(source, options).blocks()
     if isinstance(source, (bytes, bytearray, memoryview)):
-        detail = "a single bytes object may be a path or a record; give a str, or [record]"
-        raise TypeError(detail)
+        raise TypeError("a single bytes object may be a path or a record; give a str or [record]")
     if not isinstance(source, Iterable):
-        raise TypeError(f"nothing to infer a schema from: {_type(source)}")
+        raise TypeError(
+            f"data must be files, records, columns or rows, not {type(source).__name__}"
+        )
     items = iter(source)
     head = list(islice(items, 1))
     if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):

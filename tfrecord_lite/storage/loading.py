@@ -112,24 +112,24 @@ def load(
     paths : str, PathLike, file object, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
     schema_path : str, PathLike or Schema, optional
-        The sidecar, or another program's schema file, as :func:`load_schema` reads them; or
-        a schema itself. By default the ``.schema.json`` beside each file; what has none is
-        inferred, which reads the files twice.
+        A sidecar or another program's schema file, as for :func:`load_schema`; or a schema.
+        By default the ``.schema.json`` beside each file; without one the schema is inferred,
+        which reads the files twice.
     batch_size : int, optional
-        Give an iterator of batches of so many records, the last maybe smaller, instead of
-        all of it at once.
+        Return an iterator of batches of this many records, the last possibly smaller, instead
+        of all records at once.
     columns : sequence of str, optional
         The names of the features to load; the others are not parsed. Of nested data these
         are paths, such as ``"box/x"``.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordReader`.
     on_error, max_errors : optional
-        What to do about damage, as for :class:`TFRecordReader`. A record that does not fit
-        the schema is no damage.
+        How to handle damage, as for :class:`TFRecordReader`. A record that does not fit the
+        schema is not damage.
     max_record_bytes : int, optional
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
-        How large records, and what is inflated, may be, as for :class:`TFRecordReader`.
+        Size limits, as for :class:`TFRecordReader`.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -138,29 +138,29 @@ def load(
     dict, tuple or column
         In the structure that was saved, with the original dtypes and shapes: ndarray;
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
-        strings are object arrays. Without a sidecar or schema it is a dict of float32, int64
-        and byte strings. With `columns` it is a dict of these, in this order. With
+        strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
+        byte strings. With `columns` it is a dict of these, in this order. With
         `batch_size`, an iterator of them.
 
     Raises
     ------
     FileNotFoundError
-        For data or a given schema that is not there.
+        If there is no such data file, or no such schema file.
     DataLossError
-        For a damaged file.
+        If a file is damaged.
     InvalidArgumentError
-        For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``,
-        ``WRONG_COUNT``, ``MALFORMED`` (as of a SequenceExample), with its file, number and
-        key; for schema files as :func:`load_schema`; ``BAD_ARGUMENT`` for files whose sidecars
-        do not go together, and for a sidecar beside other data than it was written for. One
-        that is given as `schema_path` is not asked for that. ``BAD_ARGUMENT`` too for a name in
+        For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``, ``WRONG_COUNT``,
+        ``MALFORMED`` (such as a SequenceExample), with its file, number and key. For schema
+        files, as :func:`load_schema`. ``BAD_ARGUMENT`` for files with incompatible sidecars, and
+        for a sidecar beside other data than it was written for, unless it is given as
+        `schema_path`. ``BAD_ARGUMENT`` too for a name in
         `columns` that is not a feature, and for `storage_options` without a URL.
 
     Notes
     -----
-    Needs memory for the columns, twice while they are joined, and for a megabyte of
-    records. What a schema says of sizes is compared with the data before memory is taken
-    for it.
+    Needs memory for the columns, for one of them twice while it is joined, and for a megabyte
+    of records. Sizes in a schema are compared with the data before memory is allocated for
+    them.
 
     Examples
     --------
@@ -188,15 +188,15 @@ def load(
     sources = _data_files(paths, storage_options)
     reader = reader_with(sources, options)
     if isinstance(schema_path, Schema):
-        described = Sidecar(schema_path, None)
+        described = Sidecar(schema_path)
     elif schema_path is not None:
-        described = sidecar.read(schema_path, storage_options=storage_options)
+        described = sidecar.read(schema_path, storage_options)
     else:
         # Damage is reported when the data are read, not before.
         ahead = reader if on_error == "raise" else _silent_reader(sources, options)
-        described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead), None)
+        described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead))
     if columns is not None:
-        described = Sidecar(_selected(described.schema, columns), None)
+        described = Sidecar(_selected(described.schema, columns))
     loader = _Loader(described)
     if batch_size is None:
         return loader.whole(reader.blocks())

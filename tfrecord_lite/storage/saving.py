@@ -39,24 +39,24 @@ def save(
     compression: CompressionType = "infer",
     storage_options: StorageOptions = None,
 ) -> Schema:
-    r"""Save columns or rows to a TFRecord file, with a sidecar that brings all of it back.
+    r"""Save columns or rows to a TFRecord file, with a sidecar from which they are restored.
 
     Parameters
     ----------
     path : str or PathLike
-        Where the Examples go. The file appears complete or not at all.
-    data : dict, tuple, array, data frame, or iterable of rows
-        *Columns*: a dict of them, each with one value a record, as
-        :func:`~tfrecord_lite.encode_examples` takes them; or a tuple of columns, or a single
-        ndarray, RaggedTensor, SparseTensor or BytesColumn; dicts and tuples may be nested.
-        A DataFrame of pandas or polars, or a Table of pyarrow.
+        The file for the Examples. It appears complete or not at all.
+    data : dict, tuple, array, dataframe, or iterable of rows
+        *Columns*: a dict of columns, each with one value per record, as for
+        :func:`~tfrecord_lite.encode_examples`; a tuple of columns; or a single ndarray,
+        RaggedTensor, SparseTensor or BytesColumn. Dicts and tuples may be nested. Or a
+        DataFrame of pandas or polars, or a Table of pyarrow.
 
-        *Rows*: any other iterable (a list, a generator), of one dict, tuple or value a record;
-        nested as well. It is read once, and never held in memory. The value of a row may be
-        a number, a string, an array, or a list; None is missing.
+        *Rows*: any other iterable (a list, a generator) with one dict, tuple or value per
+        record, possibly nested. It is read once, and never held in memory. A value may be a
+        number, a string, an array or a list; None is a missing value.
     schema_path : str or PathLike, optional
-        Where the sidecar goes; by default `path` + ``.schema.json``. If it goes elsewhere, one
-        that older data left under that name is removed.
+        The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
+        sidecar that older data left under the default name is removed.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`: by default the ending of the name decides.
     storage_options : dict, optional
@@ -65,19 +65,19 @@ def save(
     Returns
     -------
     Schema
-        What the sidecar says.
+        The schema in the sidecar.
 
     Raises
     ------
     InvalidArgumentError
-        With `key` and `index`, the column and the number of the record, for a value that
-        cannot be stored (``UNREPRESENTABLE``, ``UNSUPPORTED``), or that does not fit the rows
-        before it (``WRONG_KIND``, ``MISSING``, ``BAD_ARGUMENT``); ``BAD_ARGUMENT`` for a
-        `schema_path` that is the data's own file. Nothing has appeared then.
+        For a value that cannot be stored (``UNREPRESENTABLE``, ``UNSUPPORTED``) or does not
+        fit the rows before it (``WRONG_KIND``, ``MISSING``, ``BAD_ARGUMENT``), with the column
+        in `key` and the number of the record in `index`; ``BAD_ARGUMENT`` if `schema_path` is
+        the data file. No file has appeared then.
     OSError
         As Python's ``open`` and ``write``.
     TypeError
-        For data that are neither, and keys that are no str.
+        If the data are neither columns nor rows, or a key is not a str.
 
     Notes
     -----
@@ -85,12 +85,12 @@ def save(
     lists, float16 as float32; strings as they are, in UTF-8. See :func:`schema_of`. Byte
     order is not kept.
 
-    The sidecar appears first, and names the data it is of: their size, and a checksum of how
-    they begin. A crash in between leaves older data beside it, which :func:`load` refuses
+    The sidecar appears first, with a fingerprint of its data: their size, and a checksum of the
+    first 64 KiB. If a crash in between leaves older data beside it, :func:`load` raises an error
     instead of reading them by the wrong schema.
 
-    Of rows, the first 1,024 (or 4 MB of them) decide how a column is stored; integers may
-    come after floats, not before. The first dimension of an array may vary from row to row.
+    The first 1,024 rows (or 4 MB of them) decide how a column is stored; integers may come
+    after floats, not before. The first dimension of an array may vary from row to row.
 
     Examples
     --------
@@ -132,7 +132,8 @@ def save(
                 target.abandon()
                 raise
         file.finish()
-        described = sidecar.write(schema_path, written, target.fingerprint, storage_options)
+        written = written._replace(fingerprint=target.fingerprint)
+        described = sidecar.write(schema_path, written, storage_options)
         try:
             _commit(file, described)
         except BaseException:

@@ -20,6 +20,7 @@ older data beside it are recognised, and never read by the wrong schema.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -94,15 +95,17 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     image  FixedLenFeature  int64  [28, 28]  uint8 [28, 28]
     """
     check_storage_options(storage_options, path)
-    return read(path, storage_options=storage_options).schema
+    return read(path, storage_options).schema
 
 
 class Sidecar(NamedTuple):
-    """What a schema file holds."""
+    """The content of a schema file."""
 
     schema: Schema
-    structure: Structure | None
+    structure: Structure | None = None
     """None for a flat dict."""
+    fingerprint: Any = None
+    """Of the data file, as parsed from JSON; None if the schema fits any data."""
 
 
 def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidecar | None:
@@ -111,63 +114,64 @@ def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidec
         return None
     name = name_of(source)
     try:
-        return read(f"{name}{SUFFIX}", of_data=name, storage_options=storage_options)
+        found = read(f"{name}{SUFFIX}", storage_options)
+        expected = found.fingerprint
+        fits = expected is None or expected == fingerprint_of(name, storage_options)
     except FileNotFoundError:
         return None
+    if not fits:
+        raise argument_error(
+            f"the sidecar was written for other data than are now in {name}; if it does "
+            "fit them, give it as schema_path",
+            source=f"{name}{SUFFIX}",
+        )
+    return found._replace(fingerprint=None)
 
 
-def read(
-    path: Path, *, of_data: str | None = None, storage_options: StorageOptions = None
-) -> Sidecar:
-    """Read a schema file, which must fit the data file `of_data` if given."""
+def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
+    """Read a schema file of any format."""
     name = os.fspath(path)
     if os.path.isdir(name):  # noqa: PTH112 - may be a URL
         name = os.path.join(name, "features.json")  # noqa: PTH118
     content = _content_of(name, storage_options).removeprefix(b"\xef\xbb\xbf")
+    tfds_info = None
+    folder, base = os.path.split(name)
+    if base == "features.json":
+        with contextlib.suppress(FileNotFoundError):
+            info_name = os.path.join(folder, "dataset_info.json")  # noqa: PTH118
+            tfds_info = _content_of(info_name, storage_options)
     try:
-        return parse(name, content, of_data, storage_options)
+        return parse(name, content, tfds_info)
     except InvalidArgumentError as error:
         raise error.at(source=name) from None
 
 
-def parse(
-    name: str,
-    content: bytes,
-    of_data: str | None = None,
-    storage_options: StorageOptions = None,
-) -> Sidecar:
-    """Detect the format of a schema file, and read it."""
+def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
+    """Detect the format of a schema file's content, and parse it."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
     if content.lstrip()[:1] == b"{":
-        return _parse_json(name, content, of_data, storage_options)
+        return _parse_json(content, tfds_info)
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
         from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
 
-        return Sidecar(tfx.from_text(content), None)
-    return Sidecar(superserial.from_yaml(content), None)
+        return Sidecar(tfx.from_text(content))
+    return Sidecar(superserial.from_yaml(content))
 
 
-def _parse_json(
-    name: str, content: bytes, of_data: str | None, storage_options: StorageOptions
-) -> Sidecar:
+def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
     try:
         found: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise argument_error(f"not valid JSON ({type(error).__name__})") from None
     if found.get("format") == FORMAT:
         schema = Schema.from_json(content)
-        is_of_any = of_data is None or "data" not in found
-        if not is_of_any and found["data"] != fingerprint_of(str(of_data), storage_options):
-            raise argument_error(
-                f"the sidecar was written for other data than are now in {of_data}; if it does "
-                "fit them, give it as schema_path"
-            )
-        if "structure" not in found:
-            return Sidecar(schema, None)
-        return Sidecar(schema, structure_of_json(found["structure"], schema))
+        structure = None
+        if "structure" in found:
+            structure = structure_of_json(found["structure"], schema)
+        return Sidecar(schema, structure, found.get("data"))
     if tfds.is_features(found):
-        return Sidecar(tfds.from_json(content, _tfds_info(name, storage_options)), None)
+        return Sidecar(tfds.from_json(content, tfds_info))
     # A Super Serial header: some feature has what its features have.
     is_header = any(
         isinstance(item, dict) and {"shape", "dtype"} & {*item} for item in found.values()
@@ -178,19 +182,7 @@ def _parse_json(
             "a features.json of TFDS, or a header of Super Serial with a shape and a dtype "
             "for each feature"
         )
-    return Sidecar(superserial.from_mapping(found), None)
-
-
-def _tfds_info(name: str, storage_options: StorageOptions) -> bytes | None:
-    """Return the ``dataset_info.json`` beside a ``features.json``, if there is one."""
-    folder, base = os.path.split(name)
-    if base != "features.json":
-        return None
-    try:
-        name = os.path.join(folder, "dataset_info.json")  # noqa: PTH118 - as above
-        return _content_of(name, storage_options)
-    except FileNotFoundError:
-        return None
+    return Sidecar(superserial.from_mapping(found))
 
 
 def _content_of(name: str, storage_options: StorageOptions) -> bytes:
@@ -208,14 +200,9 @@ def _content_of(name: str, storage_options: StorageOptions) -> bytes:
     return bytes(data)
 
 
-def write(
-    path: Path,
-    sidecar: Sidecar,
-    fingerprint: Fingerprint,
-    storage_options: StorageOptions = None,
-) -> OutputFile:
+def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) -> OutputFile:
     """Write a sidecar to a temporary file; the caller commits or abandons it."""
-    document = {**json.loads(sidecar.schema.to_json()), "data": fingerprint}
+    document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
     if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
         document["structure"] = sidecar.structure
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
