@@ -48,7 +48,7 @@ class _PlanOf:
         if not isinstance(made, Dataset):
             detail = f"the function must return a Dataset, not {type(made).__name__}"
             raise TypeError(detail)
-        return made._dataset._plan  # noqa: SLF001 - a face over it
+        return made._dataset._plan  # noqa: SLF001 - it wraps that
 
 
 class _Iterator:
@@ -108,7 +108,7 @@ class Dataset(metaclass=_HintingType):
         self._dataset = dataset
 
     def _then(self, stage: Callable[..., Source], **settings: Any) -> Dataset:
-        return Dataset(self._dataset._then(stage, **settings))  # noqa: SLF001 - a face over it
+        return Dataset(self._dataset._then(stage, **settings))  # noqa: SLF001 - it wraps that
 
     # ------------------------------------------------------------------------- sources
 
@@ -184,14 +184,14 @@ class Dataset(metaclass=_HintingType):
         given = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if not isinstance(given, (tuple, list)) or not all(isinstance(d, Dataset) for d in given):
             raise TypeError("zip needs data sets, or a tuple of them")
-        plans = tuple(each._dataset._plan for each in given)  # noqa: SLF001 - a face over it
+        plans = tuple(each._dataset._plan for each in given)  # noqa: SLF001 - it wraps that
         return Dataset(library.Dataset(sources.Zipped(inputs=plans)))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Append the elements of another data set."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
-        plans = (self._dataset._plan, dataset._dataset._plan)  # noqa: SLF001 - a face over it
+        plans = (self._dataset._plan, dataset._dataset._plan)  # noqa: SLF001 - it wraps that
         return Dataset(library.Dataset(sources.Concatenated(inputs=plans)))
 
     # -------------------------------------------------------------------------- stages
@@ -205,7 +205,7 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Call a function with each element; see :meth:`tfrecord_lite.Dataset.map`."""
         dataset = self._dataset
-        if dataset._plan.kind in {"records", "batches"}:  # noqa: SLF001 - a face over it
+        if dataset._plan.kind in {"records", "batches"}:  # noqa: SLF001 - it wraps that
             dataset = dataset._then(stages.Records)  # noqa: SLF001
         return Dataset(dataset.map(Calling(map_func), num_parallel_calls))
 
@@ -231,7 +231,7 @@ class Dataset(metaclass=_HintingType):
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         settings: dict[str, Any] = {"cycle_length": cycle, "block_length": block}
         function = _PlanOf(map_func)
-        files = stages.files_of(self._dataset._plan, function)  # noqa: SLF001 - a face over it
+        files = stages.files_of(self._dataset._plan, function)  # noqa: SLF001 - it wraps that
         if files is not None:
             return Dataset(library.Dataset(replace(files, **settings)))
         return self._then(stages.Interleave, function=function, **settings)
