@@ -1,7 +1,7 @@
-"""Scripts as people write them for TensorFlow, all but their first line.
+"""Scripts as people write them for TensorFlow, without their first line.
 
-Each is run in an empty folder, behind ``import tensorflow as tf`` and behind ``from
-tfrecord_lite import tf``, and has to print the same. They use TensorFlow for records alone.
+Each is run in an empty folder, once after ``import tensorflow as tf`` and once after ``from
+tfrecord_lite import tf``, and must print the same. They use TensorFlow only for records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""tf.compat: the names of TensorFlow 1, and conversions between bytes and str."""
+"""tf.compat: the names of TensorFlow 1 (``v1``), and conversions between bytes and str."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.data: data sets of tensors."""
+"""tf.data: data sets of tensors, and what is in ``experimental``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tf.io: records, messages, and the contents of byte strings."""
+"""tf.io: records, messages, the contents of byte strings, and local files (``gfile``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""tf.compat.v1: the names of tf, and those that only TensorFlow 1 had."""
+"""tf.compat.v1: the names of tf, and those that only TensorFlow 1 had.
+
+The same goes for its modules ``io`` and ``gfile``.
+"""
 
 from __future__ import annotations
 
