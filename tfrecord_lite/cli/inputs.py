@@ -71,7 +71,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         type=str.lower,
         choices=_COMPRESSIONS,
         default="infer",
-        help="infer (the default) goes by each file's first bytes",
+        help="infer (the default) detects it from each file's first bytes",
     )
     parser.add_argument(
         "--max-record-bytes",
@@ -142,18 +142,18 @@ def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], int]:
 
 
 def limits_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the size limits that the arguments set, as the library's keywords."""
+    """Return the size limits that the arguments set, by keyword."""
     names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")
     return {name: getattr(args, name) for name in names}
 
 
 def compression_of(args: argparse.Namespace) -> str:
-    """Return the compression that was named, as the library's readers take it."""
+    """Return the compression argument of the library's readers."""
     return _COMPRESSIONS[args.compression]
 
 
 def options_of(args: argparse.Namespace) -> ReadOptions:
-    """Return how to read files."""
+    """Return the options for reading files."""
     return ReadOptions(compression_of(args), **limits_of(args))
 
 

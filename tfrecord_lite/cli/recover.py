@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 SUMMARY = "write every intact record of a damaged file to a new one"
 DESCRIPTION = """\
 Write every record of SRC whose checksums are right to DST, and print what was lost as verify
-does. SRC is never changed. DST appears when it is complete; its compression is what the
-ending of its name says (.gz, .zlib, .zst, .bz2), or that of SRC for any other ending. Of
-a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: up to the damage, and from
+does. SRC is never changed. DST appears when it is complete; the ending of its name chooses
+the compression (.gz, .zlib, .zst, .bz2), any other ending keeps that of SRC. Of a damaged
+GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up to the damage, and from
 the next member on, if there is one."""
 EPILOG = """\
 examples:

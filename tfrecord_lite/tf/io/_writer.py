@@ -1,4 +1,4 @@
-"""tf.io.TFRecordWriter: the library's writer by TensorFlow's rule of compression."""
+"""tf.io.TFRecordWriter: the library's writer, with TensorFlow's rule for compression."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from tfrecord_lite import writer
 if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source
-
-__all__ = ["TFRecordWriter"]
 
 
 class TFRecordWriter(writer.TFRecordWriter):
