@@ -1,17 +1,17 @@
-"""Going on past damage: what was lost, where, and who is told.
+"""Skip damage, and report what was read and what was lost.
 
 ::
 
     RecordStream ──DataLossError──> SkippingStream ──skip_damage──> RecordStream
                                        │
-                                       ╰─ DamagedSpan ─> on_error, DamageReport, a warning
+                                       ╰─ DamagedSpan ─> DamageLog ─> on_error, a warning,
+                                                             │        DamageReport
+                                                             ╰─ of all files of one iteration
 
-:class:`SkippingStream` is put around a stream by those who are asked to go on. It does nothing
-until the stream raises, so a sound file is read by the same code, at the same speed, either
-way. Nothing is passed over in silence: each damaged span is counted, kept for the report,
-and told to the caller's function, or of all together by one warning at the end.
-
-What was read of files, and what was lost: the words in which damage is reported.
+A :class:`SkippingStream` wraps a stream, and does nothing until that raises: intact files are
+read by the same code, at the same speed, either way. Nothing is skipped in silence: each
+damaged span is counted, kept for the report, and passed to the caller's function, or else
+counted in one warning at the end.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ __all__ = [
 ]
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
-"""Right behind damage, records are decoded so few at a time, then more, up to so many."""
+"""How many records are decoded at a time right after damage, and at most until all at once are."""
 
 
 NEVER_SKIPPED = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
-"""What is raised in any case: another compression than the one named, and a limit."""
+"""Raised in any case: a file of another compression than the one named, and a limit."""
 
 
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
@@ -60,34 +60,30 @@ OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]
 
 @dataclass(frozen=True, slots=True)
 class FileUpdate:
-    """What a log has met in one file since it was asked last."""
+    """What is new about one file of a log."""
 
     opening: int
-    """Which file of the log; the same file may be opened again."""
+    """Number of the opening; the same file may be opened again."""
     number: int
-    """Of the file, as whoever opened it counts."""
+    """Number of the file, given by whoever opened it."""
     report: FileReport
-    """What there is to say of it so far; its spans are those that are new."""
+    """The file's report so far, with the new spans only."""
     is_last: bool
-    """Whether there will be no more."""
+    """Whether there will be no more updates."""
 
 
 class DamageLog:
-    """What one iteration over files does about damage, and has met so far.
+    """The damage that one iteration over files meets.
 
-    Parameters
-    ----------
-    on_error : "skip" or callable
-        A callable is given each :class:`DamagedSpan`, and may raise.
-    max_errors : int or None
-        How many damaged places to pass over; the next one is raised.
+    `on_error` is "skip", or a callable that is given each :class:`DamagedSpan` and may raise;
+    `max_errors` the number of damaged spans to skip, None for any number.
 
     Attributes
     ----------
     is_quiet : bool
-        Whether somebody else warns of what was lost.
+        Whether not to warn: the caller's function, or another log, tells of the damage.
     is_over : bool
-        Whether there was one damaged place too many, which was raised.
+        Whether one damaged span too many was raised.
     """
 
     def __init__(self, on_error: OnError, max_errors: int | None) -> None:
@@ -95,30 +91,30 @@ class DamageLog:
         self._left = max_errors
         self.is_quiet = callable(on_error)
         self.is_over = False
-        self._files: list[FileReport | SkippingStream] = []
+        self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
         self._numbers: list[int] = []
-        self._open: list[int] = []  # which of them may still be read
-        self._unsaid: dict[int, tuple[int, int]] = {}  # of which of them there may be news: behind
-        # which span, and which offset
+        self._open: list[int] = []  # openings that may still be read
+        # Openings with possible updates: the spans and the offset of the last one.
+        self._reported: dict[int, tuple[int, int]] = {}
 
     def skipping(
         self, stream: RecordStream, number: int = 0, *, may_be_torn: bool = False
     ) -> SkippingStream:
-        """Return a file's stream as one that goes on behind damage; several may be open."""
+        """Return a stream that skips the damage of this one; several may be open."""
         for i in self._open:
-            going = self._files[i]
-            if isinstance(going, SkippingStream) and going.is_closed:
-                self._files[i] = going.report()  # which keeps no buffer alive
+            opened = self._files[i]
+            if isinstance(opened, SkippingStream) and opened.is_closed:
+                self._files[i] = opened.report()  # which keeps no buffer alive
         self._open = [i for i in self._open if isinstance(self._files[i], SkippingStream)]
         self._open.append(len(self._files))
         self._numbers.append(number)
-        self._unsaid[len(self._files)] = 0, -1
-        going = SkippingStream(stream, self, may_be_torn=may_be_torn)
-        self._files.append(going)
-        return going
+        self._reported[len(self._files)] = 0, -1
+        skipping = SkippingStream(stream, self, may_be_torn=may_be_torn)
+        self._files.append(skipping)
+        return skipping
 
     def admit(self, error: DataLossError) -> None:
-        """Raise the error if it is one too many."""
+        """Raise if this damage is one too many to skip."""
         if self._left is None:
             return
         if self._left == 0:
@@ -127,7 +123,7 @@ class DamageLog:
         self._left -= 1
 
     def tell(self, span: DamagedSpan) -> None:
-        """Tell the caller of a span, if asked to."""
+        """Pass a span to the caller's function, if there is one."""
         if callable(self._on_error):
             self._on_error(span)
 
@@ -139,40 +135,42 @@ class DamageLog:
         return DamageReport(tuple(reports))
 
     def news(self) -> list[FileUpdate]:
-        """Return what was met of each file since the last call; a thread may be reading."""
+        """Return what is new about each file since the last call; a thread may be reading."""
         news = []
-        for i, (n_said, offset) in list(self._unsaid.items()):
+        for i, (n_spans, offset) in list(self._reported.items()):
             file = self._files[i]
-            is_last = isinstance(file, FileReport) or file.is_closed  # before the rest is looked at
+            is_last = isinstance(file, FileReport) or file.is_closed  # asked before the rest
             if not is_last and isinstance(file, SkippingStream) and file.offset == offset:
                 continue
             now = file.offset if isinstance(file, SkippingStream) else offset
             new = (
-                file.report(n_said)
+                file.report(n_spans)
                 if isinstance(file, SkippingStream)
-                else replace(file, spans=file.spans[n_said:])
+                else replace(file, spans=file.spans[n_spans:])
             )
             news.append(FileUpdate(i, self._numbers[i], new, is_last))
-            self._unsaid[i] = n_said + len(new.spans), now
+            self._reported[i] = n_spans + len(new.spans), now
             if is_last:
-                del self._unsaid[i]
+                del self._reported[i]
         return news
 
     def give_warning(self) -> None:
-        """Warn of what was lost, if anything was, and the caller was not told of it before."""
+        """Warn of damage, if there was any and the caller was not told of it before."""
         if not self.is_quiet and not self.is_over:
             warn_of_damage(self.report())
 
 
 def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
-    """Return the error of the first damaged place that is not passed over any more."""
-    detail = f"{error.detail}; {n_before} damaged places were passed over before it, "
-    detail += "as many as max_errors allows"
+    """Return the error about damage after the `n_before` spans that were skipped."""
+    detail = (
+        f"{error.detail or error.reason} (and {n_before} damaged places before it were skipped, "
+        "as many as max_errors allows)"
+    )
     return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
 
 
 class Log(Protocol):
-    """What knows what an iteration has met: a :class:`DamageLog`, or one made of several."""
+    """Of damage: a :class:`DamageLog`, or one joined from several."""
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
@@ -212,21 +210,10 @@ class Damage:
 
 
 class SkippingStream:
-    """A stream of records that goes on behind damage; as :class:`RecordStream` otherwise.
+    """A stream of records that skips damage; otherwise as :class:`RecordStream`.
 
-    Parameters
-    ----------
-    stream : RecordStream
-        Of which nothing was read.
-    log : DamageLog
-        Decides about each damage, and is told of it.
-    may_be_torn : bool
-        Whether it is no damage that the file ends inside a record.
-
-    Attributes
-    ----------
-    torn_bytes : int
-        How many bytes there are at the end of such a record, once that was met.
+    `stream` has not been read yet; `log` decides about each damage. With `may_be_torn` it is not
+    damage if the file ends inside a record: `torn_bytes` is the length of what is there of it.
     """
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
@@ -241,11 +228,11 @@ class SkippingStream:
         self._most_records: int | None = None  # to be taken at a time; None for any number
 
     def next_block(self, n_records: int | None = None) -> Block | None:
-        """Return the next sound records; fewer than asked for before damage, and behind it.
+        """Return the next intact records; fewer than asked for before and after damage.
 
-        What is behind damage in the decoder's buffer is decoded again, up to the next damage.
-        So few records are asked for there, and then more and more: where there is damage
-        after damage, the buffer is not gone over for each.
+        After damage, the decoder's buffer is decoded again, up to the next damage. So few
+        records are asked for there, then more and more: where damage follows damage, the
+        buffer is not decoded again for each.
         """
         while True:
             most = self._most_records
@@ -254,23 +241,23 @@ class SkippingStream:
                     return self._stream.next_block(n_records)
                 block = self._stream.next_block_after_damage(min(n_records or most, most))
             except DataLossError as error:
-                self._pass_over(error)
+                self._skip(error)
                 continue
             is_over = most >= _MANY_RECORDS and not self._stream.is_searched
             self._most_records = None if is_over else min(4 * most, _MANY_RECORDS)
             return block
 
     def next_records(self) -> list[bytes] | None:
-        """Return the next sound records, at least one; None at the end of the file."""
+        """Return the next intact records, at least one; None at the end of the file."""
         while self._most_records is None:
             try:
                 return self._stream.next_records()
             except DataLossError as error:
-                self._pass_over(error)
+                self._skip(error)
         block = self.next_block()
         return None if block is None else block.to_list()
 
-    def _pass_over(self, error: DataLossError) -> None:
+    def _skip(self, error: DataLossError) -> None:
         if error.reason in NEVER_SKIPPED:
             raise error
         stream = self._stream
@@ -295,17 +282,17 @@ class SkippingStream:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more is read."""
+        """Whether the file is closed."""
         return self._stream.is_closed
 
     @property
     def name(self) -> str:
-        """The path or URL."""
+        """Path or URL."""
         return self._stream.name
 
     @property
     def compression(self) -> str:
-        """What was given or found."""
+        """The compression that was given or found."""
         return self._stream.compression
 
     @property
@@ -323,7 +310,7 @@ class SkippingStream:
         return self._stream.n_records - self._n_damaged - (self.torn_bytes > 0)
 
     def report(self, first_span: int = 0) -> FileReport:
-        """Return what was read and lost so far; without the first so many spans."""
+        """Return what was read and lost so far, with the spans from a number on."""
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes
         spans = tuple(
@@ -346,7 +333,7 @@ MAX_SPANS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class DamagedSpan:
-    """Bytes of a file that were passed over, because what they hold is damaged.
+    """Bytes of a file that were skipped because they are damaged.
 
     Examples
     --------
@@ -359,20 +346,20 @@ class DamagedSpan:
     source: str
     """Path or URL."""
     offset: int
-    """Bytes from the start of the decompressed stream to the first one passed over, which
-    is that of a record's header."""
+    """Bytes from the start of the decompressed stream to the first one skipped, where a
+    record's header is expected."""
     length: int
-    """How many bytes; 0 if it is only the compressed stream that is damaged there."""
+    """Number of bytes; 0 if only the compressed stream is damaged there."""
     reason: Reason
     """What is wrong with the first record of the span."""
     detail: str | None
-    """What was expected, and what was found."""
+    """The same in words."""
     index: int
-    """Number of that record in the file, each damaged span before it counted as one."""
+    """Number of that record in the file; each damaged span before it counts as one."""
     records_before: int
-    """Sound records of the file before it."""
+    """Number of intact records of the file before it."""
     records_after: int | None = None
-    """Sound records of the file behind it; None while these are not read."""
+    """Number of intact records of the file after it; None until they are read."""
 
     def __str__(self) -> str:
         """Return the place, what is wrong there, and how much was skipped, in one line."""
@@ -387,25 +374,25 @@ class FileReport:
     source: str
     """Path or URL."""
     records: int
-    """Sound records."""
+    """Number of intact records."""
     record_bytes: int
-    """Bytes of these, without heads and feet."""
+    """Bytes of their data, without headers and footers."""
     spans: tuple[DamagedSpan, ...] = ()
-    """Where it is damaged; the first :data:`MAX_SPANS` places."""
+    """The damaged spans; the first :data:`MAX_SPANS` of them."""
     n_damaged: int = 0
-    """How many places there are."""
+    """Number of damaged spans."""
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
-    """What is wrong with sound records as messages, if that was asked; as many at the most."""
+    """What is wrong with intact records as messages, if that was checked; as many at most."""
     n_message_errors: int = 0
-    """How many such records there are."""
+    """Number of such records."""
     failure: Exception | None = None
-    """Why the file could not be read, or not to its end, if that is no damage."""
+    """Why the file could not be read, or not to its end, if not because of damage."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether the file was read, nothing is damaged, and no message is wrong."""
+        """Whether the file was read to its end, without damage or wrong messages."""
         return not (self.n_damaged or self.n_message_errors or self.failure)
 
 
@@ -421,21 +408,21 @@ class DamageReport:
     """
 
     files: tuple[FileReport, ...]
-    """One for each file that was begun, in order."""
+    """One for each file that was opened, in order."""
 
     @property
     def records(self) -> int:
-        """Sound records of all files."""
+        """Number of intact records in all files."""
         return sum(file.records for file in self.files)
 
     @property
     def spans(self) -> tuple[DamagedSpan, ...]:
-        """The damaged places of all files, as far as they are kept."""
+        """The damaged spans of all files, as far as they are kept."""
         return tuple(span for file in self.files for span in file.spans)
 
     @property
     def n_damaged(self) -> int:
-        """How many damaged places there are."""
+        """Number of damaged spans."""
         return sum(file.n_damaged for file in self.files)
 
     @property
@@ -445,31 +432,30 @@ class DamageReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether all files are."""
+        """Whether all files are sound."""
         return all(file.is_sound for file in self.files)
 
     def summary(self) -> str:
-        """Say in one line what was passed over.
+        """Say in one line what was skipped.
 
         Examples
         --------
         >>> from tfrecord_lite.errors import Reason
         >>> span = DamagedSpan("a", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
         >>> DamageReport((FileReport("a", 9, 72, (span,), 1, 19),)).summary().partition(";")[0]
-        '1 damaged place with 19 bytes was passed over in 1 of 1 files, and 9 records read'
+        'skipped 1 damaged place (19 bytes) in 1 of 1 files, and read 9 records'
         """
         n_files = sum(file.n_damaged > 0 for file in self.files)
         places = "damaged place" if self.n_damaged == 1 else "damaged places"
-        was = "was" if self.n_damaged == 1 else "were"
         first = f"; the first: {self.spans[0]}" if self.spans else ""
         return (
-            f"{self.n_damaged} {places} with {self.lost_bytes} bytes {was} passed over in "
-            f"{n_files} of {len(self.files)} files, and {self.records} records read{first}"
+            f"skipped {self.n_damaged} {places} ({self.lost_bytes} bytes) in {n_files} of "
+            f"{len(self.files)} files, and read {self.records} records{first}"
         )
 
 
 def warn_of_damage(report: DamageReport) -> None:
-    """Warn of what was lost, if anything was, where the caller's code is."""
+    """Warn of damage, if there is any; the warning points to the caller's code."""
     if report.n_damaged:
         warnings.warn(report.summary(), DataLossWarning, stacklevel=_levels_to_caller())
 

@@ -1,27 +1,26 @@
-"""Find the next sound record behind damage, without a loop over bytes.
+"""Find the next intact record after damage, without a loop over bytes.
 
-A record proves itself: the 4 bytes behind a length are that length's CRC, the 4 bytes
-behind the data are the data's. So where framing is lost, every offset is a *candidate*
-until one of the two says otherwise::
+A record proves itself: the 4 bytes after a length are that length's CRC, the 4 bytes
+after the data are the data's. So where framing is lost, every offset is a *candidate*
+until one of the two rules it out::
 
     ... damage ... ? ? ? [length|CRC] data ... [CRC] [length|CRC] ...
                          ╰─ the first offset where both CRCs hold
 
-1. *Heads*: NumPy looks at all offsets of a piece at once. The upper half of the length
-   must not say more than the limit (it is zero for records below 4 GiB), which leaves few
+1. *Headers*: NumPy looks at all offsets of a piece at once. The upper half of the length
+   must not exceed the limit (it is zero for records below 4 GiB), which leaves few
    offsets; for these, the CRC of the 8 length bytes is a handful of table look-ups.
 2. *Data*: the CRC of any stretch follows from the CRCs of the stream up to the stretch's
-   start and up to its end (:func:`tfrecord_lite.records.crc_combine.crcs_between`). So all candidates
-   are checked by going over the bytes once, however long they are and however many of them
-   overlap.
+   start and end (:func:`tfrecord_lite.records.crc_combine.crcs_between`). So all candidates
+   are checked by reading the bytes once, however long they are and however many overlap.
 
-What was found is remembered, for the next damage too. So the work grows in line with the
-bytes of the stream, whatever they hold: a million forged heads that each promise megabytes
-cost a million look-ups, not a million megabytes. Memory is what the earliest undecided
-candidate takes, which is a record's at the most, and some 20 bytes a candidate in it.
+Results are kept for the next damage too. So the work is linear in the bytes of the stream,
+whatever they hold: a million forged headers that each promise megabytes cost a million
+look-ups, not a million megabytes. Memory is that of the earliest undecided candidate, at
+most one record, and about 20 bytes per candidate in it.
 
-A record that the data of another one holds, as a whole, proves itself just as well. See
-:meth:`tfrecord_lite.records.stream.RecordStream.skip_damage` for when such data is looked into.
+A whole record inside another one's data proves itself just as well.
+:meth:`tfrecord_lite.records.stream.RecordStream.skip_damage` says when such data is searched.
 
 No I/O.
 """
@@ -37,12 +36,7 @@ from crc32c import crc32c
 
 from tfrecord_lite.records.crc32c import length_crcs, unmask
 from tfrecord_lite.records.crc_combine import crcs_between
-from tfrecord_lite.records.framing import (
-    FOOTER,
-    HEADER_BYTES,
-    OVERHEAD_BYTES,
-    at_every_byte,
-)
+from tfrecord_lite.records.framing import FOOTER, HEADER_BYTES, OVERHEAD_BYTES, at_every_byte
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint32Array
@@ -56,21 +50,9 @@ _HIGHEST_LENGTH = 2**62
 
 
 def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, Int64Array]:
-    """Find all offsets where a length is followed by its CRC.
+    """Find all offsets where a length, at most the limit, is followed by its CRC.
 
-    Parameters
-    ----------
-    data : uint8, shape (n_bytes,)
-        Any bytes; heads that are in it as a whole are found.
-    max_record_bytes : int
-        Leave out heads that say more.
-
-    Returns
-    -------
-    starts : int64, shape (n_heads,)
-        Ascending.
-    lengths : int64, shape (n_heads,)
-        What each says.
+    Returns the offsets, ascending, and the lengths; int64, shape (n_headers,).
 
     Examples
     --------
@@ -86,18 +68,18 @@ def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, I
     words = at_every_byte(data, FOOTER)
     starts = np.flatnonzero(words[4 : 4 + n_places] <= limit >> 32)
     lengths = at_every_byte(data, np.dtype("<u8"))[starts]
-    is_header = (lengths <= limit) & (length_crcs(lengths) == words[starts + 8])
-    return starts[is_header], lengths[is_header].astype(np.int64)
+    has_crc = (lengths <= limit) & (length_crcs(lengths) == words[starts + 8])
+    return starts[has_crc], lengths[has_crc].astype(np.int64)
 
 
 @dataclass(slots=True)
 class _Candidates:
-    """Heads whose data is sound, or not known yet; in the order of their offsets."""
+    """Headers whose data is intact, or not known yet, by offset; shapes (n,)."""
 
     starts: Int64Array  # of the data, in the stream
     stops: Int64Array
     crcs: Uint32Array  # of the stream up to each start
-    is_sound: BoolArray
+    is_intact: BoolArray
 
     @classmethod
     def none(cls) -> _Candidates:
@@ -108,31 +90,23 @@ class _Candidates:
     def only(self, which: slice | BoolArray) -> _Candidates:
         """Return some of them."""
         return _Candidates(
-            self.starts[which], self.stops[which], self.crcs[which], self.is_sound[which]
+            self.starts[which], self.stops[which], self.crcs[which], self.is_intact[which]
         )
 
-    def with_more(
-        self,
-        starts: Int64Array,
-        stops: Int64Array,
-        crcs: Uint32Array,
-    ) -> _Candidates:
-        """Return these and undecided ones behind them."""
+    def with_more(self, starts: Int64Array, stops: Int64Array, crcs: Uint32Array) -> _Candidates:
+        """Return these and undecided ones after them."""
         return _Candidates(
             np.concatenate([self.starts, starts]),
             np.concatenate([self.stops, stops]),
             np.concatenate([self.crcs, crcs]),
-            np.concatenate([self.is_sound, np.zeros(starts.size, np.bool_)]),
+            np.concatenate([self.is_intact, np.zeros(starts.size, np.bool_)]),
         )
 
 
 class RecordFinder:
-    """Finds the next sound record, again and again, in a stream that comes piece by piece.
+    """Find the next intact record, again and again, in a stream that comes piece by piece.
 
-    Parameters
-    ----------
-    max_record_bytes : int
-        A longer record is not looked for.
+    Records longer than `max_record_bytes` are not found.
 
     Examples
     --------
@@ -144,13 +118,13 @@ class RecordFinder:
 
     def __init__(self, max_record_bytes: int) -> None:
         self._max_record_bytes = max_record_bytes
-        self._scanned = 0  # in the stream: where the next head is looked for
+        self._scanned = 0  # in the stream: where the next header is looked for
         self._crc = 0  # of the stream from anywhere up to _frontier
         self._candidates = _Candidates.none()
 
     @property
     def _frontier(self) -> int:
-        """How far the CRC of the stream goes: to where the data of the next head starts, less one."""
+        """How far the CRC of the stream goes: to the data of the next header, less one byte."""
         return self._scanned + HEADER_BYTES - 1
 
     @property
@@ -162,37 +136,28 @@ class RecordFinder:
 
     @property
     def scanned(self) -> int:
-        """Where the next head is looked for: of what is before that, all is known."""
+        """Where the next header is looked for: all before that is known."""
         return self._scanned
 
-    def n_sound(self, offset: int, n_records: int) -> int:
-        """Count the records that follow each other from an offset on, and are known to be sound.
+    def n_intact(self, offset: int, n_records: int) -> int:
+        """Count the records known to be intact that follow each other from an offset on.
 
-        Parameters
-        ----------
-        offset : int
-            Not before the last one that was found.
-        n_records : int
-            Count no more than so many.
+        Counts no more than `n_records`; `offset` is not before the last one found.
         """
         found, count, place = self._candidates, 0, offset + HEADER_BYTES
         while count < n_records:
             i = int(np.searchsorted(found.starts, place))
-            if i == found.starts.size or found.starts[i] != place or not found.is_sound[i]:
+            if i == found.starts.size or found.starts[i] != place or not found.is_intact[i]:
                 break
             count, place = count + 1, int(found.stops[i]) + OVERHEAD_BYTES
         return count
 
     def find(
-        self,
-        data: Uint8Array,
-        base: int,
-        first: int,
-        *,
-        is_end: bool,
-        through: int = 0,
+        self, data: Uint8Array, base: int, first: int, *, is_end: bool, through: int = 0
     ) -> int | None:
-        """Return where the first sound record starts, from an offset on.
+        """Return the offset in the stream where the first intact record starts, from `first` on.
+
+        Its end if no intact record follows; None if more bytes are needed to tell.
 
         Parameters
         ----------
@@ -202,17 +167,11 @@ class RecordFinder:
         base : int
             The offset of its first byte in the stream.
         first : int
-            The lowest offset to be found; never lower than in an earlier call.
+            Never lower than in an earlier call.
         is_end : bool
-            Whether the stream ends behind `data`.
+            Whether the stream ends after `data`.
         through : int, optional
-            Look at all that is before this offset, also if a record was found already.
-
-        Returns
-        -------
-        int or None
-            An offset in the stream, its end if no sound record follows. None if more bytes
-            are needed to tell.
+            Scan all before this offset, even if a record was found already.
         """
         end = base + data.size
         if first > self._scanned:
@@ -221,49 +180,50 @@ class RecordFinder:
         self._candidates = self._candidates.only(
             slice(int(np.searchsorted(starts, first + HEADER_BYTES)), None)
         )
-        through = min(through, end - OVERHEAD_BYTES + 1)
-        while not (found := self._candidates).is_sound[:1].any() or self._scanned < through:
-            # Twice as far each time, if all hangs on a long record: few rounds, much in each.
+        last = end - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
+        through = min(through, last)
+        while not (found := self._candidates).is_intact[:1].any() or self._scanned < through:
+            # If all depends on a long record, twice as far each time: few rounds, much in each.
             ahead = self._scanned - self.wanted_from
             until = self._scanned + max(_PIECE_BYTES, ahead)
-            last = end - OVERHEAD_BYTES + 1
             if until > last and not is_end:
                 return None
             if self._scanned < last:
                 self._scan(data, base, min(until, last))
                 continue
-            # What is undecided reaches behind the end.
-            self._candidates = found = found.only(found.is_sound)
+            # Undecided records reach past the end of the stream.
+            self._candidates = found = found.only(found.is_intact)
             if not found.starts.size:
                 return end
         return int(found.starts[0]) - HEADER_BYTES
 
     def _scan(self, data: Uint8Array, base: int, until: int) -> None:
-        """Look for heads up to an offset, and decide on the data that ends there or before."""
+        """Look for headers up to an offset, and decide on the data that ends there or before."""
         piece = data[self._scanned - base : until - base + HEADER_BYTES - 1]
-        heads, lengths = find_headers(piece, self._max_record_bytes)
-        starts = heads + (self._scanned + HEADER_BYTES)
+        headers, lengths = find_headers(piece, self._max_record_bytes)
+        starts = headers + (self._scanned + HEADER_BYTES)
         stops = starts + lengths
         old, frontier = self._candidates, self._frontier
         self._scanned = until
 
+        # The offsets in this piece, in order, up to which the stream's CRC is needed.
         edges = np.concatenate([starts, stops, old.stops])
         edges = np.unique(edges[(edges > frontier) & (edges <= self._frontier)])
         crcs = self._crcs_up_to(data, base, frontier, edges)
         both = old.with_more(starts, stops, crcs[np.searchsorted(edges, starts)])
 
-        is_due = ~both.is_sound & (both.stops <= self._frontier)
+        is_due = ~both.is_intact & (both.stops <= self._frontier)
         due = both.only(is_due)
         crcs_at_stops = crcs[np.searchsorted(edges, due.stops)]
         computed = crcs_between(due.crcs, crcs_at_stops, due.stops - due.starts)
         stored = unmask(at_every_byte(data, FOOTER)[due.stops - base])
-        both.is_sound[is_due] = computed == stored
-        self._candidates = both.only(both.is_sound | ~is_due)
+        both.is_intact[is_due] = computed == stored
+        self._candidates = both.only(both.is_intact | ~is_due)
 
     def _crcs_up_to(
         self, data: Uint8Array, base: int, frontier: int, edges: Int64Array
     ) -> Uint32Array:
-        """Return the CRC of the stream up to each edge, and bring it up to the new frontier."""
+        """Return the CRC of the stream up to each edge, and advance it to the new frontier."""
         view = memoryview(data)  # type: ignore[arg-type]
         places = [frontier - base, *(edges - base).tolist(), self._frontier - base]
         crcs = []

@@ -149,9 +149,9 @@ class RecordStream:
         decoder, finder = self._decoder, self._finder
         if finder is None or not self.is_searched or not decoder.verify:
             return self.next_block(n_records)
-        n_sound = finder.n_sound(decoder.offset, n_records)
-        if n_sound or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
-            return self.next_block(n_sound or 1)
+        n_intact = finder.n_intact(decoder.offset, n_records)
+        if n_intact or not is_header(decoder.pending[:HEADER_BYTES].tobytes()):
+            return self.next_block(n_intact or 1)
         start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
         while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
             is_end = not self._fill_behind_damage()
