@@ -40,8 +40,8 @@ from tfrecord_lite import (
     testing,
 )
 from tfrecord_lite.events import EventFiles, Events, Image, tags
+from tfrecord_lite.events.parse import parse_events
 from tfrecord_lite.events.tags import Tags
-from tfrecord_lite.events.values import read_values
 from tfrecord_lite.messages import Event, HistogramProto, Summary
 from tfrecord_lite.records.framing import frame
 
@@ -69,7 +69,7 @@ def scalar(tag: str, number: float) -> Summary.Value:
 
 def refusal(messages: list[bytes]) -> InvalidArgumentError | None:
     try:
-        read_values(Block.from_records(messages), Tags())
+        parse_events(Block.from_records(messages), Tags())
     except InvalidArgumentError as error:
         return error
     return None
@@ -376,7 +376,7 @@ def test_a_thousand_tags() -> None:
     assert events.scalars("tag 7").value.tolist() == [7, 1007, 2007]
 
 
-@pytest.mark.parametrize("n_tags", [tags._MOST_AT_ONCE - 1, tags._MOST_AT_ONCE + 1, 9000])
+@pytest.mark.parametrize("n_tags", [tags._MAX_IN_TABLE - 1, tags._MAX_IN_TABLE + 1, 9000])
 def test_more_tags_than_are_looked_up_at_once(n_tags: int) -> None:
     records = [event(i, scalar(f"tag {i % n_tags}", i)) for i in range(n_tags + 50)]
 

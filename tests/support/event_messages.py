@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import InvalidArgumentError, parse_tensor, serialize_tensor, testing
 from tfrecord_lite.events.contents import decode
+from tfrecord_lite.events.parse import parse_events
 from tfrecord_lite.events.tags import Tags
-from tfrecord_lite.events.values import read_values
 from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
 from tfrecord_lite.messages.tensor_pb2 import TensorProto, TensorShapeProto
 
@@ -202,7 +202,7 @@ def rows_of_engine(block: Block) -> list[Row]:
     """Read the values of events with the package, and bring them into the same form."""
     tags = Tags()
     found = []
-    values = read_values(block, tags)
+    values = parse_events(block, tags)
     for i in range(len(values)):
         form = _FIELDS[int(values.form[i])]
         number = np.float32(values.number[i])

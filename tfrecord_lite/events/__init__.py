@@ -1,15 +1,15 @@
-"""TensorBoard's event files, without TensorBoard: what a run wrote, as plain columns.
+"""TensorBoard's event files as plain columns, without TensorBoard.
 
 ::
 
-    run       files of a folder, in order; what is new in them ── blocks of records
-    values    a block of Events to its values, a row each, in lockstep
-    tags      numbers for tags; their metadata
-    series    Events: rows of one kind as columns
-    contents  one value that is not a number: histogram, image, audio, text, tensor
+    run       the event files of a run, in order, and what is new in them
+    parse     a block of Events to the values in them, one row per value
+    tags      numbers for tags, and their metadata
+    series    Events: the values of each category as columns
+    contents  decode one value: a histogram, images, audio, a text, a tensor
 
-Sources: ``tensorboard/compat/proto/event.proto`` and ``summary.proto``; which files, and
-in which order: TensorBoard's ``io_wrapper`` and ``directory_watcher``.
+Sources: TensorBoard's ``event.proto`` and ``summary.proto``; its ``io_wrapper`` and
+``directory_watcher`` for which files are read, and in which order.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
 )
+from tfrecord_lite.events.parse import EventValues, parse_events
 from tfrecord_lite.events.series import Events
 from tfrecord_lite.events.tags import Tags
-from tfrecord_lite.events.values import Values, read_values
 from tfrecord_lite.files.names import (
     check_storage_options,
     expand,
@@ -263,7 +263,9 @@ class EventFiles:
         self._streams: dict[Source, RecordStream] = {}
         self._looks: dict[Source, os.stat_result | None] = {}
         self._error: Exception | None = None
-        self._unseen: list[Values] = []  # read, and not yet returned, since an error was raised
+        self._unseen: list[
+            EventValues
+        ] = []  # read, and not yet returned, since an error was raised
 
     def names(self) -> list[str]:
         """Return the names of the files that are there now, in the order they are read."""
@@ -336,7 +338,7 @@ class EventFiles:
             self._error = error
         self._unseen = []
         return Events(
-            Values.concat([Values.none(), *parts]),
+            EventValues.concat([EventValues.none(), *parts]),
             self._tags,
             tuple(torn),
             is_part=keep_open,
@@ -350,7 +352,7 @@ class EventFiles:
 
     def _new_values(
         self, stream: RecordStream | SkippingStream, torn: list[str]
-    ) -> Iterator[Values]:
+    ) -> Iterator[EventValues]:
         """Yield the values of all records that are whole; note the file if one is not."""
         while True:
             try:
@@ -365,11 +367,11 @@ class EventFiles:
                     torn.append(stream.name)
                 return
             try:
-                values = read_values(block, self._tags)
+                values = parse_events(block, self._tags)
             except InvalidArgumentError as error:
                 first = block.place(0).index
                 if error.index is not None and first is not None:
-                    yield read_values(block[: error.index - first], self._tags)
+                    yield parse_events(block[: error.index - first], self._tags)
                 raise
             yield values
 

@@ -1,7 +1,7 @@
-"""Events: what a run wrote, as plain columns.
+"""Events: the values of an event run as plain columns, by category.
 
 ==============  ===========================  =======================================
-kind            stored as (old, new style)   a value is
+category        stored as (old, new style)   a value is
 ==============  ===========================  =======================================
 ``scalars``     simple_value, tensor []      float64
 ``histograms``  histo, tensor [k, 3]         float64 array (k, 3): left, right, count
@@ -11,8 +11,8 @@ kind            stored as (old, new style)   a value is
 ``tensors``     any other tensor             array
 ==============  ===========================  =======================================
 
-What a tensor is, the plugin says that its tag is for. Scalars are numbers since they were
-read; the others are decoded when they are asked for, by the protobuf runtime.
+A tensor's category is that of its tag's plugin. Scalars are parsed to numbers when they are
+read; the others are decoded on demand.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.events.contents import decode
-from tfrecord_lite.events.values import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
+from tfrecord_lite.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
+    from tfrecord_lite.events.parse import EventValues
     from tfrecord_lite.events.tags import Tags
-    from tfrecord_lite.events.values import Values
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
     from tfrecord_lite.records.damage import DamageReport
 
-KINDS = ("scalars", "histograms", "images", "audio", "texts", "tensors")
+CATEGORIES = ("scalars", "histograms", "images", "audio", "texts", "tensors")
 
-_KIND_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
-_KIND_OF_PLUGIN = {
+_CATEGORY_OF_FORM = {SIMPLE: "scalars", HISTO: "histograms", IMAGE: "images", AUDIO: "audio"}
+_CATEGORY_OF_PLUGIN = {
     "scalars": "scalars",
     "histograms": "histograms",
     "images": "images",
@@ -50,7 +50,7 @@ _KIND_OF_PLUGIN = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Series:
-    """Values in the order of the file: columns of the same length."""
+    """Values in the order of the file, as columns of one length."""
 
     tag: ObjectArray
     """str, shape (n,)."""
@@ -59,7 +59,7 @@ class Series:
     wall_time: npt.NDArray[np.float64]
     """Seconds since 1970; float64, shape (n,)."""
     value: AnyArray
-    """The values: float64 for scalars, objects for the other kinds; shape (n,)."""
+    """float64 for scalars, objects for the other categories; shape (n,)."""
 
     def __len__(self) -> int:
         """Return the number of values."""
@@ -71,30 +71,18 @@ class Series:
 
 
 class Events:
-    """What some event files hold.
+    """The values in some event files.
 
-    Made by :func:`read_events` and :func:`follow_events`. Each method gives the values of
-    one kind, in the order of the files, as a :class:`Series`: of one tag or of all. Of a
-    tag that has only values of other kinds it is empty; `tags` says what there is. An
-    unknown tag is an :class:`InvalidArgumentError`, ``MISSING``, except in what
-    :func:`follow_events` gives, where a tag may come later.
-
-    Parameters
-    ----------
-    values : Values
-    tags : Tags
-        Their tags; may come to know more.
-    torn : tuple of str
-        The files that end inside a record.
-    is_part : bool
-        Whether this is only a part of a run.
-    report : DamageReport, optional
-        What was read of the files, and lost.
+    Made by :func:`read_events` and :func:`follow_events`. Each method returns the values of
+    one category, of one tag or of all, as a :class:`Series` in the order of the files. It is
+    empty for a tag that has only values of other categories; `tags` lists what there is. An
+    unknown tag raises :class:`InvalidArgumentError`, ``MISSING``, except with
+    :func:`follow_events`, where a tag may come later.
     """
 
     def __init__(
         self,
-        values: Values,
+        values: EventValues,
         tags: Tags,
         torn: tuple[str, ...] = (),
         *,
@@ -105,37 +93,37 @@ class Events:
         self._tags = tags
         self._is_part = is_part
         self.torn = torn
-        """Files that end inside a record: being written, or left behind by a program that
-        was killed. What comes before that record was read."""
+        """Files that end inside a record: being written, or left so by a program that
+        was killed. All before that record was read."""
         self.report = report
         """What was read of the files, and lost; None without ``on_error=``."""
         names = np.array([*tags.names, None], object)[:-1]
         self._names = names
-        plugins = [KINDS.index(self._kind_of_tensor(tag)) for tag in range(len(names))]
+        plugins = [CATEGORIES.index(self._category_of_tensor(tag)) for tag in range(len(names))]
         forms = np.zeros(TENSOR + 1, np.int64)
-        for form, kind in _KIND_OF_FORM.items():
-            forms[form] = KINDS.index(kind)
+        for form, category in _CATEGORY_OF_FORM.items():
+            forms[form] = CATEGORIES.index(category)
         of_tensor = np.array(plugins, np.int64)[values.tag]
-        self._kind = np.where(values.form == TENSOR, of_tensor, forms[values.form])
+        self._category = np.where(values.form == TENSOR, of_tensor, forms[values.form])
 
-    def _kind_of_tensor(self, tag: int) -> str:
-        return _KIND_OF_PLUGIN.get(self._tags.plugin(tag), "tensors")
+    def _category_of_tensor(self, tag: int) -> str:
+        return _CATEGORY_OF_PLUGIN.get(self._tags.plugin(tag), "tensors")
 
     def __len__(self) -> int:
-        """Return the number of values, of all kinds."""
+        """Return the number of values, of all categories."""
         return len(self._values)
 
     @property
     def tags(self) -> dict[str, tuple[str, ...]]:
-        """The tags of each kind, in the order they were first seen; every kind is there."""
+        """The tags of each category, in the order they were first seen; every category is there."""
         found = {}
-        for number, kind in enumerate(KINDS):
-            numbers = np.unique(self._values.tag[self._kind == number])
-            found[kind] = tuple(self._names[numbers])
+        for number, category in enumerate(CATEGORIES):
+            numbers = np.unique(self._values.tag[self._category == number])
+            found[category] = tuple(self._names[numbers])
         return found
 
     def metadata(self, tag: str) -> SummaryMetadata | None:
-        """Return what the first value of a tag says of it, None if nothing does."""
+        """Return the metadata of a tag, which its first value has; None if there is none."""
         return self._tags.metadata.get(self._number_of(tag))
 
     def scalars(self, tag: str | None = None) -> Series:
@@ -144,21 +132,21 @@ class Events:
         Raises
         ------
         InvalidArgumentError
-            ``MISSING`` for an unknown tag, ``MALFORMED`` for what is no scalar; as
-            :func:`parse_tensor` for a tensor that cannot be parsed.
+            ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a scalar;
+            as :func:`parse_tensor` for a tensor that cannot be parsed.
         """
         return self._series("scalars", tag)
 
     def histograms(self, tag: str | None = None) -> Series:
         """Return histograms: float64 arrays (k, 3) of left edge, right edge and count.
 
-        In an old-style histogram, empty buckets at both ends are left out, and the outermost
-        edges are the smallest and the largest number, as TensorBoard has it.
+        As in TensorBoard, an old-style histogram comes without the empty buckets at its ends,
+        and its outermost edges are the smallest and the largest number.
 
         Raises
         ------
         InvalidArgumentError
-            ``MISSING`` for an unknown tag, ``MALFORMED`` for what is no histogram.
+            ``MISSING`` for an unknown tag, ``MALFORMED`` for a value that is not a histogram.
         """
         return self._series("histograms", tag)
 
@@ -196,9 +184,7 @@ class Events:
         return self._series("texts", tag)
 
     def tensors(self, tag: str | None = None) -> Series:
-        """Return whatever is stored as a tensor: of one tag, of any kind; or all other ones.
-
-        Without a tag, those that are of none of the other kinds.
+        """Return tensors: those of one tag, of any category; or all of no other category.
 
         Raises
         ------
@@ -220,20 +206,20 @@ class Events:
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "see Events.tags"
         raise InvalidArgumentError(Reason.MISSING, detail=f"no tag {tag!r} in these events; {hint}")
 
-    def _series(self, kind: str, tag: str | None) -> Series:
-        is_it = self._kind == KINDS.index(kind)
+    def _series(self, category: str, tag: str | None) -> Series:
+        is_chosen = self._category == CATEGORIES.index(category)
         if tag is not None:
-            is_it &= self._values.tag == self._number_of(tag)
-        chosen = np.flatnonzero(is_it)
-        if kind != "scalars":
-            return self._decoded(chosen, kind)
+            is_chosen &= self._values.tag == self._number_of(tag)
+        chosen = np.flatnonzero(is_chosen)
+        if category != "scalars":
+            return self._decoded(chosen, category)
         value = self._values.number[chosen]
         others = np.flatnonzero(~self._values.is_number[chosen])
         if others.size:
-            value[others] = self._decoded(chosen[others], kind).value
+            value[others] = self._decoded(chosen[others], category).value
         return self._with_value(chosen, value)
 
-    def _decoded(self, chosen: Int64Array, kind: str) -> Series:
+    def _decoded(self, chosen: Int64Array, category: str) -> Series:
         """Decode values one by one; an error names the tag and the step."""
         values = self._values
         value = np.empty(chosen.size, object)
@@ -241,13 +227,10 @@ class Events:
             stored = values.stored[i]
             content = np.float32(values.number[i]) if stored is None else stored
             try:
-                value[place] = decode(kind, int(values.form[i]), content)
+                value[place] = decode(category, int(values.form[i]), content)
             except InvalidArgumentError as error:
-                detail = (
-                    f"the value of {self._names[values.tag[i]]!r} at step {values.step[i]}: "
-                    f"{error.detail}"
-                )
-                raise InvalidArgumentError(error.reason, detail=detail) from None
+                what = f"the value of {self._names[values.tag[i]]!r} at step {values.step[i]}"
+                raise error.at(detail=f"{what}: {error.detail}") from None
         return self._with_value(chosen, value)
 
     def _with_value(self, chosen: Int64Array, value: AnyArray) -> Series:
@@ -256,7 +239,7 @@ class Events:
         return Series(tag, values.step[chosen], values.wall_time[chosen], value)
 
     def __repr__(self) -> str:
-        """Say how many values of which kinds there are."""
-        counts = np.bincount(self._kind, minlength=len(KINDS)).tolist()
-        parts = [f"{n} {kind}" for n, kind in zip(counts, KINDS, strict=True) if n]
+        """Show the number of values of each category."""
+        counts = np.bincount(self._category, minlength=len(CATEGORIES)).tolist()
+        parts = [f"{n} {category}" for n, category in zip(counts, CATEGORIES, strict=True) if n]
         return f"<Events {', '.join(parts) or 'none'}>"

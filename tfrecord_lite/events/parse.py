@@ -1,4 +1,4 @@
-"""A block of events to the values in them, a row each.
+"""Parse a block of events into the values in them: columns with one row per value.
 
 ::
 
@@ -9,13 +9,13 @@
     TensorProto 1 dtype, 2 shape, 4 content, 5 float_val, ...
 
 All events of a block are split into fields in lockstep, then all summaries, all values
-and all tensors that are small. A float that stands alone, as a simple value or as a
-tensor of shape [], becomes a number here, without a Python object; of everything else
-the bytes are kept, for whoever asks for them.
+and all small tensors. A single float, as a simple value or as a tensor of shape [], becomes
+a number here, without a Python object; of everything else the bytes are kept, to be decoded
+on demand (:mod:`.contents`).
 
-Where a message says a thing twice, the last or all together may count, by rules that
-programs that write events never come near. Such an event is parsed and written anew by
-the protobuf runtime first, which leaves every thing once.
+If a message has a field twice, protobuf's rules of merging apply, which programs that write
+events never need. The protobuf runtime parses and serializes such an event first, which
+leaves each field once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, ObjectArray, Uint8Array, lanes
+from tfrecord_lite.arrays import (
+    BoolArray,
+    ByteRanges,
+    Float64Array,
+    Int32Array,
+    Int64Array,
+    ObjectArray,
+    Uint8Array,
+    lanes,
+)
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
@@ -34,88 +43,68 @@ from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from tfrecord_lite.events.tags import Tags
 
-    Bytes = Uint8Array
-    Numbers = Int64Array
-
 SIMPLE, IMAGE, HISTO, AUDIO, TENSOR = 2, 4, 5, 6, 8
-"""Field numbers of a Value: the forms it can have."""
+"""Field numbers in a Value of what is stored: its form."""
 
-_OLDEST = 3
-"""A form that nothing reads any more."""
+_UNUSED_FORM = 3
+"""The lowest form; nothing reads it."""
 _DT_FLOAT = 1
 _SMALL_TENSOR_BYTES = 64
-"""Tensors of more bytes are not looked into: they are no single number."""
+"""A larger tensor is not a single float."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Values:
-    """Values of many events, in the order of the file; each array has the shape (n,)."""
+class EventValues:
+    """The values in many events, in the order of the file; each array has the shape (n,)."""
 
     tag: Int64Array
     """Number of the tag."""
     step: Int64Array
-    wall_time: npt.NDArray[np.float64]
+    wall_time: Float64Array
     """Seconds since 1970."""
-    form: npt.NDArray[np.int32]
+    form: Int32Array
     """Field number of what is stored."""
-    number: npt.NDArray[np.float64]
-    """The number, where the value is a single float."""
+    number: Float64Array
+    """The number, if the value is a single float; else NaN."""
     is_number: BoolArray
     stored: ObjectArray
-    """The bytes of the message, where it is not."""
+    """The bytes of the stored message, if it is not; else None."""
 
     def __len__(self) -> int:
         """Return the number of values."""
         return self.tag.size
 
-    def take(self, chosen: Int64Array) -> Values:
+    def take(self, chosen: Int64Array) -> EventValues:
         """Pick some of the values."""
-        return Values(*(getattr(self, name)[chosen] for name in self.__slots__))
+        return EventValues(*(getattr(self, name)[chosen] for name in self.__slots__))
 
     @classmethod
-    def concat(cls, parts: list[Values]) -> Values:
+    def concat(cls, parts: list[EventValues]) -> EventValues:
         """Join values end to end."""
         columns = ([getattr(part, name) for part in parts] for name in cls.__slots__)
         return cls(*(np.concatenate(column) for column in columns))
 
     @classmethod
-    def none(cls) -> Values:
+    def none(cls) -> EventValues:
         """Return no values."""
         numbers, floats = np.empty(0, np.int64), np.empty(0, np.float64)
         forms, flags = np.empty(0, np.int32), np.empty(0, np.bool_)
         return cls(numbers, numbers, floats, forms, floats, flags, np.empty(0, object))
 
 
-def read_values(block: Block, tags: Tags) -> Values:
-    """Read the values of a block of events.
+def parse_events(block: Block, tags: Tags) -> EventValues:
+    """Parse the records of a block as Events, and add their tags to `tags`.
 
-    Parameters
-    ----------
-    block : Block
-        A serialised Event each.
-    tags : Tags
-        Brought up to date.
-
-    Returns
-    -------
-    Values
-        Owns its memory.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``MALFORMED``, about the first event that is.
+    The result owns its memory. Raises ``MALFORMED``, about the first event that is.
     """
     try:
         return _read(block, tags)[0]
     except WireError as error:
         message, detail = error.message, error.detail
     if message > 0:
-        read_values(block[:message], tags)  # for an earlier one that is malformed too
+        parse_events(block[:message], tags)  # raises if an earlier event is malformed too
     wrong = InvalidArgumentError(Reason.MALFORMED, detail=f"the record is not an Event: {detail}")
     raise block.place(message).locate(wrong)
 
@@ -124,28 +113,28 @@ def read_values(block: Block, tags: Tags) -> Values:
 class _Split:
     """A block of events, split into the fields of its values."""
 
-    data: Bytes
+    data: Uint8Array
     events: Fields
     fields: Fields
     """Of the values."""
-    owner: Numbers
-    """The event of each value; shape (n_values,)."""
-    form_at: Numbers
-    """The field that has the content of each value, -1 for none; shape (n_values,)."""
-    odd: Numbers
-    """Numbers of the events that say something twice."""
+    owner: Int64Array
+    """The number of each value's event; shape (n_values,)."""
+    form_at: Int64Array
+    """The field with the content of each value, -1 for none; shape (n_values,)."""
+    odd: Int64Array
+    """The numbers of the events that have a field twice."""
 
 
-def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[Values, Numbers]:
-    """Read the values, and the numbers of their events."""
+def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[EventValues, Int64Array]:
+    """Return the values, and the numbers of their events."""
     split = _split(block)
-    # The runtime in Python passes some oddities on; they are not looked at a second time.
+    # Protobuf's runtime in Python keeps some fields twice; these are not tried a second time.
     if split.odd.size and not is_anew:
         return _read_apart(block, split.odd, tags)
     fields, owner = split.fields, split.owner
     tag = _tags(split, tags)
     kept = np.flatnonzero(split.form_at >= 0)
-    kept = kept[fields.number[split.form_at[kept]] != _OLDEST]
+    kept = kept[fields.number[split.form_at[kept]] != _UNUSED_FORM]
     contents = fields.take(split.form_at[kept])
     owner = owner[kept]
     number, is_number = _numbers(split.data, contents, owner)
@@ -155,7 +144,7 @@ def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[Values, N
         stored[i] = view[contents.start[i] : contents.stop[i]].tobytes()
     wall_time, step = _times_and_steps(split, len(block))
     columns = (tag[kept], step[owner], wall_time[owner], contents.number, number, is_number)
-    return Values(*columns, stored), owner
+    return EventValues(*columns, stored), owner
 
 
 def _split(block: Block) -> _Split:
@@ -163,8 +152,8 @@ def _split(block: Block) -> _Split:
     data, n_events = block.data, len(block)
     events = tokenise(data, block.offsets, block.offsets + block.lengths)
     is_len = events.wire_type == LEN
-    is_what = is_len & (events.number >= 3) & (events.number <= 9)
-    n_times = np.bincount(events.owner[is_what], minlength=n_events)
+    is_payload = is_len & (events.number >= 3) & (events.number <= 9)
+    n_times = np.bincount(events.owner[is_payload], minlength=n_events)  # of each event's payload
 
     summaries = events.only(is_len & (events.number == 5))
     with renumbered(summaries.owner):
@@ -174,7 +163,7 @@ def _split(block: Block) -> _Split:
         fields = tokenise(data, extents.starts, extents.starts + extents.lengths, depth=2)
     is_len = fields.wire_type == LEN
     number = fields.number
-    is_form = is_len & (number >= _OLDEST) & (number <= TENSOR) & (number != 7)
+    is_form = is_len & (number >= _UNUSED_FORM) & (number <= TENSOR) & (number != 7)
     is_form |= (number == SIMPLE) & (fields.wire_type == I32)
     form_at = _last(fields, is_form, owner.size)
     is_twice = np.bincount(fields.owner[is_form], minlength=owner.size) > 1
@@ -184,16 +173,16 @@ def _split(block: Block) -> _Split:
     return _Split(data, events, fields, owner, form_at, np.flatnonzero(n_times > 1))
 
 
-def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Numbers:
-    """Return which field is the last of its kind in each message, -1 for none."""
+def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Int64Array:
+    """Return the number of the last chosen field of each message, -1 for none; (n_messages,)."""
     found = np.full(n_messages, -1)
     chosen = np.flatnonzero(is_it)
-    found[fields.owner[chosen]] = chosen  # of several the last stays
+    found[fields.owner[chosen]] = chosen  # of several the last remains
     return found
 
 
-def _read_apart(block: Block, odd: Numbers, tags: Tags) -> tuple[Values, Numbers]:
-    """Read the odd events apart from the others, written anew by the protobuf runtime."""
+def _read_apart(block: Block, odd: Int64Array, tags: Tags) -> tuple[EventValues, Int64Array]:
+    """Read the odd events, serialized again by the protobuf runtime, apart from the others."""
     is_plain = np.ones(len(block), np.bool_)
     is_plain[odd] = False
     plain = np.flatnonzero(is_plain)
@@ -204,7 +193,7 @@ def _read_apart(block: Block, odd: Numbers, tags: Tags) -> tuple[Values, Numbers
         more, odd_owner = _read(Block.from_records(records), tags, is_anew=True)
     owner = np.concatenate([plain[owner], odd[odd_owner]])
     order = np.argsort(owner, kind="stable")
-    return Values.concat([values, more]).take(order), owner[order]
+    return EventValues.concat([values, more]).take(order), owner[order]
 
 
 def _written_anew(event: bytes, number: int) -> bytes:
@@ -215,32 +204,29 @@ def _written_anew(event: bytes, number: int) -> bytes:
     try:
         return Event.FromString(event).SerializeToString()
     except (DecodeError, UnicodeDecodeError):
-        raise WireError(number, 0, "the protobuf runtime refuses it") from None
+        raise WireError(number, 0, "the protobuf runtime cannot parse it") from None
 
 
-def _tags(split: _Split, tags: Tags) -> Numbers:
-    """Return the number of each value's tag, and learn the metadata of tags."""
+def _tags(split: _Split, tags: Tags) -> Int64Array:
+    """Return the number of each value's tag, and keep the metadata of tags."""
     fields, n_values = split.fields, split.owner.size
     is_len = fields.wire_type == LEN
     at = _last(fields, is_len & (fields.number == 1), n_values)
     missing = np.flatnonzero(at < 0)
-    if missing.size:  # the oldest programs named a node of the graph instead
+    if missing.size:  # the oldest programs wrote the name of a graph's node instead
         at[missing] = _last(fields, is_len & (fields.number == 7), n_values)[missing]
-    # A field more, for a value without either.
+    # An empty field at the end, for values without either.
     start, stop = (np.append(column, 0) for column in (fields.start, fields.stop))
-    found = tags.numbers(
-        split.data, ByteRanges(split.data, start[at], stop[at] - start[at]), split.owner
-    )
+    found = tags.numbers(ByteRanges(split.data, start[at], stop[at] - start[at]), split.owner)
     metadata = fields.only(is_len & (fields.number == 9))
     if metadata.owner.size:
-        extents = ByteRanges(split.data, metadata.start, metadata.stop - metadata.start)
-        about = metadata.owner
-        tags.learn(split.data, found[about], extents, split.owner[about])
+        ranges = ByteRanges(split.data, metadata.start, metadata.stop - metadata.start)
+        tags.learn(found[metadata.owner], ranges, split.owner[metadata.owner])
     return found
 
 
-def _times_and_steps(split: _Split, n_events: int) -> tuple[npt.NDArray[np.float64], Int64Array]:
-    """Return the time and the step of each event; 0 where it has none."""
+def _times_and_steps(split: _Split, n_events: int) -> tuple[Float64Array, Int64Array]:
+    """Return the time and the step of each event, 0 if it has none; shapes (n_events,)."""
     data, events = split.data, split.events
     wall_time, step = np.zeros(n_events, np.float64), np.zeros(n_events, np.int64)
     times = np.flatnonzero((events.number == 1) & (events.wire_type == I64))
@@ -251,10 +237,10 @@ def _times_and_steps(split: _Split, n_events: int) -> tuple[npt.NDArray[np.float
 
 
 def _numbers(
-    data: Bytes, contents: Fields, owner: Numbers
-) -> tuple[npt.NDArray[np.float64], BoolArray]:
-    """Read the contents that are a single float; NaN and False for the others."""
-    starts = np.where(contents.number == SIMPLE, contents.start, -1)
+    data: Uint8Array, contents: Fields, owner: Int64Array
+) -> tuple[Float64Array, BoolArray]:
+    """Read the contents that are a single float; NaN and False for the others; shapes (n,)."""
+    starts = np.where(contents.number == SIMPLE, contents.start, -1)  # of the float's 4 bytes
     is_small = contents.stop - contents.start <= _SMALL_TENSOR_BYTES
     small = np.flatnonzero((contents.number == TENSOR) & is_small)
     if small.size:
@@ -268,8 +254,8 @@ def _numbers(
     return numbers, is_number
 
 
-def _floats_in(data: Bytes, starts: Numbers, stops: Numbers) -> Numbers:
-    """Return where in each tensor the 4 bytes of its float are; -1 if it is not just one."""
+def _floats_in(data: Uint8Array, starts: Int64Array, stops: Int64Array) -> Int64Array:
+    """Return where the 4 bytes of each tensor's float are; -1 if it is not a single float."""
     n_tensors = starts.size
     fields = tokenise(data, starts, stops, depth=3)
     number, is_len = fields.number, fields.wire_type == LEN
