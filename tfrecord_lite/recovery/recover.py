@@ -220,7 +220,7 @@ def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
 
 @dataclass(slots=True)
 class Account:
-    """What was saved of a file, and what was lost; as if all of it had been one stream."""
+    """What was saved of a file and what was lost, counted as if it were one stream."""
 
     source: str
     n_records: int = 0
@@ -231,7 +231,7 @@ class Account:
 
     @property
     def n_bytes(self) -> int:
-        """Return how many bytes there were, after decompression."""
+        """Bytes so far, after decompression."""
         return self.record_bytes + self.n_records * OVERHEAD_BYTES + self.lost_bytes
 
     def add_records(self, block: Block) -> None:
@@ -240,7 +240,7 @@ class Account:
         self.record_bytes += framed_bytes(block) - len(block) * OVERHEAD_BYTES
 
     def add_damage(self, reason: Reason, detail: str | None, length: int = 0) -> None:
-        """Count a damaged place, which is behind everything that was counted so far."""
+        """Count a damaged span that follows everything counted so far."""
         if len(self.spans) < MAX_SPANS:
             index = self.n_records + self.n_damaged
             place = (self.source, self.n_bytes, length)
@@ -249,7 +249,7 @@ class Account:
         self.lost_bytes += length
 
     def report(self) -> FileReport:
-        """Return it."""
+        """Return the account as a report."""
         spans = [replace(s, records_after=self.n_records - s.records_before) for s in self.spans]
         return FileReport(
             self.source,
@@ -262,18 +262,10 @@ class Account:
 
 
 class Copier:
-    """Writes what is sound to a sink.
+    """Write intact records to a sink, and keep account.
 
-    Parameters
-    ----------
-    account : Account
-        Is told of everything.
-    sink : RecordSink
-        Takes the records.
-    max_bytes : int or None
-        Refuse more content than this.
-    on_progress : callable or None
-        Told how many bytes more were read.
+    `max_bytes` limits the content; `on_progress` is called with the number of bytes that
+    were read since the last call.
     """
 
     def __init__(
@@ -289,15 +281,12 @@ class Copier:
         self._on_progress = on_progress
 
     def copy_stream(self, stream: RecordStream) -> None:
-        """Write the sound records of a stream."""
+        """Write the intact records of a stream."""
 
         def tell(span: DamagedSpan) -> None:
             self.account.add_damage(span.reason, span.detail, span.length)
 
-        records, offset = DamageLog(tell, None).skipping(stream), 0
-        while (block := records.next_block()) is not None:
-            self.write(block, stream.offset - offset)
-            offset = stream.offset
+        self._copy(stream, tell, lambda block: block)
 
     def copy_reading(
         self,
@@ -305,24 +294,36 @@ class Copier:
         reading: Reading,
         open_stream: Callable[[FilePart], RecordStream],
     ) -> None:
-        """Write the sound records of a reading, those of each hole in its place."""
+        """Write the intact records of a reading, those of each hole in its place."""
+
+        def copy_hole(hole: Reading) -> None:
+            stop = hole.stop if hole.is_cut else None
+            part = FilePart(file, self.account.source, hole.start, Edges(hole), stop)
+            with closing(open_stream(part)) as stream:
+                self.copy_stream(stream)
+
         part = FilePart(file, self.account.source, reading.start, Edges(reading))
         with closing(open_stream(part)) as stream:
+            outside = _OutsideHoles(self.account, reading, stream, part, copy_hole)
+            self._copy(stream, outside.tell, outside.records_of)
+            outside.finish()
 
-            def copy_hole(hole: Reading) -> None:
-                self.copy_reading(file, hole, open_stream)
+    def _copy(
+        self,
+        stream: RecordStream,
+        on_damage: Callable[[DamagedSpan], None],
+        chosen: Callable[[Block], Block],
+    ) -> None:
+        """Write the records that are chosen of each block."""
+        records, offset = DamageLog(on_damage, None).skipping(stream), 0
+        while (block := records.next_block()) is not None:
+            block = chosen(block)
+            if len(block):
+                self._write(block, stream.offset - offset)
+            offset = stream.offset
 
-            around = _Around(self.account, reading, stream, part, copy_hole)
-            records, offset = DamageLog(around.tell, None).skipping(stream), 0
-            while (block := records.next_block()) is not None:
-                block = around.outside(block)
-                if len(block):
-                    self.write(block, stream.offset - offset)
-                offset = stream.offset
-            around.finish()
-
-    def write(self, block: Block, n_bytes: int) -> None:
-        """Write the records of a block, for which so many bytes were read."""
+    def _write(self, block: Block, n_bytes: int) -> None:
+        """Write the records of a block, for which `n_bytes` bytes were read."""
         self._sink.add_framed(block)
         self.account.add_records(block)
         if detail := self._limits.excess(self.account.n_bytes, 0):
@@ -332,11 +333,11 @@ class Copier:
             self._on_progress(n_bytes)
 
 
-class _Around:
-    """What a reading has around its holes.
+class _OutsideHoles:
+    """The records and the damage of a reading outside its holes, which are copied in their places.
 
-    A hole begins in damage, and its place in the content is known before that is told of:
-    the reading is ahead of its records.
+    A hole begins in damage. Its place in the content is known before that damage is reported:
+    the file is read ahead of the records.
     """
 
     def __init__(
@@ -359,15 +360,15 @@ class _Around:
         self._offsets.setdefault(place, self._stream.inflated.position)
 
     def tell(self, span: DamagedSpan) -> None:
-        """Count what is damaged outside of holes, and copy those that begin there."""
+        """Count the damage outside holes, and copy the holes that begin in it."""
         start, stop = span.offset, span.offset + span.length
         while True:
             if self._end is not None:
-                behind = self._offsets.get(self._end)
-                if behind is None:
+                after = self._offsets.get(self._end)
+                if after is None:
                     return
-                start = max(start, behind)
-                self._end = None if stop > behind else self._end
+                start = max(start, after)
+                self._end = None if stop > after else self._end
             if not self._holes or self._offsets.get(self._holes[0].start, stop + 1) > stop:
                 break
             self._begin_hole(max(self._offsets[self._holes[0].start] - start, 0))
@@ -379,26 +380,24 @@ class _Around:
         detail = f"another stream begins at byte {hole.start} of the file, before its end"
         self._account.add_damage(Reason.COMPRESSED_TRUNCATED, detail, n_lost)
         self._copy_hole(hole)
-        self._end = hole.end
+        self._end = hole.stop
 
-    def outside(self, block: Block) -> Block:
-        """Return the records of a block that are in no hole; those that leave one count."""
+    def records_of(self, block: Block) -> Block:
+        """Return the records of a block that end outside holes."""
         if self._end is None:
             return block
-        behind = self._offsets.get(self._end)
-        if behind is None:
+        after = self._offsets.get(self._end)
+        if after is None:
             return block[:0]
-        stops = block.offsets + block.lengths + (self._stream.offset - _stop_of(block))
-        n_inside = int(np.searchsorted(stops, behind, side="right"))
+        # Of the frames' data, in the content.
+        stops = block.offsets + block.lengths
+        stops += self._stream.offset - int(stops[-1])
+        n_inside = int(np.searchsorted(stops, after, side="right"))
         if n_inside < len(block):
             self._end = None
         return block[n_inside:]
 
     def finish(self) -> None:
-        """Copy holes that no damage was told of."""
+        """Copy the holes that no damage was reported for."""
         while self._holes:
             self._begin_hole(0)
-
-
-def _stop_of(block: Block) -> int:
-    return int(block.offsets[-1] + block.lengths[-1])
