@@ -492,7 +492,7 @@ def test_an_integer_among_floats_is_never_rounded(tmp_path: Path, value: int, at
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", 5, None, np.float64(1)])
-def test_what_is_no_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
+def test_what_is_not_data_is_a_type_error(tmp_path: Path, data: Any) -> None:
     with pytest.raises(TypeError):
         save(tmp_path / "d", data)
     with pytest.raises(TypeError):
@@ -644,7 +644,7 @@ def test_a_sidecar_elsewhere_removes_the_old_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first", [None, np.zeros(3)])
 @pytest.mark.parametrize("n_done", [0, 1])
-def test_a_crash_between_the_two_files_is_told(
+def test_a_crash_between_the_two_files_is_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Any, n_done: int
 ) -> None:
     path = tmp_path / "d"
@@ -695,7 +695,7 @@ def test_data_that_cannot_appear_leave_no_sidecar(
 
 
 @pytest.mark.parametrize("n_rows", [3, 20_000])
-def test_a_sidecar_beside_other_data_is_refused_unless_it_is_given(
+def test_a_sidecar_beside_other_data_is_rejected_unless_it_is_given(
     tmp_path: Path, n_rows: int
 ) -> None:
     path = tmp_path / "d"
@@ -769,7 +769,7 @@ def test_files_and_patterns_are_one(tmp_path: Path) -> None:
         ((np.zeros(1, int),), None),
     ],
 )
-def test_files_that_do_not_go_together_are_refused(
+def test_files_that_do_not_go_together_are_rejected(
     tmp_path: Path, other: Any, key: str | None
 ) -> None:
     save(tmp_path / "0", {"x": np.zeros(1, int)})
@@ -821,7 +821,7 @@ def test_one_sidecar_does_not_speak_for_two_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("with_sidecar", [False, True])
 @pytest.mark.parametrize("batch_size", [None, 4])
-def test_examples_and_sequence_examples_in_one_file_are_refused(
+def test_examples_and_sequence_examples_in_one_file_are_rejected(
     tmp_path: Path, with_sidecar: bool, batch_size: int | None
 ) -> None:
     sequence = SequenceExample()
@@ -939,7 +939,7 @@ HUGE = 2**40
     ],
     ids=lambda document: repr(document)[:50],
 )  # fmt: skip
-def test_a_sidecar_that_lies_is_refused_before_memory_is_taken(
+def test_a_sidecar_that_lies_is_rejected_before_memory_is_allocated(
     tmp_path: Path, document: Any
 ) -> None:
     path = with_sidecar(tmp_path, document)
@@ -964,7 +964,7 @@ def test_a_sidecar_that_lies_is_refused_before_memory_is_taken(
         b"{}",
     ],
 )
-def test_what_is_no_schema_is_not_taken_for_another_programs(
+def test_what_is_not_a_schema_is_not_treated_as_another_programs(
     tmp_path: Path, document: bytes
 ) -> None:
     path = with_sidecar(tmp_path, document)
@@ -977,7 +977,7 @@ def test_what_is_no_schema_is_not_taken_for_another_programs(
 
 
 @given(document=st.binary(max_size=80))
-def test_any_bytes_for_a_sidecar_load_or_are_refused(
+def test_any_bytes_for_a_sidecar_load_or_are_rejected(
     document: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = with_sidecar(tmp_path_factory.mktemp("any"), document)
@@ -986,7 +986,7 @@ def test_any_bytes_for_a_sidecar_load_or_are_refused(
         load(path)
 
 
-def test_nesting_without_end_is_refused(tmp_path: Path) -> None:
+def test_endless_nesting_is_rejected(tmp_path: Path) -> None:
     data: Any = np.zeros(1)
     for _ in range(5000):
         data = {"a": data}
@@ -1251,7 +1251,7 @@ def test_lists_of_one_length_are_an_array(
         (arrow_frame, "pa.list_(pa.int8())", [[1], None]),
     ],
 )
-def test_nulls_in_lists_are_refused(tmp_path: Path, make: Any, dtype: str, values: Any) -> None:
+def test_nulls_in_lists_are_rejected(tmp_path: Path, make: Any, dtype: str, values: Any) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         save(tmp_path / "d", make(values, dtype))
 
