@@ -26,14 +26,8 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
     """Check a default value and convert it to the value to fill an array with.
 
     `default` is None for zero or ``b""``; a scalar; or an array that broadcasts to `shape`, the
-    shape of one value, without adding dimensions. No value is changed to make it fit.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for a shape or a number that does not fit.
-    TypeError
-        For a default of another type: a float for integers, a number for strings.
+    shape of one value, without adding dimensions. No value is changed to make it fit: a shape or
+    number that does not is an InvalidArgumentError, another type a TypeError.
     """
     if dtype.kind == "O":
         if not isinstance(default, bytes | str | None):

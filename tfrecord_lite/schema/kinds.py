@@ -66,15 +66,8 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
 
     `dtype` is ``np.float32``, ``"float32"`` or ``float``; ``np.int64``, ``"int64"`` or ``int``;
     ``bytes``, ``str``, ``object`` or ``"string"``; a NumPy dtype of these in any byte order; or a
-    TensorFlow dtype. `key` is the feature, for errors.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` for a dtype that an Example cannot hold, such as float64;
-        ``BAD_ARGUMENT`` for None.
-    TypeError
-        If `dtype` is not a dtype.
+    TensorFlow dtype. `key` is the feature, for errors: ``UNSUPPORTED`` for a dtype that an
+    Example cannot hold, such as float64, ``BAD_ARGUMENT`` for None, TypeError for others.
 
     Examples
     --------

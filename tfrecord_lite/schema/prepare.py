@@ -145,16 +145,10 @@ MAX_DIMENSIONS = 62
 def prepare(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` or ``UNSUPPORTED``, with the feature's name in `key`: no features,
-        a value that is not a specification (E2), two features that read one key in different
-        ways (E7), a shape, dtype, default value or size that is missing or not valid
-        (X2, X7, X8, S1, S4, S5, Z5).
-    TypeError
-        If `features` is not a mapping or a name not a str, and for dtypes, shapes, sizes and
-        default values of the wrong type.
+    Raises InvalidArgumentError (``BAD_ARGUMENT`` or ``UNSUPPORTED``), with the feature's name in
+    `key`, for: no features, a value that is not a specification (E2), two features that read one
+    key in different ways (E7), a shape, dtype, default value or size that is missing or not
+    valid (X2, X7, X8, S1, S4, S5, Z5). Raises TypeError for arguments of the wrong type.
 
     Examples
     --------
@@ -176,14 +170,8 @@ def prepare_sequence(
 ) -> tuple[dict[str, Prepared], dict[str, Prepared]]:
     """Check the features of a SequenceExample: its context, and its feature lists.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if there are no features at all (rule Q2), and for a list with a
-        default value (rule L1); ``UNSUPPORTED`` for a specification that is not allowed in
-        that place (rule Q3); and as :func:`prepare`.
-    TypeError
-        As :func:`prepare`.
+    Raises as :func:`prepare`, and InvalidArgumentError for: no features at all (rule Q2), a list
+    with a default value (rule L1), a specification that is not possible in that place (rule Q3).
 
     Examples
     --------

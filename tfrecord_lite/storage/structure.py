@@ -29,12 +29,8 @@ _ONLY_COLUMN = "value"
 def flatten(data: Any) -> tuple[Structure, dict[str, Any]]:
     """Split nested dicts and tuples into their structure and their leaves, named by path.
 
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if two leaves have the same name, or the nesting is too deep.
-    TypeError
-        If a key is not a str.
+    Raises InvalidArgumentError if two leaves have the same name or the nesting is too deep, and
+    TypeError for a key that is not a str.
 
     Examples
     --------

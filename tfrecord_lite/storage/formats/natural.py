@@ -26,7 +26,7 @@ _NATURAL = frozenset({"int64", "float32", "string"})
 def nearest_kind(name: str, dtype: str) -> Kind:
     """Return the kind of list in which values of a dtype are stored.
 
-    Raise InvalidArgumentError (``UNSUPPORTED``) for complex numbers, which have none, and for
+    Raises InvalidArgumentError (``UNSUPPORTED``) for complex numbers, which have none, and for
     what is not a dtype.
     """
     try:
@@ -50,7 +50,7 @@ def specification(
 
     The specification is FixedLenFeature for a known shape; RaggedFeature without partitions if the
     first dimension varies, or the feature is `optional`. The original is None if there is nothing
-    to restore. Raise InvalidArgumentError (``UNSUPPORTED``) for a dtype that no list can hold,
+    to restore. Raises InvalidArgumentError (``UNSUPPORTED``) for a dtype that no list can hold,
     and if another dimension than the first is unknown, as the values do not tell it.
     """
     kind = nearest_kind(name, dtype)
