@@ -65,15 +65,16 @@ def varint(value: int, at_least: int = 1) -> bytes:
     >>> varint(300)
     b'\xac\x02'
     """
-    if 0 <= value < 0x80 and at_least == 1:  # most lengths
-        return bytes((value,))
-    value &= 0xFFFFFFFFFFFFFFFF
+    if value < 0x80:
+        if value >= 0 and at_least == 1:  # most lengths
+            return bytes((value,))
+        value &= 0xFFFFFFFFFFFFFFFF
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
-    if len(out) < at_least:
+    if at_least > 1 and len(out) < at_least:
         out[-1] |= 0x80
         out += b"\x80" * (at_least - len(out) - 1) + b"\0"
     return bytes(out)
