@@ -200,7 +200,7 @@ def test_a_long_list_and_large_values() -> None:
         (None, None, Reason.BAD_ARGUMENT, None),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_what_does_not_fit_is_rejected(
     lists: Any, lengths: Any, reason: Reason, index: int | None
 ) -> None:
     with pytest.raises(InvalidArgumentError) as caught:

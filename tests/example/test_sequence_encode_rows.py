@@ -178,7 +178,7 @@ def test_one_record_is_another(place: int) -> None:
         assert all_at_once(again) == one_by_one(some)
 
 
-def test_a_record_may_change_behind_the_iterator() -> None:
+def test_a_record_may_change_after_it_was_taken() -> None:
     def rows() -> Iterator[dict[str, Any]]:
         step = np.zeros(2, np.float32)
         same: dict[str, Any] = {

@@ -161,7 +161,7 @@ def test_any_bytes_mean_to_the_reference_what_they_mean_to_the_runtime(message: 
 
 
 @given(messages, st.sampled_from([1, 2, 40]))
-def test_the_engine_reads_or_refuses_any_bytes(message: bytes, n: int) -> None:
+def test_the_engine_reads_or_rejects_any_bytes(message: bytes, n: int) -> None:
     assert_engine_agrees([message] * n)
 
 

@@ -123,7 +123,7 @@ def test_even_floats_are_padded() -> None:
 def test_even_floats_lie_anywhere_in_their_buffer(
     order: list[int], spare: int, longest: int
 ) -> None:
-    # Longer lists than what is behind the last messages; or than all of the buffer, without one.
+    # Lists longer than the buffer after the last messages, or than the whole buffer.
     rows = [values_of(i, longest if n == 5 else n) for i, n in enumerate(N_STEPS)]
     batch = [message(b"".join(map(float_step, row))) for row in rows]
     data = np.full(sum(map(len, batch)) + spare, 0xFF, np.uint8)

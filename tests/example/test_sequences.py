@@ -52,7 +52,7 @@ KINDS = {"O": "bytes", "f": "float", "i": "int64"}
 
 
 def message(number: int, n_steps: int) -> bytes:
-    """Return a message with an id, and so many tokens and vectors."""
+    """Return a message with an id, and some numbers of tokens and vectors."""
     tokens = [Feature(INT64, (number + i,)) for i in range(n_steps)]
     vectors = [Feature(FLOAT, (0x3F800000, 0x40000000)) for _ in range(n_steps)]
     names = [Feature(BYTES, (b"x" * i,)) for i in range(n_steps)]
@@ -225,7 +225,7 @@ def test_errors_name_the_example_and_the_step() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
+def test_any_bytes_are_parsed_or_rejected(data: bytes) -> None:
     for batch in ([data], [data] * 9):
         try:
             parse_sequence_example(batch, CONTEXT, LISTS)
@@ -306,7 +306,7 @@ def test_more_keys_than_a_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_row_is(decode_sequence_example(plain_sequence(alone)), alone)
 
 
-def test_what_is_no_sequence_example_is_refused_by_number() -> None:
+def test_an_error_has_the_number_of_what_is_not_a_sequence_example() -> None:
     broken = len_field(2, len_field(1, b"\xff"))
     for batch in ([broken], [BATCH[0], broken], [*BATCH, broken, *BATCH]):
         with pytest.raises(InvalidArgumentError) as caught:

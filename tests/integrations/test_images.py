@@ -1,4 +1,4 @@
-"""Images through Pillow: what comes back, and what is refused."""
+"""Images with Pillow: what comes back, and what is rejected."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_other_formats_are_not_opened(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_large_images_are_refused_whatever_becomes_of_warnings(
+def test_large_images_are_rejected_whatever_becomes_of_warnings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = encode_image(noise(10, 10, 3))
@@ -183,7 +183,7 @@ def test_large_images_are_refused_whatever_becomes_of_warnings(
     assert refusal(decode_image, data).reason is Reason.TENSOR_TOO_LARGE
 
 
-def test_large_images_are_refused_before_their_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_images_are_rejected_before_their_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encode_image(noise(10, 10, 3))
     for limit in (99, 40):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)

@@ -89,7 +89,7 @@ def test_the_strings_are_not_changed(form: Any) -> None:
 
 
 @every_form
-def test_strings_of_several_sizes_are_refused(form: Any) -> None:
+def test_strings_of_several_sizes_are_rejected(form: Any) -> None:
     error = refusal(decode_raw, form([b"ab", b"cd", b"abcd", b"a"]), np.int16)
     assert (error.reason, error.index) == (Reason.WRONG_COUNT, 2)
     error = refusal(decode_raw, form([b"abc", b"def"]), np.int16)

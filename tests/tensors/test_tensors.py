@@ -155,7 +155,7 @@ def test_a_batch_is_its_tensors_stacked(form: Any, array: Any, forms: list[int])
     plain = serialize_tensor(array)
     others = [
         plain,
-        plain + b"\x18\x07",  # a version number behind
+        plain + b"\x18\x07",  # a version number after it
         serialize_tensor(np.zeros(shape, array.dtype) if array.dtype != object else array),
         proto(number, shape),
     ]
@@ -312,14 +312,14 @@ def _within_itself(n_items: int) -> list[Any]:
     [_nested(65), _nested(100_000), _within_itself(1), _within_itself(3)],
     ids=["65 levels", "100000 levels", "in itself", "three times in itself"],
 )
-def test_what_is_nested_too_deeply_for_an_array_is_refused(value: list[Any]) -> None:
+def test_what_is_nested_too_deeply_for_an_array_is_rejected(value: list[Any]) -> None:
     for function, more in ((serialize_tensor, ()), (decode_raw, (np.uint8,)), (parse_tensors, ())):
         error = refusal(function, value, *more)
         assert error.reason is Reason.BAD_SHAPE
         assert "nested too deeply" in str(error)
 
 
-def test_a_list_with_itself_behind_the_first_is_uneven() -> None:
+def test_a_list_with_itself_after_the_first_is_uneven() -> None:
     value: list[Any] = [[[1, 2], [3, 4]]]
     value.append(value)
     assert refusal(serialize_tensor, value).reason is Reason.BAD_SHAPE
