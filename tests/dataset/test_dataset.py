@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import pickle
@@ -40,9 +41,9 @@ from tfrecord_lite import (
     make_batched_features_dataset,
     read_batches,
 )
-from tfrecord_lite.dataset import records
+from tfrecord_lite.dataset import plan, records
 from tfrecord_lite.dataset.chunks import RecordChunk
-from tfrecord_lite.dataset.plan import Context
+from tfrecord_lite.dataset.plan import Run
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.stream import RecordStream
 
@@ -213,15 +214,16 @@ def test_numbers_are_whole(names: list[str]) -> None:
     for make in makes:
         with pytest.raises(TypeError):
             make(TFRecordDataset(names))
-    assert numbers(TFRecordDataset(names).batch(np.int64(5)).take(1)) == [0, 1, 2, 3, 4]  # type: ignore[arg-type]
+    size: Any = np.int64(5)
+    assert numbers(TFRecordDataset(names).batch(size).take(1)) == [0, 1, 2, 3, 4]
 
 
 def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
     dataset = TFRecordDataset(names)
 
-    batches = list(dataset.batch(5).parse_example(FEATURES))
-    singles = list(dataset.parse_example(FEATURES))
-    pairs = list(dataset.batch(8).parse_example(FEATURES, strings="BytesColumn", label_key="n"))
+    batches: list[Any] = list(dataset.batch(5).parse_example(FEATURES))
+    singles: list[Any] = list(dataset.parse_example(FEATURES))
+    pairs: list[Any] = list(dataset.batch(8).parse_example(FEATURES, strings="BytesColumn", label_key="n"))
 
     assert [batch["n"].tolist() for batch in batches] == [
         [0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11],
@@ -234,7 +236,7 @@ def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
 
 
 def test_every_batch_owns_its_memory(names: list[str]) -> None:
-    batches = list(TFRecordDataset(names).batch(3).parse_example(FEATURES))
+    batches: list[Any] = list(TFRecordDataset(names).batch(3).parse_example(FEATURES))
 
     arrays = [batch["n"] for batch in batches]
     assert not any(np.shares_memory(*pair) for pair in itertools.combinations(arrays, 2))
@@ -276,7 +278,8 @@ def test_columns_that_cannot_be_cut_are_parsed_batch_by_batch(names: list[str]) 
         "s": FixedLenSequenceFeature([], "string", allow_missing=True),
     }
 
-    first, second = TFRecordDataset(names).batch(7).parse_example(features)
+    parsed: Any = TFRecordDataset(names).batch(7).parse_example(features)
+    first, second = parsed
 
     assert first["v"].dense_shape.tolist() == [7, 0]
     assert isinstance(second["n"], RaggedTensor)
@@ -332,7 +335,7 @@ def test_filtered_records_are_still_records(names: list[str], tmp_path: Path) ->
     odd = TFRecordDataset(names).filter(lambda record: number_of(record) % 2)
     bad = TFRecordDataset(write(tmp_path / "bad", [example(0), b"", b"bogus"])).filter(bool)
 
-    assert [type(chunk) for chunk, _ in odd._plan.run(Context(), None)] == [RecordChunk] * 6
+    assert [type(chunk) for chunk, _ in odd._plan.chunks(Run(), None)] == [RecordChunk] * 6
     batches = list(odd.shuffle(4, 1).batch(4).parse_example(FEATURES))
     assert sorted(numbers(batches)) == [1, 3, 5, 7, 9, 11]
     with pytest.raises(InvalidArgumentError) as caught:
@@ -699,6 +702,47 @@ def test_two_runs_fill_one_cache(names: list[str]) -> None:
 
     assert sorted(a for a, _ in pairs) == sorted(b for _, b in pairs) == list(range(12))
     assert numbers(dataset) in (list(run) for run in zip(*pairs, strict=True))
+
+
+PLANS: dict[str, Callable[[TFRecordDataset], Dataset]] = {
+    "files": lambda d: d.interleave(2).shuffle_files(1),
+    "all": lambda d: d.shuffle_all(1).enumerate(),
+    "cached": lambda d: d.shuffle(3, 1).cache().repeat(2).take(20),
+    "processes": lambda d: d.shard(2, 1).map(number_of).prefetch(2).in_processes(2),
+}
+
+
+@pytest.mark.parametrize("stage", PLANS)
+def test_a_plan_is_data_and_no_run_changes_it(names: list[str], stage: str) -> None:
+    dataset = PLANS[stage](TFRecordDataset(names, on_error="raise"))
+    before = pickle.dumps(dataset._plan)
+    list(dataset)
+
+    copy = pickle.loads(before)
+    assert copy == dataset._plan == PLANS[stage](TFRecordDataset(names))._plan
+    assert hash(copy) == hash(dataset._plan)
+    assert list(map(plain, Dataset(copy))) == list(map(plain, dataset.set_epoch(0)))
+
+
+def test_a_cache_belongs_to_the_data_set_that_made_it(names: list[str]) -> None:
+    made: list[int] = []
+
+    def note(record: bytes) -> int:
+        made.append(number_of(record))
+        return made[-1]
+
+    gc.collect()
+    n_kept = len(plan._memory)
+    records = TFRecordDataset(names).map(note)
+    cached, other = records.cache(), records.cache()
+    assert sum(map(len, cached.batch(5))) == 12
+    assert list(cached.skip(2)) == list(range(2, 12))
+    assert len(made) == 12
+    list(other)
+    assert len(made) == 24
+    del cached
+    gc.collect()
+    assert len(plan._memory) == n_kept + 1
 
 
 # make_batched_features_dataset and read_batches

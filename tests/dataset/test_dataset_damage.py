@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import reference
 from tfrecord_lite import (
+    DamageReport,
     DataLossError,
     DataLossWarning,
     Dataset,
@@ -102,6 +103,41 @@ def test_the_end_warns_once_and_the_report_has_every_place(paths: list[str], cyc
     assert [file.n_damaged for file in report.files] == [len(i) for i in DAMAGED.values()]
 
 
+def test_each_data_set_and_each_iterator_has_a_report_of_its_own(paths: list[str]) -> None:
+    files = TFRecordDataset(paths, on_error=skip)
+    batches, one = files.batch(2), files.take(1)
+    list(batches)
+    whole = batches.report
+    assert whole is not None
+
+    first, second = iter(one), iter(one)
+    assert next(first) == next(second) == SOUND[0]
+    list(first)
+
+    assert whole.n_damaged == N_PLACES
+    assert batches.report == whole
+    assert files.report is None
+    assert first.report == one.report == second.report != whole
+    list(batches)
+    assert first.report != batches.report == whole
+
+
+def test_a_resumed_iterator_has_a_new_report(paths: list[str]) -> None:
+    dataset = TFRecordDataset(paths, on_error=skip)
+    run = iter(dataset)
+    state = run.state_dict()
+    assert run.report == dataset.report == DamageReport(())
+    list(run)
+    whole = run.report
+    assert whole is not None
+    assert whole.n_damaged == N_PLACES
+
+    run.load_state_dict(state)
+    assert run.report == dataset.report == DamageReport(())
+    list(run)
+    assert run.report == dataset.report == whole
+
+
 def test_the_report_is_that_of_a_reader(paths: list[str]) -> None:
     spans: list[DamagedSpan] = []
     dataset = TFRecordDataset(paths, on_error=spans.append)
@@ -156,7 +192,7 @@ def test_a_run_goes_on_from_anywhere(paths: list[str], cycle: int) -> None:
 
 
 def test_random_order_of_all_records_needs_sound_files(paths: list[str]) -> None:
-    with pytest.raises(InvalidArgumentError, match="recover them"):
+    with pytest.raises(InvalidArgumentError, match="recover the files"):
         TFRecordDataset(paths, on_error="skip").shuffle_all(1)
 
 

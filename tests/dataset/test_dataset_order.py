@@ -105,7 +105,7 @@ def test_sources_are_those_of_one_step_after_the_other(slots: list[int]) -> None
         expected.append(held[slot])
         held[slot] = 5 + step
 
-    assert order.sources(np.array(slots, np.int64), 5).tolist() == expected
+    assert order.origins(np.array(slots, np.int64), 5).tolist() == expected
 
 
 def test_the_order_for_a_seed_stays_what_it_is(tmp_path: Path) -> None:

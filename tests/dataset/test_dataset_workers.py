@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import abc
-import multiprocessing
-import os
 import pickle
 import sys
 import types
@@ -16,7 +14,6 @@ import pytest
 
 from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
-from tfrecord_lite.dataset.epochs import Epochs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,7 +191,7 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
 def test_a_cache_that_would_keep_nothing_is_refused(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [4, 5]))
     for idle in (records.cache(), records.repeat(2).cache().shuffle(3, 1)):
-        with pytest.raises(InvalidArgumentError, match="cache behind in_processes") as caught:
+        with pytest.raises(InvalidArgumentError, match="cache after in_processes") as caught:
             idle.in_processes(2)
         assert caught.value.reason is Reason.UNSUPPORTED
         assert idle.in_processes(0) is idle
@@ -223,45 +220,13 @@ def test_workers_of_an_endless_run_go_through_equal_parts(tmp_path: Path) -> Non
     run.close()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.usefixtures("torch_data")
-def test_what_is_said_of_epochs_is_heard_by_the_workers_of_a_process_only() -> None:
-    """Ranks may be forks of one process, and one of them an epoch ahead."""
-    context = multiprocessing.get_context("fork")
-    epochs = Epochs()
+def test_a_worker_that_stays_counts_epochs_from_where_it_was_started(
+    tmp_path: Path, torch_data: FakeTorch
+) -> None:
+    dataset = TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(30, seed=1)
+    epochs = [numbers(dataset.set_epoch(i)) for i in range(6)]
+    worker = pickle.loads(pickle.dumps(dataset.set_epoch(3)))
+    dataset.set_epoch(0)  # of which it does not learn
 
-    def worker(commands: Any, answers: Any) -> None:
-        while commands.recv():
-            answers.send(epochs.begin(is_worker=True))
-
-    def start() -> tuple[Any, Any, Any]:
-        (there, commands), (answers, back) = context.Pipe(False), context.Pipe(False)
-        process = context.Process(target=worker, args=(there, back), daemon=True)
-        process.start()
-        return process, commands, answers
-
-    def rank(answer: Any) -> None:
-        process, commands, answers = start()
-        found = []
-        for said in (None, None, 7, None):
-            if said is not None:
-                epochs.say(said)
-            commands.send(True)
-            found.append(answers.recv())
-        commands.send(False)
-        process.join()
-        answer.send(found)
-
-    mine = start()
-    here, there = context.Pipe(False)
-    other = context.Process(target=rank, args=(there,))
-    mine[1].send(True)
-    assert mine[2].recv() == 0
-    epochs.say(3)
-    other.start()
-    assert here.recv() == [3, 4, 7, 8]
-    other.join()
-    mine[1].send(True)
-    assert mine[2].recv() == 3
-    mine[1].send(False)
-    mine[0].join()
+    torch_data.worker = types.SimpleNamespace(id=0, num_workers=1, seed=9)
+    assert [numbers(worker) for _ in range(3)] == epochs[3:]

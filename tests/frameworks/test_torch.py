@@ -115,41 +115,32 @@ def test_set_epoch_is_an_order_whatever_torchs_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_workers_that_stay_hear_of_set_epoch(tmp_path: Path, method: str) -> None:
-    """Also if it was first called when they were there."""
+def test_workers_that_stay_count_epochs_and_new_ones_hear_of_set_epoch(
+    tmp_path: Path, method: str
+) -> None:
     dataset = columns(TFRecordDataset(write_files(tmp_path, [20, 21])).shuffle(11, seed=1))
     settings = {"persistent_workers": True, "multiprocessing_context": method}
-    loader = loader_of(dataset, 2, **settings)
+    loader = loader_of(dataset.set_epoch(0), 2, **settings)
 
-    def epoch() -> list[int]:
+    def epoch(loader: Any) -> list[int]:
         return [n for batch in loader for n in batch["n"].tolist()]
 
-    uncounted = epoch()
-    found = []
-    for number in (0, 0, 1, None, 0):
-        if number is not None:
-            dataset.set_epoch(number)
-        found.append(epoch())
+    found = [epoch(loader), epoch(loader), epoch(loader)]
 
-    assert sorted(uncounted) == list(range(N_RECORDS))
-    assert found[0] == found[1] == found[4]
-    assert len(set(map(tuple, found))) == 3  # the fourth is epoch 2
-    dataset.set_epoch(2)
-    assert epoch() == found[3]
-    dataset.set_epoch(1)
-    fresh = [n for batch in loader_of(dataset, 2) for n in batch["n"].tolist()]
-    assert fresh == found[2]
+    assert [sorted(each) for each in found] == [list(range(N_RECORDS))] * 3
+    assert len(set(map(tuple, found))) == 3
+    for number in (2, 0, 1):
+        assert epoch(loader_of(dataset.set_epoch(number), 2)) == found[number]
+        assert epoch(loader_of(dataset.set_epoch(number), 2, **settings)) == found[number]
 
 
 def test_ranks_that_were_apart_agree_on_set_epoch(tmp_path: Path) -> None:
     names = write_files(tmp_path, [N_RECORDS])
     ranks = [columns(TFRecordDataset(names).shuffle(10, seed=1).shard(2, r)) for r in range(2)]
-    loaders = [loader_of(rank, 2, persistent_workers=True) for rank in ranks]
     for _ in range(2):
-        list(loaders[0])
+        list(loader_of(ranks[0], 2, persistent_workers=True))
 
-    for rank in ranks:
-        rank.set_epoch(5)
+    loaders = [loader_of(rank.set_epoch(5), 2, persistent_workers=True) for rank in ranks]
 
     found = [n for loader in loaders for batch in loader for n in batch["n"].tolist()]
     assert sorted(found) == list(range(N_RECORDS))

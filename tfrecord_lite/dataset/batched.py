@@ -1,8 +1,8 @@
-"""make_batched_features_dataset, and read_batches: files to batches of columns in one call."""
+"""read_batches and make_batched_features_dataset: from files to batches of columns in one call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset, dataset_of, files_of
@@ -13,14 +13,98 @@ from tfrecord_lite.records.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import TypedDict, Unpack
 
+    from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.tfrecords import Paths
+    from tfrecord_lite.example.decode.reader import Result
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.schema import FeatureSpec
 
+    class TensorFlowKeywords(TypedDict, total=False):
+        """Keywords of make_batched_features_dataset after `label_key`."""
 
+        reader_args: Iterable[Any] | None
+        num_epochs: int | None
+        shuffle: bool
+        shuffle_buffer_size: int
+        shuffle_seed: int | None
+        prefetch_buffer_size: int | None
+        reader_num_threads: int | None
+        parser_num_threads: int | None
+        sloppy_ordering: bool
+        drop_final_batch: bool
+
+    class Keywords(TypedDict, total=False):
+        """Keywords of read_batches, without `label_key`."""
+
+        shuffle: int | Literal["all"] | None
+        seed: int | None
+        num_epochs: int | None
+        shard: tuple[int, int] | None
+        interleave: int | None
+        drop_remainder: bool
+        strings: Literal["ndarray", "BytesColumn"]
+        compression: CompressionType
+        verify: bool
+        on_error: OnError
+        max_errors: int | None
+        max_record_bytes: int
+        max_inflated_bytes: int | None
+        max_inflated_ratio: float | None
+        storage_options: StorageOptions
+        num_workers: int
+        prefetch: int
+
+
+@overload
+def make_batched_features_dataset(
+    file_pattern: Paths,
+    batch_size: int,
+    features: Mapping[str, FeatureSpec],
+    reader: Callable[..., Any] = ...,
+    *,
+    label_key: str,
+    **keywords: Unpack[TensorFlowKeywords],
+) -> Dataset[tuple[Columns, Result]]: ...
+@overload
+def make_batched_features_dataset(
+    file_pattern: Paths,
+    batch_size: int,
+    features: Mapping[str, FeatureSpec],
+    reader: Callable[..., Any],
+    label_key: str,
+    reader_args: Iterable[Any] | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10_000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    reader_num_threads: int | None = None,
+    parser_num_threads: int | None = None,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
+) -> Dataset[tuple[Columns, Result]]: ...
+@overload
+def make_batched_features_dataset(
+    file_pattern: Paths,
+    batch_size: int,
+    features: Mapping[str, FeatureSpec],
+    reader: Callable[..., Any] = ...,
+    label_key: None = None,
+    reader_args: Iterable[Any] | None = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10_000,
+    shuffle_seed: int | None = None,
+    prefetch_buffer_size: int | None = None,
+    reader_num_threads: int | None = None,
+    parser_num_threads: int | None = None,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
+) -> Dataset[Columns]: ...
 def make_batched_features_dataset(
     file_pattern: Paths,
     batch_size: int,
@@ -29,22 +113,22 @@ def make_batched_features_dataset(
     label_key: str | None = None,
     reader_args: Iterable[Any] | None = None,
     num_epochs: int | None = None,
-    shuffle: bool = True,  # noqa: FBT001, FBT002 - TensorFlow's signature
+    shuffle: bool = True,
     shuffle_buffer_size: int = 10_000,
     shuffle_seed: int | None = None,
     prefetch_buffer_size: int | None = None,
     reader_num_threads: int | None = None,
     parser_num_threads: int | None = None,  # noqa: ARG001 - TensorFlow's signature
-    sloppy_ordering: bool = False,  # noqa: ARG001, FBT001, FBT002 - TensorFlow's signature
-    drop_final_batch: bool = False,  # noqa: FBT001, FBT002 - TensorFlow's signature
-) -> Dataset:
+    sloppy_ordering: bool = False,  # noqa: ARG001 - TensorFlow's signature
+    drop_final_batch: bool = False,
+) -> Dataset[Any]:
     """Read batches of columns, as ``tf.data.experimental.make_batched_features_dataset``.
 
     Parameters
     ----------
     file_pattern : str, PathLike, or an iterable of them
-        Patterns or paths; their files are read in sorted order (rule B2), or with `shuffle`
-        in a random one.
+        Patterns or paths; the files are read in sorted order (rule B2), with `shuffle` in random
+        order.
     batch_size : int
     features : mapping of str to feature specification
     reader : callable, optional
@@ -52,29 +136,29 @@ def make_batched_features_dataset(
     label_key : str, optional
         A feature to take out: elements are then (features, label) (rule B4).
     reader_args : iterable, optional
-        What `reader` is given after the files, such as ``["GZIP"]``.
+        Further arguments for `reader`, such as ``["GZIP"]``.
     num_epochs : int, optional
         None repeats for ever (rule B3).
     shuffle, shuffle_buffer_size, shuffle_seed
         Whether and how to shuffle the records (rule B5).
     prefetch_buffer_size : int, optional
-        Batches made ahead; None for a few.
+        Number of batches made ahead; None for a few.
     reader_num_threads : int, optional
-        Files whose records are taken in turns; 1 if not said.
+        Number of files whose records are taken in turns; None for 1.
     parser_num_threads : int, optional
         Ignored; a batch is parsed faster than threads could share it.
     sloppy_ordering : bool, optional
-        Ignored; no order would be faster.
+        Ignored; no other order would be faster.
     drop_final_batch : bool, optional
         Leave out a last batch that is not full.
 
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT``: no features, a label that is none of them, no file, or a number
+        ``BAD_ARGUMENT``: no features, a label that is not one of them, no file, or a number
         that is too small.
     TypeError
-        If `reader` returns no :class:`Dataset`.
+        If `reader` does not return a :class:`Dataset`.
     """
     if not features:
         detail = "features must be given"
@@ -98,7 +182,7 @@ def make_batched_features_dataset(
             records = records.interleave(n_files)
         if shuffle and not (records.is_shard and shuffle_seed is None):  # ranks would differ
             records = records.shuffle_files(shuffle_seed)
-    dataset: Dataset = records
+    dataset: Dataset[Any] = records
     if shuffle:
         dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
     if num_epochs != 1:
@@ -108,6 +192,24 @@ def make_batched_features_dataset(
     return dataset.parse_example(features, label_key=label_key).prefetch(prefetch_buffer_size)
 
 
+@overload
+def read_batches(
+    paths: Paths,
+    features: Mapping[str, FeatureSpec],
+    batch_size: int,
+    *,
+    label_key: None = None,
+    **keywords: Unpack[Keywords],
+) -> Dataset[Columns]: ...
+@overload
+def read_batches(
+    paths: Paths,
+    features: Mapping[str, FeatureSpec],
+    batch_size: int,
+    *,
+    label_key: str,
+    **keywords: Unpack[Keywords],
+) -> Dataset[tuple[Columns, Result]]: ...
 def read_batches(
     paths: Paths,
     features: Mapping[str, FeatureSpec],
@@ -131,7 +233,7 @@ def read_batches(
     storage_options: StorageOptions = None,
     num_workers: int = 0,
     prefetch: int = 0,
-) -> Dataset:
+) -> Dataset[Any]:
     """Read files of Examples as batches of columns.
 
     Parameters
@@ -143,15 +245,15 @@ def read_batches(
     shuffle : int or "all", optional
         The size of a shuffle's buffer, or ``"all"`` for :meth:`TFRecordDataset.shuffle_all`.
     seed : int, optional
-        Of the shuffle.
+        Seed of the shuffle.
     num_epochs : int or None, optional
-        How often all records come; None for ever.
+        Number of rounds through all records; None for ever.
     label_key : str, optional
         A feature to take out: elements are then (features, label).
     shard : tuple of int, optional
         (number of ranks, this rank): this rank's part of the records.
     interleave : int, optional
-        Files whose records are taken in turns; None reads one after the other.
+        Number of files whose records are taken in turns; None reads one after the other.
     drop_remainder : bool, optional
         Leave out a last batch that is not full.
     strings : {"ndarray", "BytesColumn"}, optional
@@ -160,14 +262,14 @@ def read_batches(
     max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
         As for :class:`TFRecordReader`.
     num_workers : int, optional
-        Processes that do the work; 0 does it here.
+        Number of processes that do the work; 0 does it in this one.
     prefetch : int, optional
-        Batches made ahead in a thread.
+        Number of batches made ahead in a thread.
 
     Returns
     -------
     Dataset
-        Its elements are dictionaries of columns.
+        Its elements are dictionaries of columns; with `label_key`, pairs of these and the label.
 
     Raises
     ------
@@ -198,7 +300,7 @@ def read_batches(
     records = dataset_of(files_of(paths, options))
     if interleave is not None:
         records = records.interleave(interleave)
-    dataset: Dataset = records.shuffle_all(seed) if shuffle == "all" else records
+    dataset: Dataset[Any] = records.shuffle_all(seed) if shuffle == "all" else records
     if shard is not None:
         dataset = dataset.shard(*shard)
     if shuffle is not None and shuffle != "all":

@@ -1,20 +1,20 @@
-"""Batches, and columns of them.
+"""Batches of elements, and the columns parsed from batches of records.
 
-Batches of records stay records until they are parsed: several batches are cut from one
-stretch, and parsed at once where the columns can be cut into batches again.
+Batches of records stay records until they are parsed: many batches are cut from one chunk, and
+parsed at once if their columns can be cut into batches again.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, RecordChunk, objects
-from tfrecord_lite.dataset.plan import Context, Stage
+from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.schema import FixedLenFeature
 
@@ -22,39 +22,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.dataset.feed import Feed, Pair, State
-    from tfrecord_lite.dataset.plan import Kind
 
 _MOST_RECORDS = 4096
 _MOST_BYTES = 2 * 1024 * 1024
-"""So much is parsed at once: it fits the cache."""
+"""About what is parsed at once: it fits the processor's cache."""
 _MOST_NAMES = 8
-"""So many features are named in a fingerprint."""
+"""Features named in a fingerprint."""
 _DIGEST_DIGITS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch(Stage):
-    """So many elements at a time."""
+    """`n` elements in one."""
 
     n: int
     drop_remainder: bool
 
     @property
-    def kind(self) -> Kind:
-        """Say that batches of records stay records."""
-        return "batches" if self.input.kind == "records" else "objects"
+    def content(self) -> Content:
+        """Which chunks it gives: batches of records stay records."""
+        return self.gives or ("batches" if self.input.content == "records" else "objects")
 
     def size(self) -> int | None:
         """Return the number of batches."""
         size = self.input.size()
-        return (
-            None if size is None else (size if self.drop_remainder else size + self.n - 1) // self.n
-        )
+        if size is None:
+            return None
+        return (size if self.drop_remainder else size + self.n - 1) // self.n
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        feed = self.feed(context, state["feed"] if state else None)
-        try:
+        with self.feed(run, state) as feed:
             n_batches = 1
             while True:
                 before = feed.state()
@@ -72,8 +70,6 @@ class Batch(Stage):
                 if isinstance(chunk, RecordChunk):
                     n_bytes = max(int(chunk.lengths.sum()) * self.n // len(chunk), 1)
                     n_batches = max(min(_MOST_RECORDS // self.n, _MOST_BYTES // n_bytes), 1)
-        finally:
-            feed.close()
 
     def _cut(self, chunk: Any) -> BatchChunk | ObjectChunk:
         if isinstance(chunk, RecordChunk):
@@ -88,12 +84,12 @@ def stack(elements: list[Any]) -> Any:
     Raises
     ------
     InvalidArgumentError
-        ``WRONG_COUNT`` if they have not all the same parts and shapes; ``UNSUPPORTED`` for
-        ragged and sparse tensors.
+        ``WRONG_COUNT`` if their parts and shapes differ; ``UNSUPPORTED`` for ragged and sparse
+        tensors.
     """
     first = elements[0]
     if isinstance(first, (BytesColumn, RaggedTensor, SparseTensor)):
-        detail = f"a {type(first).__name__} cannot be stacked; put batch before what parses"
+        detail = f"a {type(first).__name__} cannot be stacked; use batch before parse_example"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     try:
         if isinstance(first, dict):
@@ -107,14 +103,16 @@ def stack(elements: list[Any]) -> Any:
     except TFRecordError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        detail = f"elements of one batch must be alike in parts and shapes: {error}"
+        detail = f"elements of one batch must have the same parts and shapes: {error}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail) from None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parse(Stage):
-    """What a parser makes of each batch; of single records the results of the single call."""
+    """What a parser returns for each batch, or for each record by its ``parse_single``."""
 
+    gives: ClassVar[Content | None] = "objects"
+    is_one_to_one: ClassVar[bool] = True
     parser: Any
     """An ExampleParser, or a SequenceExampleParser."""
     features: str
@@ -123,26 +121,14 @@ class Parse(Stage):
     is_dense: bool
     """Whether columns of several batches can be cut into those of each."""
 
-    @property
-    def kind(self) -> Kind:
-        """Say that these are columns."""
-        return "objects"
-
-    def size(self) -> int | None:
-        """Return the number of elements."""
-        return self.input.size()
-
     def settings(self) -> dict[str, Any]:
-        """Return which features there are, and which is the label."""
+        """Return also which features there are, and which one is the label."""
         return {**super().settings(), "features": self.features, "label_key": self.label_key}
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield them."""
-        feed = self.feed(context, state["feed"] if state else None)
-        try:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield it."""
+        with self.feed(run, state) as feed:
             yield from self._parse(feed)
-        finally:
-            feed.close()
 
     def _parse(self, feed: Feed) -> Iterator[Pair]:
         most = None if self.is_dense else 1
@@ -167,6 +153,7 @@ class Parse(Stage):
                 yield ObjectChunk([element]), {"feed": feed.state() if is_last else after}
 
     def _parse_one(self, chunk: Any) -> Any:
+        """Parse the one element of a chunk."""
         if isinstance(chunk, ObjectChunk):
             element = chunk.items[0]
             is_single = isinstance(element, (bytes, str))
@@ -179,9 +166,10 @@ class Parse(Stage):
                 return self._labelled(self.parser(records.block))
             return self._labelled(self.parser.parse_single(records.block[0]))
         except TFRecordError as error:
-            raise records.placed(error) from None
+            raise records.located(error) from None
 
     def _labelled(self, columns: dict[str, Any]) -> Any:
+        """Take the label out."""
         if self.label_key is None:
             return columns
         label = columns.pop(self.label_key)
@@ -189,7 +177,7 @@ class Parse(Stage):
 
 
 def fingerprint(*groups: Any, strings: str) -> str:
-    """Name some features, and give a digest of all that is said of all of them."""
+    """Name some of the features, with a digest of all specifications."""
     specs = [sorted((features or {}).items()) for features in groups]
     names = [name for group in specs for name, _ in group]
     digest = hashlib.sha256(repr((specs, strings)).encode()).hexdigest()[:_DIGEST_DIGITS]

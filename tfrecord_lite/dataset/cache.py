@@ -1,87 +1,72 @@
-"""Keep what was made, and give it again.
+"""Cache: the elements of the first whole epoch, again in each later one.
 
-A pass is kept when it is complete, never a part of one. What is given are copies of arrays
-and containers: who changes a batch in place, or takes something out of it, finds it whole
-in the next epoch.
+An epoch is kept once it is complete, never a part of one. What comes out are copies of arrays
+and containers: a batch that is changed in place is as it was in the next epoch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tfrecord_lite.dataset.chunks import BatchChunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.plan import Context, Stage
+from tfrecord_lite.dataset.plan import MemoryKey, Run, Stage, feed_of
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tfrecord_lite.dataset.chunks import Chunk
-    from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.dataset.feed import Feed, Pair, State
 
 
-class _Kept:
-    """What caches have kept, in this process only: a copy elsewhere starts empty."""
+@dataclass(frozen=True, slots=True)
+class _CachedEpoch:
+    """The elements of one epoch."""
 
-    def __init__(self) -> None:
-        self.chunks: list[Chunk] | None = None
-        self.of: dict[str, Any] = {}
-        """Which epoch it is, and what a cache before this one had kept."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the contents behind."""
-        return _Kept, ()
+    of: dict[str, Any]
+    """Which epoch this is, and which one a cache before this held when it was made."""
+    chunks: list[Chunk]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cache(Stage):
-    """The elements of the first pass, each time; kept in memory once a pass is complete."""
+    """The elements of one epoch each time, kept in memory once that is complete."""
 
-    _kept: _Kept = field(default_factory=_Kept, compare=False)
+    is_one_to_one: ClassVar[bool] = True
+    key: MemoryKey = field(default_factory=MemoryKey, compare=False)
 
-    def size(self) -> int | None:
-        """Return the number of elements."""
-        return self.input.size()
+    def cached(self) -> dict[str, Any]:
+        """Return which epoch is kept, None if none is; and the same of a cache before."""
+        kept: _CachedEpoch | None = self.key.recall()
+        return {"epoch": None, "before": self.input.cached()} if kept is None else kept.of
 
-    def kept(self) -> dict[str, Any]:
-        """Return which epoch is kept, or that none is; and the same of a cache before."""
-        if self._kept.chunks is not None:
-            return self._kept.of
-        return {"epoch": None, "before": self.input.kept()}
-
-    def with_input(self, stage: Any) -> Cache:
+    def with_input(self, node: Any) -> Cache:
         """Return a cache of other elements, empty."""
-        return Cache(input=stage)
+        return Cache(input=node)
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        kept = self._kept
         n_given = state["given"] if state else 0
-        of = state["of"] if state else context.kept or self.kept()
+        of = state["of"] if state else run.cached or self.cached()
         if of["epoch"] is None:  # this one is to be kept
-            of = {**of, "epoch": list(context.epoch)}
-        if kept.chunks is not None and kept.of == of:
-            yield from _again(kept.chunks, n_given, of)
+            of = {**of, "epoch": list(run.epoch)}
+        kept: _CachedEpoch | None = self.key.recall()
+        if kept is not None and kept.of == of:
+            yield from _from(n_given, kept.chunks, of)
             return
-        # The pass that is kept may have been in random order: it is made again by its key.
-        chunks: list[Chunk] = []
-        feed = self.feed(Context(epoch=tuple(of["epoch"]), kept=of["before"]), None)
-        at = 0
-        try:
-            while (chunk := feed.take()) is not None:
-                chunks.append(_kept(chunk))
-                at += len(chunk)
-                if at > n_given:
-                    yield _fresh(chunk, at - n_given), {"given": at, "of": of}
-        finally:
-            feed.close()
-        kept.of, kept.chunks = of, chunks
+        made: list[Chunk] = []
+        # The epoch to be kept may be an earlier one, in random order: its key makes it again.
+        again = Run(tuple(of["epoch"]), of["before"], run.damage)
+        with feed_of(self.input, again, None) as feed:
+            yield from _from(n_given, _kept_in(made, feed), of)
+        self.key.keep(_CachedEpoch(of, made))
 
 
-def _again(chunks: list[Chunk], n_given: int, of: dict[str, Any]) -> Iterator[Pair]:
+def _from(n_given: int, chunks: Iterable[Chunk], of: dict[str, Any]) -> Iterator[Pair]:
+    """Yield the elements after the first `n_given`."""
     at = 0
     for chunk in chunks:
         at += len(chunk)
@@ -89,19 +74,26 @@ def _again(chunks: list[Chunk], n_given: int, of: dict[str, Any]) -> Iterator[Pa
             yield _fresh(chunk, at - n_given), {"given": at, "of": of}
 
 
-def _kept(chunk: Chunk) -> Chunk:
-    """Return what is kept of a chunk: of a buffer of records, not much more than is needed."""
+def _kept_in(made: list[Chunk], feed: Feed) -> Iterator[Chunk]:
+    """Yield what a feed has, added to a list."""
+    while (chunk := feed.take()) is not None:
+        made.append(_lean(chunk))
+        yield made[-1]
+
+
+def _lean(chunk: Chunk) -> Chunk:
+    """Return the same elements, copied if most of their buffer holds something else."""
     if isinstance(chunk, RecordChunk):
         is_lean = chunk.data.size <= 2 * (int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk))
         return chunk if is_lean else chunk.take(np.arange(len(chunk)))
     if isinstance(chunk, BatchChunk):
-        records: Any = _kept(chunk.records)
+        records: Any = _lean(chunk.records)
         return BatchChunk(records, chunk.splits)
     return chunk
 
 
 def _fresh(chunk: Any, most: int) -> Chunk:
-    """Return the last elements of a chunk, at most so many, which may be changed in place."""
+    """Return the last `most` elements of a chunk, in copies that may be changed in place."""
     out: Chunk = chunk[max(len(chunk) - most, 0) :]
     # Other chunks make new objects of their elements each time.
     return ObjectChunk([_copy(item) for item in out.items]) if isinstance(out, ObjectChunk) else out

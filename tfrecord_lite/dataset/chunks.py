@@ -2,14 +2,14 @@
 
 ::
 
-    RecordChunk    serialised records: a buffer, extents, and where each came from
+    RecordChunk    serialised records: byte ranges of a buffer, and where each came from
     BatchChunk     batches of those
-    ColumnChunk    batches of columns, as they come from the parser
-    ObjectChunk    anything else: columns, what a function returned, ...
+    ColumnChunk    batches of columns, as the parser returns them
+    ObjectChunk    anything else: columns, results of functions, ...
 
-All are cut, joined and permuted alike, so that a stage need not know which it has:
-``len``, a slice, ``take`` (elements by number, any order), ``join``. Python objects are
-made by ``elements``, at the edge.
+All are cut, joined and permuted alike, so a stage need not know which one it has: ``len``, a slice,
+``take`` (elements by number, any order), ``join``. Python objects are only made at the edge, by
+``elements``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RecordChunk:
     lengths: Int64Array
     """Bytes of each record, shape (n,)."""
     places: Int64Array
-    """Of each record: which file, its number there, the offset of its head; shape (n, 3)."""
+    """File number, record index and offset of the header of each record, shape (n, 3)."""
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -53,12 +53,7 @@ class RecordChunk:
         """Return a range of records on the same buffer."""
         return self._of(self.offsets[key], self.lengths[key], self.places[key])
 
-    def _of(
-        self,
-        offsets: Int64Array,
-        lengths: Int64Array,
-        places: Int64Array,
-    ) -> RecordChunk:
+    def _of(self, offsets: Int64Array, lengths: Int64Array, places: Int64Array) -> RecordChunk:
         return RecordChunk(self.names, self.data, offsets, lengths, places)
 
     def take(self, numbers: Int64Array) -> RecordChunk:
@@ -76,7 +71,7 @@ class RecordChunk:
 
     @property
     def block(self) -> Block:
-        """The records as a block, which does not know where they came from."""
+        """The records as a block, without their places."""
         return Block(self.data, self.offsets, self.lengths)
 
     def elements(self) -> list[Any]:
@@ -88,12 +83,12 @@ class RecordChunk:
         file, index, offset = self.places[number].tolist()
         return f"record {index}, byte {offset} of {self.names[file]}"
 
-    def placed(self, error: TFRecordError) -> TFRecordError:
-        """Return an error about a record of this chunk, by its number, as one of its file."""
+    def located(self, error: TFRecordError) -> TFRecordError:
+        """Return an error about record ``error.index`` of this chunk, with its place in its file."""
         if error.index is None:
             return error
         file, index, offset = self.places[error.index].tolist()
-        return error.at(source=self.names[file], index=index, offset=offset)
+        return error.at(source=self.names[file], offset=offset, index=index)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +97,7 @@ class BatchChunk:
 
     records: RecordChunk
     splits: Int64Array
-    """Where each batch starts among the records, and the last ends; shape (n + 1,)."""
+    """Row splits of the batches among the records, shape (n + 1,)."""
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -123,7 +118,7 @@ class BatchChunk:
         return BatchChunk(_join_records(parts) if parts else self.records[:0], splits)
 
     def elements(self) -> list[Any]:
-        """Make of each batch an object array of ``bytes``."""
+        """Make an object array of ``bytes`` of each batch."""
         return [
             objects(self.records[a:b].elements())
             for a, b in zip(self.splits[:-1].tolist(), self.splits[1:].tolist(), strict=True)
@@ -159,17 +154,17 @@ class ObjectChunk:
         return self.items
 
     def where(self, number: int) -> None:
-        """Say that nobody knows where an object came from."""
+        """Return None: it is not known where an object came from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnChunk:
-    """Batches of columns, those of several batches in one piece."""
+    """Batches of columns, each column whole for all batches."""
 
     columns: dict[str, Any]
-    """Arrays, or BytesColumns, whose rows are those of all batches."""
+    """Arrays or BytesColumns with the rows of all batches."""
     splits: Int64Array
-    """Where each batch starts among the rows, and the last ends; shape (n + 1,)."""
+    """Row splits of the batches among the rows, shape (n + 1,)."""
     label_key: str | None
     """A column to take out: elements are then (columns, label)."""
 
@@ -191,7 +186,7 @@ class ColumnChunk:
         return ObjectChunk([items[i] for i in numbers.tolist()])
 
     def elements(self) -> list[Any]:
-        """Cut the columns into batches; each owns its memory."""
+        """Cut the columns into batches, each with its own memory."""
         splits = self.splits.tolist()
         out: list[Any] = [{} for _ in splits[1:]]
         for name, column in self.columns.items():
@@ -203,14 +198,14 @@ class ColumnChunk:
         return [(piece, piece.pop(self.label_key)) for piece in out]
 
     def where(self, number: int) -> None:
-        """Say that nobody knows where columns came from."""
+        """Return None: it is not known where columns came from."""
 
 
 Chunk: TypeAlias = RecordChunk | BatchChunk | ColumnChunk | ObjectChunk
 
 
 def join(chunks: Sequence[Chunk]) -> Chunk:
-    """Put chunks of one kind, one or more, end to end."""
+    """Put one or more chunks end to end."""
     if len(chunks) == 1:
         return chunks[0]
     if all(isinstance(chunk, RecordChunk) for chunk in chunks):
@@ -223,7 +218,7 @@ def join(chunks: Sequence[Chunk]) -> Chunk:
 
 
 def _join_records(chunks: Sequence[RecordChunk]) -> RecordChunk:
-    """Copy the stretches of the buffers that hold the records into one."""
+    """Copy the stretches of the buffers that hold the records into one buffer."""
     first = chunks[0]
     chunks = [chunk for chunk in chunks if len(chunk)] or [first]
     if len(chunks) == 1:
@@ -244,26 +239,26 @@ def _join_records(chunks: Sequence[RecordChunk]) -> RecordChunk:
 
 
 def _stretch(chunk: RecordChunk) -> tuple[int, int]:
-    """Return where the part of the buffer begins and ends that has all records."""
+    """Return start and stop of the smallest part of the buffer that has all records."""
     return int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
 
 
 def _dense(chunk: RecordChunk) -> RecordChunk:
-    """Return the records, copied if most of their stretch of the buffer is something else."""
+    """Return the same records, copied if most of their stretch holds something else."""
     low, high = _stretch(chunk)
     n_bytes = int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk)
     return chunk.take(np.arange(len(chunk))) if high - low > 2 * n_bytes else chunk
 
 
 def record_chunk(names: Sequence[str], items: Sequence[bytes], places: Int64Array) -> RecordChunk:
-    """Copy records into a buffer of their own; `places` as in a chunk."""
+    """Copy records into a new buffer; `places` as in a chunk."""
     data = np.frombuffer(bytearray().join([*items, bytes(SPARE_BYTES)]), np.uint8)
     splits = row_splits(np.fromiter(map(len, items), np.int64, len(items)))
     return RecordChunk(names, data, splits[:-1], np.diff(splits), places)
 
 
 def objects(items: Sequence[Any]) -> ObjectArray:
-    """Make a vector of objects, whatever they are."""
+    """Make an object array with one dimension, whatever the objects are."""
     out = np.empty(len(items), np.object_)
     out[:] = items
     return out

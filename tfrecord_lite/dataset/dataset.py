@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, Generic, overload
 
-from tfrecord_lite.dataset import batching
-from tfrecord_lite.dataset import sharding as spread
-from tfrecord_lite.dataset.arguments import processors, seed_of
+from tfrecord_lite.dataset import batching, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cache import Cache
-from tfrecord_lite.dataset.epochs import Epochs
-from tfrecord_lite.dataset.iterator import DatasetIterator
-from tfrecord_lite.dataset.plan import Source, chain, describe
+from tfrecord_lite.dataset.iterator import DatasetIterator, T_co
+from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, describe
 from tfrecord_lite.dataset.prefetch import Prefetch
+from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.records import Files, ShuffledFiles
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
@@ -22,54 +21,70 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Literal, Self
+    from typing import Literal, Self, TypeAlias, TypeVar, TypeVarTuple
 
+    import numpy as np
+
+    from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
+    from tfrecord_lite.example.decode.reader import Result
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import FeatureSpec
 
+    U = TypeVar("U")
+    Parts = TypeVarTuple("Parts")
+    Columns: TypeAlias = dict[str, Result]
+    """What an :class:`ExampleParser` returns."""
+    Leaf: TypeAlias = float | np.generic | AnyArray
+    """What is stacked to one array."""
+
 _AUTO = 2
-"""What is prefetched if the number is left open."""
+"""Elements that are prefetched if their number is left open."""
+_ALL = -(2**63)
+"""The least count, which as any negative one means all elements."""
 
 
-class Dataset:
+class Dataset(Generic[T_co]):
     """Elements that come one after the other, from a chain of stages.
 
-    Made by the methods of another, :class:`TFRecordDataset` first; each returns a new data
-    set and leaves its own as it is. Nothing is read before iteration.
+    Made by the methods of another data set, :class:`TFRecordDataset` first. Each returns a new data
+    set and leaves its own unchanged. Nothing is read before iteration.
+
+    For type checkers a ``Dataset[T]`` has elements of type ``T``.
 
     Notes
     -----
-    Each iteration is the next *epoch*, counted from 0 or from :meth:`set_epoch`: shuffles
-    give another order in each, by their seed and the epoch's number.
+    Each iteration is the next *epoch*, counted from 0 or from :meth:`set_epoch`. Shuffles give a
+    new order in each, which follows from their seed and the epoch's number.
 
     In the workers of a torch ``DataLoader`` each element of an epoch comes in one of them
-    (import torch before the data set is made). A data set can be pickled, as far as the
-    functions given to it can.
+    (import torch before the data set is made). A data set can be pickled if the functions given
+    to it can.
     """
 
-    def __init__(self, plan: Source) -> None:
+    def __init__(self, plan: PlanNode) -> None:
         self._plan = plan
-        self._epochs = Epochs()
-        self._parts: dict[tuple[int, int], Source] = {}
-        spread.register_with_torch(Dataset)
+        self._next_epoch = 0
+        self._is_epoch_set = False
+        self._last_damage: RunDamage | None = None
+        self._parts: dict[tuple[int, int], PlanNode] = {}
+        sharding.register_with_torch(Dataset)
 
-    def _then(self, stage: Callable[..., Source], **settings: Any) -> Dataset:
+    def _then(self, stage: Callable[..., PlanNode], **settings: Any) -> Dataset[Any]:
         return Dataset(stage(input=self._plan, **settings))
 
     def shuffle(
         self,
         buffer_size: int,
         seed: int | None = None,
-        reshuffle_each_iteration: bool = True,  # noqa: FBT001, FBT002 - TensorFlow's signature
-    ) -> Dataset:
+        reshuffle_each_iteration: bool = True,
+    ) -> Dataset[T_co]:
         """Put the elements in random order, as far as a buffer allows.
 
         Parameters
         ----------
         buffer_size : int
-            How many elements the next one is drawn from. The order is as random as that is
-            large; all records alike are as likely anywhere by
-            :meth:`TFRecordDataset.shuffle_all`.
+            Number of elements from which the next one is drawn. The larger it is, the more random
+            is the order; :meth:`TFRecordDataset.shuffle_all` makes all orders equally likely.
         seed : int, optional
             The same seed gives the same order, on every machine. None draws one now.
         reshuffle_each_iteration : bool, optional
@@ -86,22 +101,40 @@ class Dataset:
             seed=seed_of(seed),
             is_seeded=seed is not None,
             reshuffles=reshuffle_each_iteration,
-            number=1 + sum(isinstance(stage, Shuffle) for stage in chain(self._plan)),
+            number=1 + sum(isinstance(node, Shuffle) for node in chain(self._plan)),
         )
 
-    def repeat(self, count: int | None = None) -> Dataset:
+    def repeat(self, count: int | None = None) -> Dataset[T_co]:
         """Go through the elements `count` times; None or a negative number: for ever."""
-        n = None if count is None else require_int("count", count, -(2**63))
+        n = None if count is None else require_int("count", count, _ALL)
         return self._then(Repeat, n=None if n is not None and n < 0 else n)
 
-    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:  # noqa: FBT001, FBT002 - TensorFlow's signature
-        """Put so many elements into one: records into an object array, arrays stacked.
+    @overload
+    def batch(
+        self: Dataset[bytes] | Dataset[str], batch_size: int, drop_remainder: bool = False
+    ) -> Dataset[ObjectArray]: ...
+    @overload
+    def batch(
+        self: Dataset[Leaf], batch_size: int, drop_remainder: bool = False
+    ) -> Dataset[AnyArray]: ...
+    @overload
+    def batch(
+        self: Dataset[dict[U, Result]], batch_size: int, drop_remainder: bool = False
+    ) -> Dataset[dict[U, AnyArray]]: ...
+    @overload
+    def batch(
+        self: Dataset[tuple[Leaf, ...]], batch_size: int, drop_remainder: bool = False
+    ) -> Dataset[tuple[AnyArray, ...]]: ...
+    @overload
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]: ...
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]:
+        """Put `batch_size` elements into one: records into an object array, arrays stacked.
 
         Parameters
         ----------
         batch_size : int
         drop_remainder : bool, optional
-            Leave a last batch out that is not full.
+            Leave out a last batch that is not full.
 
         Raises
         ------
@@ -112,13 +145,37 @@ class Dataset:
         n = require_int("batch_size", batch_size, 1)
         return self._then(Batch, n=n, drop_remainder=drop_remainder)
 
+    @overload
+    def parse_example(
+        self,
+        features: Mapping[str, FeatureSpec],
+        *,
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        label_key: None = None,
+    ) -> Dataset[Columns]: ...
+    @overload
+    def parse_example(
+        self,
+        features: Mapping[str, FeatureSpec],
+        *,
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        label_key: str,
+    ) -> Dataset[tuple[Columns, Result]]: ...
+    @overload
     def parse_example(
         self,
         features: Mapping[str, FeatureSpec],
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: str | None = None,
-    ) -> Dataset:
+    ) -> Dataset[Columns] | Dataset[tuple[Columns, Result]]: ...
+    def parse_example(
+        self,
+        features: Mapping[str, FeatureSpec],
+        *,
+        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        label_key: str | None = None,
+    ) -> Dataset[Any]:
         """Parse Examples: batches into columns, or single ones.
 
         Parameters
@@ -134,11 +191,11 @@ class Dataset:
         ------
         InvalidArgumentError, TypeError
             As :class:`ExampleParser`, here or on iteration; ``BAD_ARGUMENT`` if
-            `label_key` is no feature.
+            `label_key` is not one of the features.
 
         Notes
         -----
-        Fast behind :meth:`batch`, and slow before it.
+        Fast after :meth:`batch`, slow before it.
         """
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
@@ -160,7 +217,7 @@ class Dataset:
         sequence_features: Mapping[str, FeatureSpec] | None = None,
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
-    ) -> Dataset:
+    ) -> Dataset[tuple[Columns, Columns, dict[str, Int64Array]]]:
         """Parse SequenceExamples: batches into (context, sequences, lengths), or single ones.
 
         Parameters
@@ -181,44 +238,63 @@ class Dataset:
         found = batching.fingerprint(context_features, sequence_features, strings=strings)
         return self._then(Parse, parser=parser, features=found, is_dense=False)
 
-    def map(self, map_func: Callable[..., Any], num_parallel_calls: int | None = None) -> Dataset:
+    @overload
+    def map(
+        self: Dataset[tuple[*Parts]],
+        map_func: Callable[[*Parts], U],
+        num_parallel_calls: int | None = None,
+    ) -> Dataset[U]: ...
+    @overload
+    def map(
+        self, map_func: Callable[[T_co], U], num_parallel_calls: int | None = None
+    ) -> Dataset[U]: ...
+    def map(
+        self, map_func: Callable[..., Any], num_parallel_calls: int | None = None
+    ) -> Dataset[Any]:
         """Call a function with each element; the parts of a tuple are its arguments.
 
         Parameters
         ----------
         map_func : callable
         num_parallel_calls : int, optional
-            Call it in so many threads; -1 for one a processor. The order stays.
+            Number of threads that call it; -1 for one per processor. The order stays.
         """
-        n_threads = processors() if num_parallel_calls == -1 else num_parallel_calls or 1
+        is_open = num_parallel_calls == -1
+        n_threads = (os.cpu_count() or 1) if is_open else num_parallel_calls or 1
         n_threads = require_int("num_parallel_calls", n_threads, 1)
         return self._then(Map, function=map_func, n_threads=n_threads)
 
-    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+    @overload
+    def filter(
+        self: Dataset[tuple[*Parts]], predicate: Callable[[*Parts], object]
+    ) -> Dataset[tuple[*Parts]]: ...
+    @overload
+    def filter(self, predicate: Callable[[T_co], object]) -> Dataset[T_co]: ...
+    def filter(self, predicate: Callable[..., object]) -> Dataset[Any]:
         """Leave out the elements for which a function returns false."""
         return self._then(Filter, function=predicate)
 
-    def take(self, count: int) -> Dataset:
+    def take(self, count: int) -> Dataset[T_co]:
         """Give the first `count` elements; all if it is negative."""
-        n = require_int("count", count, -(2**63))
+        n = require_int("count", count, _ALL)
         return self if n < 0 else self._then(Take, n=n)
 
-    def skip(self, count: int) -> Dataset:
+    def skip(self, count: int) -> Dataset[T_co]:
         """Leave out the first `count` elements; all if it is negative."""
-        n = require_int("count", count, -(2**63))
+        n = require_int("count", count, _ALL)
         return self.take(0) if n < 0 else self._then(Skip, n=n)
 
-    def shard(self, num_shards: int, index: int) -> Dataset:
+    def shard(self, num_shards: int, index: int) -> Dataset[T_co]:
         """Give every `num_shards`-th element, from number `index` on: one rank's part.
 
-        Put it first, or right behind what decides the order of files, so that ranks do not do
+        Put it first, or right after what decides the order of files, so that ranks do not do
         each other's work.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if there is no such shard, or behind a shuffle without a
-            seed: ranks would each shuffle in another order.
+            ``BAD_ARGUMENT`` if there is no such shard, or after a shuffle without a seed: each
+            rank would shuffle in another order.
         """
         settings = self._part(num_shards, index)
         if isinstance(self._plan, (Files, ShuffledFiles)):
@@ -232,35 +308,35 @@ class Dataset:
         if number >= n_parts:
             detail = f"index is {index}, expected less than num_shards, {num_shards}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        for stage in chain(self._plan):
-            if spread.is_shuffle(stage) and not getattr(stage, "is_seeded", True):
-                detail = "shard behind a shuffle needs a seed in that, the same in all ranks"
+        for node in chain(self._plan):
+            if sharding.is_shuffle(node) and not getattr(node, "is_seeded", True):
+                detail = "shard after a shuffle needs the same seed for that shuffle in all ranks"
                 raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         return {"n_parts": n_parts, "number": number}
 
-    def enumerate(self, start: int = 0) -> Dataset:
+    def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
         """Give pairs of a number and an element."""
         return self._then(Enumerate, start=int(start))
 
-    def cache(self) -> Dataset:
+    def cache(self) -> Dataset[T_co]:
         """Keep the elements of the first whole epoch in memory, and give them in all later ones.
 
-        A shuffle behind it goes on to shuffle; one before it is kept as it was. They are kept
-        in the memory of a process, and end with it: in torch's ``DataLoader`` each worker keeps
-        its part, from epoch to epoch only with ``persistent_workers=True``.
+        A shuffle after it gives new orders; the order of one before it is kept. The elements are
+        kept in the memory of a process, and end with it. In torch's ``DataLoader`` each worker
+        keeps its part, from epoch to epoch only with ``persistent_workers=True``.
         """
         return self._then(Cache)
 
-    def prefetch(self, buffer_size: int | None = None) -> Dataset:
-        """Make so many elements ahead, in a thread; None or -1: a few."""
+    def prefetch(self, buffer_size: int | None = None) -> Dataset[T_co]:
+        """Make `buffer_size` elements ahead, in a thread; None or -1: a few."""
         n = _AUTO if buffer_size in (None, -1) else buffer_size
         return self._then(Prefetch, n=max(require_int("buffer_size", n, 0), 1))
 
-    def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset:
-        """Make the elements in so many processes, each from its part of the records.
+    def in_processes(self, num_workers: int, start_method: str | None = None) -> Dataset[T_co]:
+        """Make the elements in `num_workers` processes, each from its part of the records.
 
-        They come in turns from each. Arrays come back through shared memory. Batches are
-        each worker's own: up to as many as there are workers may be short.
+        They come in turns from each process; arrays come back through shared memory. Each worker
+        batches its own part, so up to `num_workers` batches may be short.
 
         Parameters
         ----------
@@ -268,13 +344,13 @@ class Dataset:
             With 0 nothing changes.
         start_method : str, optional
             ``"fork"``, ``"spawn"`` or ``"forkserver"``, as of :mod:`multiprocessing`; None for
-            that module's default. But for the first, functions must be fit to be pickled.
+            that module's default. Unless it is ``"fork"``, functions have to be picklable.
 
         Raises
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `num_workers` is negative, or there is no such method here.
-            ``UNSUPPORTED`` behind :meth:`cache`, unless a :meth:`repeat` is between them: what
+            ``UNSUPPORTED`` after :meth:`cache`, unless a :meth:`repeat` is between them: what
             a process keeps ends with it, at the end of the epoch.
         RuntimeError
             On iteration, if a process dies.
@@ -289,53 +365,58 @@ class Dataset:
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if not n_workers:
             return self
-        if spread.has_idle_cache(self._plan):
+        if sharding.has_idle_cache(self._plan):
             detail = (
-                "cache before in_processes keeps nothing, as each epoch has processes of its "
-                "own: put cache behind in_processes, or repeat between the two"
+                "cache before in_processes keeps nothing, as each epoch has its own processes; "
+                "put cache after in_processes, or repeat between the two"
             )
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return self._then(Processes, n_workers=n_workers, start_method=start_method)
 
     def set_epoch(self, epoch: int) -> Self:
-        """Say which epoch the next iteration is; return the data set itself.
+        """Set the number of the next iteration's epoch; return the data set itself.
 
-        Needed only to agree with other processes, or with an earlier run. Workers of this
-        process are told too, also those of torch that stay.
+        Needed only to agree with other processes, or with an earlier run. Worker processes that
+        were started before do not learn of it.
         """
-        self._epochs.say(require_int("epoch", epoch, 0))
+        self._next_epoch = require_int("epoch", epoch, 0)
+        self._is_epoch_set = True
         return self
 
-    def __iter__(self) -> DatasetIterator:
+    def __iter__(self) -> DatasetIterator[T_co]:
         """Start the next epoch."""
-        worker = spread.current_worker()
-        epoch = self._epochs.begin(is_worker=worker is not None)
+        epoch, worker = self._next_epoch, sharding.current_worker()
         if worker is None:
-            return DatasetIterator(self._plan, (epoch,), self._epochs.have_begun)
+            return DatasetIterator(self._plan, (epoch,), self._begun)
         part = (worker.n_workers, worker.number)
         if part not in self._parts:
-            self._parts[part] = spread.worker_part(self._plan, *part)
+            self._parts[part] = sharding.worker_part(self._plan, *part)
         # Each epoch may find a copy of the data set as it was at first; torch's number for the
         # epoch tells them apart. Ranks have different ones, so where they share an order,
         # only set_epoch can.
-        is_fixed = self._epochs.is_said or spread.is_rank_bound(self._plan)
+        is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
         key = (epoch,) if is_fixed else (epoch, worker.salt)
-        return DatasetIterator(self._parts[part], key, self._epochs.have_begun)
+        return DatasetIterator(self._parts[part], key, self._begun)
 
-    def as_numpy_iterator(self) -> DatasetIterator:
+    def _begun(self, run: Run) -> None:
+        """Note a run of this data set, which may be a resumed one."""
+        self._next_epoch = run.epoch[0] + 1
+        self._last_damage = run.damage
+
+    def as_numpy_iterator(self) -> DatasetIterator[T_co]:
         """Start the next epoch; everything is NumPy anyway."""
         return iter(self)
 
     @property
     def report(self) -> DamageReport | None:
-        """What the epoch begun last in this process has read of files, and lost, so far.
+        """What the iteration begun last over this data set has read of files, and lost, so far.
 
-        None before the first one, and without ``on_error=``; see :class:`TFRecordDataset`. With
-        :meth:`in_processes` it holds what the processes had met when they made what was taken
-        from them; each file once, in the order of the files' names as they were given.
+        None before the first iteration, and without ``on_error=``; see :class:`TFRecordDataset`.
+        With :meth:`in_processes` it holds what the processes had met when they made what was taken
+        from them: each file once, in the order in which the files were given. Each iterator has a
+        report of its own (:attr:`DatasetIterator.report`).
         """
-        source = chain(self._plan)[0]
-        return source.damage.report() if isinstance(source, Files) else None
+        return None if self._last_damage is None else self._last_damage.report()
 
     def __bool__(self) -> bool:
         """Return True: whether there are elements is not known without reading."""
@@ -347,15 +428,15 @@ class Dataset:
         Raises
         ------
         TypeError
-            If it is not known without reading the files, or there is no end. Where torch's
-            data loaders are imported, also for batches that each of their workers makes of
-            its own part: a ``DataLoader`` passes this length on, whatever its workers make.
+            If it is not known without reading the files, or there is no end. If torch's data
+            loaders are imported, also for batches that each of their workers makes of its own
+            part: a ``DataLoader`` reports this length, however many batches its workers make.
         """
         size = self._plan.size()
-        if spread.is_torch_there() and spread.has_own_batches(self._plan):
+        if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
             detail = (
-                "the number of batches depends on how many workers torch's DataLoader has; the "
-                "length of the data set before batch is known, if this one is without torch"
+                "the number of batches depends on how many workers torch's DataLoader has; "
+                "use the length of the data set before batch"
             )
             raise TypeError(detail)
         if size is None:
@@ -364,13 +445,13 @@ class Dataset:
         return size
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the parts of workers behind; they can be made again."""
-        return {**self.__dict__, "_parts": {}}
+        """Leave behind what belongs to this process."""
+        return {**self.__dict__, "_parts": {}, "_last_damage": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Be known to torch in another process too."""
+        """Count as an ``IterableDataset`` in another process too."""
         self.__dict__.update(state)
-        spread.register_with_torch(Dataset)
+        sharding.register_with_torch(Dataset)
 
     def __repr__(self) -> str:
         """Name the stages."""

@@ -1,46 +1,95 @@
-"""DatasetIterator: one pass through a pipeline, which can be stopped and resumed."""
+"""DatasetIterator: one iteration over a data set, which can be stopped and resumed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
-from tfrecord_lite.dataset.feed import Cursor
-from tfrecord_lite.dataset.plan import Context, Source, describe, feed_of
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, describe, feed_of
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
+
+    from typing_extensions import TypeVar
+
+    from tfrecord_lite.records.damage import DamageReport
+
+    T_co = TypeVar("T_co", covariant=True, default=Any)
+else:  # only type checkers need the default
+    from typing import TypeVar
+
+    T_co = TypeVar("T_co", covariant=True)
 
 
-class DatasetIterator(Cursor):
-    """One pass through a data set, which can say where it stands, and go on from there.
+class DatasetIterator(Generic[T_co]):
+    """One iteration over a data set, which knows where it stands and can go on from there.
 
     Notes
     -----
-    Has the methods of torchdata's ``Stateful`` protocol. Not to be used by several threads
-    at once. Files, threads and processes go when it ends, is closed or is forgotten.
+    It has the methods of torchdata's ``Stateful`` protocol. Only one thread at a time may use it.
+    Its files, threads and processes are released when it ends, is closed or is forgotten.
+
+    After Ctrl-C inside of ``next`` it gives no more elements: FailedPreconditionError,
+    ``CLOSED``. It can be closed, or resumed from a state that was taken before.
     """
 
-    def __init__(self, plan: Source, epoch: tuple[int, ...], begun: Callable[[int], None]) -> None:
+    def __init__(
+        self, plan: PlanNode, epoch: tuple[int, ...], begun: Callable[[Run], object]
+    ) -> None:
         self._plan = plan
         self._begun = begun
-        """Tells the data set which epoch this is."""
+        """Told of each run that this iterator begins."""
         self._begin(epoch, None)
 
     def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
-        self._epoch = epoch
-        self._begun(epoch[0])
-        self._follow(feed_of(self._plan, Context(epoch=epoch), state))
-        self._is_closed = False
+        self._run = Run(epoch, damage=RunDamage(is_skipped=self._plan.skips_damage))
+        self._begun(self._run)
+        self._feed = feed_of(self._plan, self._run, state)
+        self._before = self._feed.state()  # before the elements that are ready
+        self._ready: list[Any] = []
+        self._n_taken = 0  # of those
+        self._is_closed = self._is_interrupted = False
+
+    def __iter__(self) -> Self:
+        """Return the iterator itself."""
+        return self
+
+    def __next__(self) -> T_co:
+        """Return the next element."""
+        if self._n_taken == len(self._ready):
+            self._make_ready()
+        item = self._ready[self._n_taken]
+        self._n_taken += 1
+        return item  # type: ignore[no-any-return]
 
     def _make_ready(self) -> None:
+        """Make the elements of the next chunk."""
         if self._is_closed:
             raise StopIteration
-        super()._make_ready()
+        if self._is_interrupted:
+            detail = "the iteration was interrupted; go on from a state_dict in another one"
+            raise FailedPreconditionError(Reason.CLOSED, detail=detail)
+        try:
+            self._before, self._ready, self._n_taken = self._feed.state(), [], 0
+            chunk = self._feed.take()
+            if chunk is not None:
+                self._ready = chunk.elements()
+        except BaseException as error:
+            # The stages have ended with it, which must not look like the end of the data.
+            self._is_interrupted = not isinstance(error, Exception)
+            raise
+        if chunk is None:
+            raise StopIteration
+
+    @property
+    def report(self) -> DamageReport | None:
+        """What this iteration has read of files, and lost, so far; see :attr:`Dataset.report`."""
+        return self._run.damage.report()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return where the iterator stands: behind the last element it gave.
+        """Return where the iterator stands: after the last element it gave.
 
         Returns
         -------
@@ -50,42 +99,45 @@ class DatasetIterator(Cursor):
         return {
             "version": 1,
             "stages": describe(self._plan),
-            "epoch": list(self._epoch),
-            "at": self._where(),
+            "epoch": list(self._run.epoch),
+            "at": self._at(),
         }
+
+    def _at(self) -> dict[str, Any]:
+        return {**self._before, "skip": self._before["skip"] + self._n_taken}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another iterator stood, of a data set made in the same way.
 
-        The data set goes on with the epoch behind that of the state.
+        The data set's next iteration is the epoch after that of the state.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` if this is no state, or one of other stages, settings, seeds,
+            ``BAD_ARGUMENT`` if this is not a state, or one of other stages, settings, seeds,
             features or numbers of files.
 
         Notes
         -----
-        Files that have fewer records than then are a FailedPreconditionError,
-        ``STALE_INDEX``, on iteration; that their contents are the same is not checked.
+        If files have fewer records than they had, iteration raises a FailedPreconditionError,
+        ``STALE_INDEX``. Other changes of their contents are not detected.
         """
         if not _is_state(state_dict):
-            detail = "this is no state: expected what state_dict of such an iterator returned"
+            detail = "not a state; expected what state_dict of a data set's iterator returned"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         found, expected = list(state_dict["stages"]), describe(self._plan)
         if found != expected:
             detail = (
-                f"the state is of {found}, this data set is {expected}; make it as that was "
-                "made, with the same seeds in all shuffles"
+                f"the state is of {found}, this data set is {expected}; make both in the same "
+                "way, with the same seeds in all shuffles"
             )
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         self._feed.close()
         self._begin(tuple(state_dict["epoch"]), state_dict["at"])
 
     def close(self) -> None:
-        """End the pass. Twice is fine."""
-        self._before, self._ready, self._n_taken = self._where(), [], 0
+        """End the iteration; a second call does nothing."""
+        self._before, self._ready, self._n_taken = self._at(), [], 0
         self._is_closed = True
         self._feed.close()
 

@@ -1,8 +1,8 @@
-"""Work ahead in a thread.
+"""Prefetch: elements made ahead, in a thread.
 
-The thread ends when it has nothing left to do, when the run is closed, and when nothing
-refers to the run any more. An error goes through the queue like an element. Waiting for
-the thread can be interrupted (Ctrl-C), and never outlives it: the queue says when it ends.
+The thread ends when it has nothing left to do, when the run is closed, and when nothing refers to
+the run any more. An error goes through the queue like an element. Ctrl-C ends the wait for the
+thread, and no wait outlasts the thread: at its end it tells the queue.
 """
 
 from __future__ import annotations
@@ -12,30 +12,26 @@ import os
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from tfrecord_lite.dataset.plan import Stage
+from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.dataset.feed import Feed, Pair, State
-    from tfrecord_lite.dataset.plan import Context
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prefetch(Stage):
-    """The same elements, of which so many are made ahead."""
+    """The same elements, `n` of them made ahead."""
 
+    is_one_to_one: ClassVar[bool] = True
     n: int
 
-    def size(self) -> int | None:
-        """Return the number of elements."""
-        return self.input.size()
-
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        feed = self.feed(context, state["feed"] if state else None)
+        feed = self.feed(run, state)  # which the thread closes
         queue = _Queue(self.n)
         thread = threading.Thread(
             target=_work, args=(feed, queue), name="tfrecord-prefetch", daemon=True
@@ -46,15 +42,15 @@ class Prefetch(Stage):
             while (pair := queue.get()) is not None:
                 yield pair
         finally:
-            if os.getpid() == process:  # a fork has no such thread, and maybe its lock for ever
+            if os.getpid() == process:  # a fork has no such thread, and its lock may never open
                 queue.stop()
-                # One that was interrupted in its start ends by itself.
+                # If its start was interrupted, it ends by itself.
                 with contextlib.suppress(RuntimeError):
                     thread.join()
 
 
 class _Queue:
-    """Chunks made ahead: room for so many elements, and for one chunk at least."""
+    """Chunks made ahead: room for `most` elements, and for one chunk at least."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -76,7 +72,7 @@ class _Queue:
             return not self._is_stopped
 
     def end(self, error: BaseException | None) -> None:
-        """Say that nothing more will come."""
+        """Say that no more chunks will come."""
         with self._changed:
             self._has_ended, self._error = True, error
             self._changed.notify_all()
@@ -96,7 +92,7 @@ class _Queue:
             return None
 
     def stop(self) -> None:
-        """Say that nothing more is wanted."""
+        """Say that no more chunks are wanted."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
@@ -108,7 +104,7 @@ def _work(feed: Feed, queue: _Queue) -> None:
         while (chunk := feed.take()) is not None:
             if not queue.put((chunk, {"feed": feed.state()})):
                 break
-    except BaseException as raised:  # noqa: BLE001 - whatever it is, the taker gets it
+    except BaseException as raised:  # noqa: BLE001 - raised again where the elements are wanted
         error = raised
     finally:
         feed.close()

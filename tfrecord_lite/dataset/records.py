@@ -1,4 +1,4 @@
-"""Where records come from: files in order, interleaved, or all in one random order."""
+"""The records that plans begin with: files in order, in turns, or all records in random order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import RecordChunk
 from tfrecord_lite.dataset.interleave import interleaved
-from tfrecord_lite.dataset.plan import Source
+from tfrecord_lite.dataset.plan import MemoryKey, PlanNode, Run
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -20,7 +20,6 @@ from tfrecord_lite.errors import (
     TFRecordError,
 )
 from tfrecord_lite.index import TFRecordFile
-from tfrecord_lite.records.damage import Damage
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -35,19 +34,18 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.feed import Pair, State
-    from tfrecord_lite.dataset.plan import Context
     from tfrecord_lite.records.damage import DamageLog, SkippingStream
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
-"""So many large records are read at a time, of each file that is open."""
+"""Records that are read at a time if they are large, of each open file."""
 _ABOUT_BYTES = 4 * 1024 * 1024
-"""How much is read in random order at a time."""
+"""About what is read in random order at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files(Source):
-    """The records of files, one file after the other, or several at a time."""
+class Files(PlanNode):
+    """The records of files: one file after the other, or several in turns."""
 
     names: tuple[str, ...]
     numbers: range = range(sys.maxsize)
@@ -58,75 +56,80 @@ class Files(Source):
     n_parts: int = 1
     number: int = 0
     seed: int | None = None
-    """Of a random order of the files; None keeps theirs."""
+    """Seed of a random order of the files; None keeps theirs."""
     is_seeded: bool = True
     reshuffles: bool = True
-    damage: Damage = field(default_factory=Damage)
+
+    @property
+    def skips_damage(self) -> bool:
+        """Whether damage is skipped, rather than raised."""
+        return self.options.on_error != "raise"
 
     def part(self, n_parts: int, number: int) -> Files:
-        """Return one that gives every n-th of the records."""
+        """Return a node that gives every `n_parts`-th record, from `number` on."""
         return replace(
             self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
         )
 
     def worker_part(self, n_workers: int, worker: int) -> Files:
-        """Split by files if there are enough and it makes no difference to others."""
+        """Divide by files if there are enough, and no other part depends on it."""
         if self.n_parts == 1 and len(self.names) >= n_workers:
             names, numbers = self.names[worker::n_workers], self.numbers[worker::n_workers]
             return replace(self, names=names, numbers=numbers)
         return self.part(n_workers, worker)
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
-        """Yield the records of this part; at the end, warn of what was passed over."""
-        log = self.damage.begin()
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield the records of this part; at the end, warn of skipped damage."""
+        log = run.damage.begin(self.options)
         try:
-            yield from self._run(context, state, log)
-        finally:  # also if the caller has enough, or a further file is not there
+            yield from self._part_of(self._all(run, state, log), state)
+        finally:  # also if the caller has enough, or a later file is missing
             if log is not None:
                 log.give_warning()
 
-    def _run(self, context: Context, state: State, log: DamageLog | None) -> Iterator[Pair]:
-        is_whole = self.n_parts == 1
-        # Who passes over damage checks all, so that all parts count the same records.
-        checks_all = is_whole or self.cycle_length > 1 or log is not None
+    @property
+    def _checks_all(self) -> bool:
+        """Whether the CRCs of all parts are checked; otherwise this part checks its own.
+
+        Where damage is skipped, all parts have to count the same records.
+        """
+        return self.n_parts == 1 or self.cycle_length > 1 or self.skips_damage
+
+    def _all(
+        self, run: Run, state: State, log: DamageLog | None
+    ) -> Iterator[tuple[RecordChunk, State]]:
+        """Yield the records of all parts."""
+        verify = self.options.verify and self._checks_all
+        read = functools.partial(self._read, self._order(run), log, verify=verify)
+        at = state["at"] if state else None
         if self.cycle_length > 1:
-            read = functools.partial(
-                self._read, self._order(context), log, verify=self.options.verify
-            )
-            sizes = (self.cycle_length, self.block_length)
-            pairs = interleaved(read, len(self.names), *sizes, state["at"] if state else None)
-        else:
-            read = functools.partial(
-                self._read, self._order(context), log, verify=checks_all and self.options.verify
-            )
-            pairs = self._in_order(read, state["at"] if state else None)
+            return interleaved(read, len(self.names), self.cycle_length, self.block_length, at)
+        return self._in_order(read, at)
+
+    def _part_of(self, pairs: Iterator[tuple[RecordChunk, State]], state: State) -> Iterator[Pair]:
+        """Yield the records of this part, checked if they are not yet."""
+        is_to_check = self.options.verify and not self._checks_all
         seen = state["seen"] if state else 0
         for chunk, after in pairs:
             first = (self.number - seen) % self.n_parts
             seen += len(chunk)
-            now = {"at": after, "seen": seen}
-            mine = chunk if is_whole else chunk[first :: self.n_parts]
-            if checks_all or not self.options.verify:
-                if len(mine):
-                    yield mine, now
-                continue
-            # Who reads a part need not check what others will.
-            wrong = _first_wrong(mine)
+            mine = chunk if self.n_parts == 1 else chunk[first :: self.n_parts]
+            wrong = _first_wrong(mine) if is_to_check else None
             if wrong is None:
                 if len(mine):
-                    yield mine, now
+                    yield mine, {"at": after, "seen": seen}
                 continue
-            if wrong:  # who goes on behind those meets the damage again
+            if wrong:  # a run that goes on after these meets the damage again
                 n_left = len(chunk) - (first + wrong * self.n_parts)
                 before = {**after, "taken": after["taken"] - n_left} if after else None
                 yield mine[:wrong], {"at": before, "seen": seen - n_left}
             raise _loss(mine, wrong)
 
-    def _order(self, context: Context) -> list[int]:
+    def _order(self, run: Run) -> list[int]:
         """Return the numbers of the files in the order of this epoch."""
         if self.seed is None:
             return list(range(len(self.names)))
-        key = (self.seed, 0, *(context.epoch if self.reshuffles else ()))
+        key = (self.seed, 0, *(run.epoch if self.reshuffles else ()))
         numbers: list[int] = order.permutation(key, len(self.names)).tolist()
         return numbers
 
@@ -143,13 +146,13 @@ class Files(Source):
     def _read(
         self, numbers: list[int], log: DamageLog | None, place: int, n_skip: int, *, verify: bool
     ) -> Iterator[RecordChunk]:
-        """Yield the records of the file at a place in the order, behind the first so many."""
+        """Yield the records, after the first `n_skip`, of the file at a place in the order."""
         number = numbers[place]
-        # What is skipped was checked when it was given out; but only whole records count
-        # if others are passed over.
-        options = replace(self.options, verify=verify and (not n_skip or log is not None))
-        stream = RecordStream(self.names[number], options, block_records=_LARGE_RECORDS)
+        # Records to skip were checked when they were given. Only if damage is skipped, they have
+        # to be checked again, to count intact ones.
         is_to_check = verify and n_skip > 0 and log is None
+        options = replace(self.options, verify=verify and not is_to_check)
+        stream = RecordStream(self.names[number], options, block_records=_LARGE_RECORDS)
         records: RecordStream | SkippingStream = (
             stream if log is None else log.skipping(stream, self.numbers[number])
         )
@@ -165,7 +168,7 @@ class Files(Source):
                 if len(chunk):
                     yield chunk
             if n_skip:
-                detail = f"a run is to go on {n_skip} records behind the end of the file"
+                detail = f"the file ends {n_skip} records before where the run is to go on"
                 name = self.names[number]
                 raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         finally:
@@ -173,7 +176,7 @@ class Files(Source):
 
     def _chunk(self, number: int, block: Block) -> RecordChunk:
         span = block.spans[0]
-        places = np.empty((len(block), 3), np.int64)
+        places = np.empty((len(block), 3), np.int64)  # file, index, offset of each record
         places[:, 0] = number
         places[:, 1] = np.arange(span.index, span.index + len(block))
         places[:, 2] = block.offsets
@@ -182,12 +185,13 @@ class Files(Source):
 
 
 def _first_wrong(chunk: RecordChunk) -> int | None:
-    """Return the first record whose CRC is wrong, of a chunk as it was read."""
-    places, sizes = chunk.offsets - HEADER_BYTES, chunk.lengths + OVERHEAD_BYTES
-    return first_bad_frame(chunk.data, places, sizes)
+    """Return the number of the first record whose CRC is wrong, in a chunk as it was read."""
+    offsets, sizes = chunk.offsets - HEADER_BYTES, chunk.lengths + OVERHEAD_BYTES
+    return first_bad_frame(chunk.data, offsets, sizes)
 
 
 def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
+    """Return the error of a damaged record."""
     start, size = int(chunk.offsets[number]) - HEADER_BYTES, int(chunk.lengths[number])
     file, index, offset = chunk.places[number].tolist()
     size += OVERHEAD_BYTES
@@ -196,10 +200,10 @@ def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShuffledFiles(Source):
-    """All records of uncompressed files, in a random order each time."""
+class ShuffledFiles(PlanNode):
+    """All records of uncompressed files, in a random order."""
 
-    files: _Opened
+    files: IndexedFiles
     seed: int
     is_seeded: bool
     reshuffles: bool = True
@@ -207,29 +211,29 @@ class ShuffledFiles(Source):
     number: int = 0
 
     def part(self, n_parts: int, number: int) -> ShuffledFiles:
-        """Return one that gives every n-th of the records in that order."""
+        """Return a node that gives every `n_parts`-th record in that order, from `number` on."""
         return replace(
             self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return the numbers, and that of the files."""
-        return {**super().settings(), "n_files": self.files.n_files}
+        """Return also the number of files."""
+        return {**super().settings(), "n_files": len(self.files.names)}
 
     def size(self) -> int:
         """Return the number of records of this part."""
-        return len(range(self.number, len(self.files.opened), self.n_parts))
+        return len(range(self.number, len(self.files.opened()), self.n_parts))
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
-        file = self.files.opened
-        key = (self.seed, 0, *(context.epoch if self.reshuffles else ()))
+        file = self.files.opened()
+        key = (self.seed, 0, *(run.epoch if self.reshuffles else ()))
         wanted = order.permutation(key, len(file))[self.number :: self.n_parts]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
         at = state["taken"] if state else 0
         if state and state["of"] != len(file):
-            detail = f"a run of {state['of']} records is to go on, there are {len(file)}"
+            detail = f"the state is of a run over {state['of']} records, there are {len(file)}"
             raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
         while at < wanted.size:
             numbers = wanted[at : at + most]
@@ -238,48 +242,62 @@ class ShuffledFiles(Source):
             except TFRecordError:
                 if numbers.size == 1:
                     raise
-                most = 1  # those before the bad one come first
+                most = 1  # those before the damaged one come first
                 continue
             at += numbers.size
             places = file.places(numbers)
-            names = file.sources
             yield (
-                RecordChunk(names, block.data, block.offsets, block.lengths, places),
+                RecordChunk(file.sources, block.data, block.offsets, block.lengths, places),
                 {"taken": at, "of": len(file)},
             )
 
 
-class _Opened:
-    """Files whose index is made when it is first needed, and kept."""
+@dataclass(frozen=True, kw_only=True)
+class IndexedFiles:
+    """Files whose records are read by number; their index is made when first needed, and kept."""
 
-    def __init__(self, names: tuple[str, ...], *, verify: bool, max_record_bytes: int) -> None:
-        self.n_files = len(names)
-        self._names = names
-        self._verify = verify
-        self._max_record_bytes = max_record_bytes
-        self._file: TFRecordFile | None = None
+    names: tuple[str, ...]
+    verify: bool
+    max_record_bytes: int
+    key: MemoryKey = field(default_factory=MemoryKey, compare=False)
 
-    @property
     def opened(self) -> TFRecordFile:
-        """The files; with a new index if they have changed."""
-        if self._file is None or self._file.is_stale:
-            self._file = TFRecordFile(
-                self._names, verify=self._verify, max_record_bytes=self._max_record_bytes
+        """Return the files, with a new index if they have changed."""
+        file: TFRecordFile | None = self.key.recall()
+        if file is None or file.is_stale:
+            file = TFRecordFile(
+                self.names, verify=self.verify, max_record_bytes=self.max_record_bytes
             )
-        return self._file
+            self.key.keep(file)
+        return file
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Take the index along to another process."""
+        return {**self.__dict__, "kept": self.key.recall()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Keep the index there."""
+        kept = state.pop("kept")
+        self.__dict__.update(state)
+        if kept is not None:
+            self.key.keep(kept)
 
 
 def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
-    """Make of files in order the same files in random order.
+    """Return the records of files in random order instead.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` if damage is to be passed over.
+        ``UNSUPPORTED`` if damage is to be skipped.
     """
-    if files.damage.on_error != "raise":
-        detail = "records in random order need an index, and damaged files have none; recover them"
+    if files.skips_damage:
+        detail = "records in random order need an index, which damaged files do not have; "
+        detail += "recover the files first"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    most = files.options.max_record_bytes
-    opened = _Opened(files.names, verify=files.options.verify, max_record_bytes=most)
-    return ShuffledFiles(files=opened, n_parts=files.n_parts, number=files.number, **settings)
+    indexed = IndexedFiles(
+        names=files.names,
+        verify=files.options.verify,
+        max_record_bytes=files.options.max_record_bytes,
+    )
+    return ShuffledFiles(files=indexed, n_parts=files.n_parts, number=files.number, **settings)

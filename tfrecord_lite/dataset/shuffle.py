@@ -1,21 +1,20 @@
-"""Shuffle with a buffer: see :mod:`tfrecord_lite.dataset.random_order` for the rule.
+"""Shuffle with a buffer, by the rule in :mod:`tfrecord_lite.dataset.random_order`.
 
-The buffer of records is one stretch of memory, to which chunks are added as they come;
-when it is full, what the slots still hold is copied to a new one. So each record is
-copied a few times, thousands at once, and no object is made of it. Large records, of
-which there are fewer, are held as objects each, so that the buffer takes no more memory
-than they do.
+The buffer of records is one stretch of memory, to which chunks are added as they come. When it is
+full, the records that the slots still hold are copied to a new one. So each record is copied a few
+times, thousands at once, and never becomes an object. Large records, of which there are fewer, are
+held as one object each, so that the buffer takes no more memory than they do.
 
-The state says how many steps were done. What the buffer held then follows from the key
-(:func:`~tfrecord_lite.dataset.random_order.buffer_at`), and is read again: the input goes back
-to the oldest element that was in it.
+The state says how many steps were done. Which elements the buffer held then follows from the key
+(:func:`~tfrecord_lite.dataset.random_order.buffer_at`). They are read again: the input goes back
+to the oldest of them.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -23,50 +22,43 @@ from tfrecord_lite.arrays import Int64Array, gather, row_splits
 from tfrecord_lite.block import SPARE_BYTES
 from tfrecord_lite.dataset import random_order as order
 from tfrecord_lite.dataset.chunks import Chunk, ObjectChunk, RecordChunk, join, record_chunk
-from tfrecord_lite.dataset.plan import Stage
+from tfrecord_lite.dataset.plan import Run, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.dataset.feed import Feed, Pair, State
-    from tfrecord_lite.dataset.plan import Context
 
 _MOST_STEPS = 4096
 _FEW = 64
-"""Elements are taken in so many at a time, for one costs nearly as much as all of these."""
+"""Least number of elements that are taken in at a time: one costs nearly as much."""
 _LEAST_ROOM_BYTES = 1024 * 1024
 _SMALL_POOL_BYTES = 64 * 1024 * 1024
 _LARGE_RECORD_BYTES = 4096
-"""From this mean on records are held one by one."""
+"""Mean length from which on records are held one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffle(Stage):
-    """Elements in random order, as far as a buffer of so many allows."""
+    """Elements in random order, as far as a buffer of `buffer_size` allows."""
 
+    is_one_to_one: ClassVar[bool] = True
     buffer_size: int
     seed: int
     is_seeded: bool
     reshuffles: bool = True
     number: int = 1
-    """Among the shuffles of its plan, so that two of the same seed differ."""
+    """Number among the shuffles of its plan, so that two of the same seed differ."""
 
-    def size(self) -> int | None:
-        """Return the number of elements."""
-        return self.input.size()
-
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        key = (self.seed, self.number, *(context.epoch if self.reshuffles else ()))
-        feed = self.feed(context, state["feed"] if state else None)
-        try:
-            yield from _Buffer(feed, key, self.buffer_size).run(state)
-        finally:
-            feed.close()
+        key = (self.seed, self.number, *(run.epoch if self.reshuffles else ()))
+        with self.feed(run, state) as feed:
+            yield from _Buffer(feed, key, self.buffer_size).shuffled(state)
 
 
 class _Buffer:
-    """The state of one shuffle."""
+    """The buffer of one run."""
 
     def __init__(self, feed: Feed, key: order.Key, n_slots: int) -> None:
         self._feed = feed
@@ -74,12 +66,13 @@ class _Buffer:
         self._n_slots = n_slots
         self._n_read = 0  # elements taken from the feed, by their number in the input
         self._step = 0
-        self._pool: _RecordPool | _LargePool | _ObjectPool | None = None
-        self._held = np.empty(0, np.int64)  # the element in each slot
-        # Where the feed stood before some elements: the way back for those in the buffer.
+        self._contents: _HeldElements | None = None
+        self._held = np.empty(0, np.int64)  # number of the element in each slot
+        # The feed's states before some elements: the way back to those in the buffer.
         self._marks: deque[tuple[int, dict[str, Any]]] = deque()
 
-    def run(self, state: State) -> Iterator[Pair]:
+    def shuffled(self, state: State) -> Iterator[Pair]:
+        """Yield the elements in random order."""
         self._step, self._n_read = (state["step"], state["first"]) if state else (0, 0)
         drained = state["drained"] if state else 0
         self._fill()
@@ -89,11 +82,11 @@ class _Buffer:
             self._step += len(chunk)
             yield out, self._state(0)
         rest = order.permutation(self._key, self._held.size, of_buffer=True)
-        while drained < rest.size and self._pool is not None:
-            most = _FEW if isinstance(self._pool, _LargePool) else _MOST_STEPS
+        while drained < rest.size and self._contents is not None:
+            most = _FEW if isinstance(self._contents, _HeldLargeRecords) else _MOST_STEPS
             slots = rest[drained : drained + most]
             drained += slots.size
-            yield self._pool.take(slots), self._state(drained)
+            yield self._contents.take(slots), self._state(drained)
 
     def _state(self, drained: int) -> State:
         oldest = int(self._held.min())
@@ -103,7 +96,7 @@ class _Buffer:
         return {"step": self._step, "drained": drained, "first": first, "feed": feed}
 
     def _read(self, most: int = _MOST_STEPS) -> Chunk | None:
-        """Take some elements from the feed, and note where it stood before."""
+        """Take some elements from the feed, and note its state before them."""
         self._marks.append((self._n_read, self._feed.state()))
         chunk = self._feed.take(min(most, max(self._n_slots, _FEW)))
         if chunk is None:
@@ -117,12 +110,12 @@ class _Buffer:
         return chunk
 
     def _fill(self) -> None:
-        """Read what the buffer holds at this step."""
+        """Read the elements that the buffer holds at this step."""
         held = order.buffer_at(self._key, self._n_slots, self._step)
-        stop = self._n_slots + self._step  # all that came in
+        stop = self._n_slots + self._step  # number of elements that came in
         wanted = np.sort(held)
         found: list[Chunk] = []
-        numbers: list[Int64Array] = []
+        numbers: list[Int64Array] = []  # of the elements in `found`
         while self._n_read < stop:
             first = self._n_read
             chunk = self._read(min(stop - first, _MOST_STEPS))
@@ -134,92 +127,92 @@ class _Buffer:
                 found.append(chunk.take(wanted[low:high] - first))
         if not found:
             return
-        # Slot i holds element held[i]; if the input was shorter, the last slots hold nothing.
+        # Slot i holds element held[i]; if the input was shorter, the last slots are empty.
         kept = np.concatenate(numbers)
         self._held = held[held < self._n_read]
         places = kept.searchsorted(self._held)
-        self._pool = _pool_of(found, places)
+        self._contents = _hold(found, places)
 
     def _swap(self, chunk: Chunk, slots: Int64Array) -> Chunk:
-        """Do as many steps as the chunk has elements; return what goes out."""
-        pool: Any = self._pool
-        out: Chunk = pool.swap(chunk, order.sources(slots, self._n_slots), slots)
+        """Do one step per element of the chunk; return the elements that go out."""
+        contents: Any = self._contents
+        out: Chunk = contents.swap(chunk, order.origins(slots, self._n_slots), slots)
         first = self._n_read - len(chunk)
         self._held[slots] = np.arange(first, self._n_read)
         return out
 
 
-def _pool_of(found: list[Chunk], places: Int64Array) -> _RecordPool | _LargePool | _ObjectPool:
-    """Return what holds the elements of some chunks, in other places; empties the list."""
+def _hold(found: list[Chunk], places: Int64Array) -> _HeldElements:
+    """Fill slots: slot i with element ``places[i]`` of all chunks. Empties the list."""
     records = [chunk for chunk in found if isinstance(chunk, RecordChunk)]
     if len(records) < len(found):
-        return _ObjectPool([item for chunk in found for item in chunk.elements()], places)
+        return _HeldObjects([item for chunk in found for item in chunk.elements()], places)
     n_bytes = sum(int(chunk.lengths.sum()) for chunk in records)
     if n_bytes >= _LARGE_RECORD_BYTES * sum(map(len, records)):
         found.clear()
-        return _LargePool(records, places)
+        return _HeldLargeRecords(records, places)
     chunk: Any = join(records)
     found.clear()
-    return _RecordPool(chunk.pick(places))
+    return _HeldRecords(chunk.pick(places))
 
 
-class _ObjectPool:
-    """What the slots hold, as objects."""
+class _HeldObjects:
+    """Objects in the slots.
+
+    ``take`` returns those of some slots. ``swap`` does steps: a chunk comes in, one element per
+    step, and those that go out are returned, by their `origins` (see ``random_order.origins``).
+    """
 
     def __init__(self, items: list[Any], places: Int64Array) -> None:
         self._items = [items[i] for i in places.tolist()]
 
     def take(self, slots: Int64Array) -> ObjectChunk:
-        """Return what some slots hold."""
         return ObjectChunk([self._items[i] for i in slots.tolist()])
 
-    def swap(self, chunk: ObjectChunk, sources: Int64Array, slots: Int64Array) -> ObjectChunk:
-        """Return what goes out, and take a chunk in."""
+    def swap(self, chunk: ObjectChunk, origins: Int64Array, slots: Int64Array) -> ObjectChunk:
         both = self._items + chunk.items
-        out = ObjectChunk([both[i] for i in sources.tolist()])
+        out = ObjectChunk([both[i] for i in origins.tolist()])
         for slot, item in zip(slots.tolist(), chunk.items, strict=True):
             self._items[slot] = item
         return out
 
 
-class _LargePool:
-    """What the slots hold, as one ``bytes`` each."""
+class _HeldLargeRecords:
+    """Records in the slots, as one ``bytes`` each."""
 
     def __init__(self, records: list[RecordChunk], places: Int64Array) -> None:
         self._names = records[0].names
         items: list[bytes] = []
         wheres = np.concatenate([chunk.places for chunk in records])
-        while records:  # each chunk goes when its records are copied
+        while records:  # each chunk is released when its records are copied
             items += records.pop(0).elements()
         self._items = [items[i] for i in places.tolist()]
         self._places = wheres[places]
 
     def take(self, slots: Int64Array) -> RecordChunk:
-        """Return what some slots hold."""
         items = [self._items[i] for i in slots.tolist()]
         return record_chunk(self._names, items, self._places[slots])
 
-    def swap(self, chunk: RecordChunk, sources: Int64Array, slots: Int64Array) -> RecordChunk:
-        """Return what goes out, and take a chunk in."""
+    def swap(self, chunk: RecordChunk, origins: Int64Array, slots: Int64Array) -> RecordChunk:
         fresh = chunk.elements()
         n_held = len(self._items)
-        items = [self._items[i] if i < n_held else fresh[i - n_held] for i in sources.tolist()]
-        places = np.concatenate([self._places, chunk.places])[sources]
+        items = [self._items[i] if i < n_held else fresh[i - n_held] for i in origins.tolist()]
+        places = np.concatenate([self._places, chunk.places])[origins]
         for slot, item in zip(slots.tolist(), fresh, strict=True):
             self._items[slot] = item
         self._places[slots] = chunk.places
         return record_chunk(self._names, items, places)
 
 
-class _RecordPool:
-    """What the slots hold, as extents in one buffer."""
+class _HeldRecords:
+    """Records in the slots, as byte ranges of one buffer."""
 
     def __init__(self, records: RecordChunk) -> None:
         self._records = records
         self._stop = self._renew(0)
 
     def _renew(self, room: int) -> int:
-        """Copy what is held to the start of a new buffer with room for more; return its end."""
+        """Copy the held records to a new buffer with room for more; return where they end."""
         records = self._records
         splits = row_splits(records.lengths)
         stop = int(splits[-1])
@@ -231,11 +224,9 @@ class _RecordPool:
         return stop
 
     def take(self, slots: Int64Array) -> RecordChunk:
-        """Return what some slots hold."""
         return self._records.take(slots)
 
-    def swap(self, chunk: RecordChunk, sources: Int64Array, slots: Int64Array) -> RecordChunk:
-        """Return what goes out, and take a chunk in."""
+    def swap(self, chunk: RecordChunk, origins: Int64Array, slots: Int64Array) -> RecordChunk:
         low, high = int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
         if self._stop + high - low > self._records.data.size - SPARE_BYTES:
             self._stop = self._renew(high - low)
@@ -250,9 +241,12 @@ class _RecordPool:
             np.concatenate([held.lengths, chunk.lengths]),
             np.concatenate([held.places, chunk.places]),
         )
-        out = both.take(sources)
-        # The arrays are this pool's own; of equal slots, the last one counts.
+        out = both.take(origins)
+        # These arrays belong to no chunk; of equal slots, the last one counts.
         held.offsets[slots] = offsets
         held.lengths[slots] = chunk.lengths
         held.places[slots] = chunk.places
         return out
+
+
+_HeldElements: TypeAlias = _HeldObjects | _HeldLargeRecords | _HeldRecords

@@ -1,17 +1,17 @@
-"""TFRecordDataset: where pipelines begin, and in which order records come from their files."""
+"""TFRecordDataset: the records of files, and the order in which they come."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.dataset.arguments import processors, seed_of
 from tfrecord_lite.dataset.dataset import Dataset
+from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.records import Files, shuffled_files
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.records.damage import Damage
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from tfrecord_lite.dataset.plan import Source
+    from tfrecord_lite.dataset.plan import PlanNode
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import OnError
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
 _MOST_OPEN = 16
-"""Files that take turns if their number is left open."""
+"""Files that take turns at most, if their number is left open."""
 
 
-class TFRecordDataset(Dataset):
+class TFRecordDataset(Dataset[bytes]):
     r"""The records of files, as ``tf.data.TFRecordDataset``; see :class:`Dataset` for what follows.
 
     Parameters
@@ -42,40 +42,39 @@ class TFRecordDataset(Dataset):
     buffer_size : int, optional
         Has no effect, as it changes no result (rule B1).
     num_parallel_reads : int, optional
-        Take the records of so many files in turns, one at a time; -1: of as many as there
-        are processors.
+        Number of files whose records are taken in turns, one at a time; -1: as many as there are
+        processors.
     name : str, optional
         Ignored.
     verify : bool, optional
         Check the CRC of every record's data.
     on_error : {"raise", "skip"} or callable, optional
     max_errors : int, optional
-        What to do about damage, as for :class:`TFRecordReader`; :attr:`Dataset.report` has what
-        was passed over. :meth:`shuffle_all` needs sound files. In the processes of
-        :meth:`in_processes` the report and the warning are of all of them together, and so is
-        `max_errors`; a function is called in the process that meets the damage, and has to be fit
-        to be pickled unless that is forked. Each worker of torch's ``DataLoader`` warns, counts
-        and reports for itself.
+        What to do about damage, as for :class:`TFRecordReader`; :attr:`Dataset.report` says what
+        was skipped. :meth:`shuffle_all` needs intact files. The processes of :meth:`in_processes`
+        share one report, one warning and `max_errors`; a function is called in the process that
+        meets the damage, and has to be picklable unless that is forked. Each worker of torch's
+        ``DataLoader`` warns, counts and reports for itself.
     max_record_bytes : int, optional
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
-        How large records, and what is inflated, may be, as for :class:`TFRecordReader`.
+        Limits on the size of records and of inflated data, as for :class:`TFRecordReader`.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
     Raises
     ------
     TypeError
-        If `filenames` are no paths, or limits no numbers.
+        If `filenames` are not paths, or limits not numbers.
     FileNotFoundError
-        If a pattern matches nothing. A path that is not there is found out on iteration.
+        If a pattern matches nothing. A path that does not exist is detected on iteration.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an unknown compression (rule C8), `buffer_size` below -1,
         `num_parallel_reads` below 1, a limit out of range, or `storage_options` without a URL.
 
     Notes
     -----
-    Iteration raises what :class:`TFRecordReader` does, behind all elements before it.
+    Iteration raises what :class:`TFRecordReader` does, after all elements before it.
 
     Examples
     --------
@@ -117,7 +116,7 @@ class TFRecordDataset(Dataset):
         )
         if buffer_size is not None:
             require_int("buffer_size", buffer_size, -1)
-        cycle = processors() if num_parallel_reads == -1 else num_parallel_reads
+        cycle = (os.cpu_count() or 1) if num_parallel_reads == -1 else num_parallel_reads
         cycle = 1 if cycle is None else require_int("num_parallel_reads", cycle, 1)
         super().__init__(files_of(filenames, options, cycle))
 
@@ -129,12 +128,12 @@ class TFRecordDataset(Dataset):
         Parameters
         ----------
         cycle_length : int, optional
-            Of so many files at a time, all of them open; None for 16, or all if there are
+            Number of files that take turns, all of them open; None for 16, or all if there are
             fewer.
         block_length : int, optional
-            So many records a turn.
+            Number of records per turn.
         deterministic : bool, optional
-            Has no effect: no order would be faster than this one.
+            Has no effect: no other order would be faster.
 
         Raises
         ------
@@ -143,7 +142,7 @@ class TFRecordDataset(Dataset):
         """
         files = self._files()
         cycle = min(len(files.names), _MOST_OPEN) if cycle_length is None else cycle_length
-        return self._like(
+        return dataset_of(
             replace(
                 files,
                 cycle_length=require_int("cycle_length", cycle, 1),
@@ -154,48 +153,48 @@ class TFRecordDataset(Dataset):
     def shuffle_files(
         self,
         seed: int | None = None,
-        reshuffle_each_iteration: bool = True,  # noqa: FBT001, FBT002 - as of shuffle
+        reshuffle_each_iteration: bool = True,
     ) -> TFRecordDataset:
-        """Read the files in random order: for large data sets, before a :meth:`shuffle`.
+        """Read the files in random order; for large data sets, before a :meth:`shuffle`.
 
         Parameters
         ----------
         seed, reshuffle_each_iteration
-            As of :meth:`shuffle`.
+            As for :meth:`shuffle`.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` behind :meth:`shard` without a seed.
+            ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
         """
         settings = self._order(seed, reshuffle_each_iteration)
-        return self._like(replace(self._files(), **settings))
+        return dataset_of(replace(self._files(), **settings))
 
     def shuffle_all(
         self,
         seed: int | None = None,
-        reshuffle_each_iteration: bool = True,  # noqa: FBT001, FBT002 - as of shuffle
+        reshuffle_each_iteration: bool = True,
     ) -> TFRecordDataset:
         """Put all records of all files in random order, each order as likely as any other.
 
-        Records are read one by one where they are, by an index that is kept in memory (24
-        bytes a record). The files must be local and not compressed.
+        Records are read one by one, through an index that is kept in memory (24 bytes per
+        record). The files must be local and uncompressed.
 
         Raises
         ------
         InvalidArgumentError
-            ``BAD_ARGUMENT`` behind :meth:`shard` without a seed.
+            ``BAD_ARGUMENT`` after :meth:`shard` without a seed.
         FailedPreconditionError
             On iteration, as :class:`TFRecordFile`.
         """
         settings = self._order(seed, reshuffle_each_iteration)
-        return self._like(shuffled_files(self._files(), **settings))
+        return dataset_of(shuffled_files(self._files(), **settings))
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
         """Give every `num_shards`-th record, from number `index` on: one rank's part.
 
-        Before and behind the methods that decide the order of the files it is the same: a part
-        of the order of all records.
+        It is the same before and after the methods that decide the order of the files: a part of
+        the order of all records.
 
         Raises
         ------
@@ -211,32 +210,29 @@ class TFRecordDataset(Dataset):
         [[b'1', b'4', b'0'], [b'5', b'2', b'3']]
         """
         source: Any = self._plan
-        return self._like(source.part(**self._part(num_shards, index)))
+        return dataset_of(source.part(**self._part(num_shards, index)))
 
     @property
     def is_shard(self) -> bool:
         """Whether it gives a part of the records."""
         return getattr(self._plan, "n_parts", 1) > 1
 
-    def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:  # noqa: FBT001 - as it was given
+    def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:
         """Return the settings of a random order; ranks must draw the same."""
         if self.is_shard and seed is None:
-            detail = "a random order behind shard needs a seed, the same in all ranks"
+            detail = "a random order after shard needs a seed, the same in all ranks"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         return {"seed": seed_of(seed), "is_seeded": seed is not None, "reshuffles": reshuffles}
 
     def _files(self) -> Files:
         if not isinstance(self._plan, Files):
-            detail = "the order of these files was decided already"
+            detail = "the order of these files is already decided; call this method first"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         return self._plan
 
-    def _like(self, plan: Source) -> TFRecordDataset:
-        return dataset_of(plan)
-
 
 def files_of(paths: Paths, options: ReadOptions, cycle_length: int = 1) -> Files:
-    """Return the source of a plan that reads files."""
+    """Return the plan that reads files in order."""
     sources = expand(paths, options.storage_options)
     if any(map(is_file_object, sources)):
         detail = "filenames must be paths: files are opened again for each epoch"
@@ -245,11 +241,10 @@ def files_of(paths: Paths, options: ReadOptions, cycle_length: int = 1) -> Files
         names=tuple(map(name_of, sources)),
         options=options,
         cycle_length=cycle_length,
-        damage=Damage(options.on_error, options.max_errors),
     )
 
 
-def dataset_of(plan: Source) -> TFRecordDataset:
+def dataset_of(plan: PlanNode) -> TFRecordDataset:
     """Return the data set of a plan."""
     dataset = TFRecordDataset.__new__(TFRecordDataset)
     Dataset.__init__(dataset, plan)

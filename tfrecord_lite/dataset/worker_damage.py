@@ -1,12 +1,12 @@
-"""What the processes of a run have passed over in files, put together where the run is.
+"""Damage that the processes of a run have met, put together where the run is.
 
 ::
 
-    worker   DamageLog ──news──> Outbox ──with each chunk, through the pipe──┐
-    here     dataset.report, a warning at the end <── Losses <───────────────┘
+    worker   DamageLog ──> WorkerDamage ──update with each chunk, through the pipe──┐
+    here     iterator.report, a warning at the end <── JoinedDamage <───────────────┘
 
-A worker may be stopped, or killed, at any time. So what it has met goes with every chunk
-that it has made of it: what was given out is accounted for, however the run ends.
+A worker may be stopped or killed at any time. So an update goes with every chunk: what was given
+out is accounted for, however the run ends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from tfrecord_lite.dataset.plan import chain
+from tfrecord_lite.dataset.plan import RunDamage, chain
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.records.damage import (
     MAX_SPANS,
@@ -25,37 +25,34 @@ from tfrecord_lite.records.damage import (
 )
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.plan import Source
-    from tfrecord_lite.records.damage import Damage, DamagedSpan, DamageLog, FileUpdate
+    from tfrecord_lite.dataset.plan import PlanNode
+    from tfrecord_lite.records.damage import DamagedSpan, DamageLog, FileUpdate
+    from tfrecord_lite.records.options import ReadOptions
 
-News: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
-"""What is new of files, each with the number of the pass over them; and whether one of these
-has raised damage since there was too much of it."""
+DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
+"""News of files, each with the number of the pass over the files; and whether damage was raised
+because there was too much of it."""
 
 
-class Outbox:
-    """In a worker: what it has met since it was asked last; nobody is warned here.
+class WorkerDamage(RunDamage):
+    """Damage that a worker has met since it sent the last update; it warns of nothing."""
 
-    Parameters
-    ----------
-    plan : Source
-        What the worker runs, of its own.
-    """
-
-    def __init__(self, plan: Source) -> None:
-        self._logs: dict[int, DamageLog] = {}
+    def __init__(self) -> None:
+        super().__init__()
+        self._logs: dict[int, DamageLog] = {}  # of each pass over the files
         self._n_begun = 0
-        damage = damage_of(plan)
-        if damage is not None:
-            damage.watcher = self._watch
 
-    def _watch(self, log: DamageLog) -> None:
-        log.is_quiet = True
-        self._logs[self._n_begun] = log
-        self._n_begun += 1
+    def begin(self, options: ReadOptions) -> DamageLog | None:
+        """Start reading files; None if damage is to be raised."""
+        log = super().begin(options)
+        if log is not None:
+            log.is_quiet = True
+            self._logs[self._n_begun] = log
+            self._n_begun += 1
+        return log
 
-    def news(self) -> News | None:
-        """Return what there is to be sent; None if there is nothing."""
+    def update(self) -> DamageUpdate | None:
+        """Return what is to be sent; None if there is nothing."""
         last = self._n_begun - 1
         logs = list(self._logs.items())
         news = [(number, item) for number, log in logs for item in log.news()]
@@ -64,46 +61,28 @@ class Outbox:
         return (news, is_over) if news or is_over else None
 
 
-class Losses:
-    """Where the run is: what all workers have met, each file once.
+class JoinedDamage:
+    """Log of the process that runs workers: what all of them have met, each file once.
 
-    A file that several workers read, each to take its part of the records, or that is read
-    several times, counts as it is known from whoever got furthest.
-
-    Parameters
-    ----------
-    damage : Damage
-        What to do about it. Its `max_errors` is for all workers together.
+    A file may be read by several workers, each taking its part of the records, or several times.
+    It counts as the one that got furthest knows it. `max_errors` is for all workers together.
     """
 
-    def __init__(self, damage: Damage) -> None:
-        self._is_told = callable(damage.on_error)
-        self._max_errors = damage.max_errors
+    def __init__(self, files: Files) -> None:
+        self._is_told = callable(files.options.on_error)
+        self._max_errors = files.options.max_errors
         self._files: dict[int, FileReport] = {}
         self._open: dict[tuple[object, int, int], FileReport] = {}
 
     @classmethod
-    def of(cls, plan: Source) -> Losses | None:
-        """Return an account for a run of a plan, which knows of it; None if it is to stop at damage."""
-        damage = damage_of(plan)
-        if damage is None:
-            return None
-        if damage.on_error == "raise":
-            damage.log = None
-            return None
-        losses = cls(damage)
-        damage.log = losses
-        return losses
+    def of(cls, plan: PlanNode) -> JoinedDamage | None:
+        """Return a log for a run of a plan; None if that raises damage."""
+        files = chain(plan)[0]
+        return cls(files) if isinstance(files, Files) and files.skips_damage else None
 
-    def add(self, worker: object, news: News) -> None:
-        """Take what a worker has sent.
-
-        Raises
-        ------
-        DataLossError
-            If that is more damage than is to be passed over.
-        """
-        items, is_over = news
+    def add(self, worker: object, update: DamageUpdate) -> None:
+        """Add what a worker has sent; DataLossError if that is too much damage."""
+        items, is_over = update
         self._is_told = self._is_told or is_over
         files = dict(self._files)
         spans: list[DamagedSpan] = []
@@ -118,14 +97,14 @@ class Losses:
             best = files.get(item.number)
             if best is None or _extent(found) >= _extent(best):
                 files[item.number] = found
-                # Behind the most that are kept only their number is known, and the last one.
+                # Beyond the most spans that are kept, only their number is known, and the last.
                 is_worse = found.n_damaged > (best.n_damaged if best else 0)
                 spans += item.report.spans or (found.spans[-1:] if is_worse else ())
         self._check(files, spans)
         self._files = files  # unless that is too much: what was made of it is not given out
 
     def _check(self, files: dict[int, FileReport], spans: list[DamagedSpan]) -> None:
-        """Raise what is one too many, of these."""
+        """Raise the first of these spans that is one too many."""
         most = self._max_errors
         if most is None or not spans:
             return
@@ -135,19 +114,13 @@ class Losses:
             raise too_many_error(spans[-min(n_damaged - most, len(spans))], most)
 
     def report(self) -> DamageReport:
-        """Return what was read and lost so far, of the files in the order they were given in."""
+        """Return what was read and lost so far, of the files in the order of their names."""
         return DamageReport(tuple(_settled(self._files[number]) for number in sorted(self._files)))
 
     def give_warning(self) -> None:
-        """Warn of what was lost, if anything was, and the caller was not told of it before."""
+        """Warn of damage, if there was any and the caller was not told of it before."""
         if not self._is_told:
             warn_of_damage(self.report())
-
-
-def damage_of(plan: Source) -> Damage | None:
-    """Return what a plan does about damage; None if there is nothing it could be asked to do."""
-    source = chain(plan)[0]
-    return source.damage if isinstance(source, Files) else None
 
 
 def _extent(file: FileReport) -> tuple[int, int]:
@@ -156,6 +129,6 @@ def _extent(file: FileReport) -> tuple[int, int]:
 
 
 def _settled(file: FileReport) -> FileReport:
-    """Return a report whose spans know how many records are behind them by now."""
+    """Return a report whose spans say how many records there are after them by now."""
     spans = [replace(s, records_after=file.records - s.records_before) for s in file.spans]
     return replace(file, spans=tuple(spans))

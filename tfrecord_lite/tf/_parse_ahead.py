@@ -77,7 +77,7 @@ class BatchTensor(Tensor):
         try:
             return parser(self._chunk.records.block, names)
         except TFRecordError as error:
-            raise self._chunk.records.placed(error) from None
+            raise self._chunk.records.located(error) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle only the records."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
-    from tfrecord_lite.dataset.plan import Kind
+    from tfrecord_lite.dataset.plan import Content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +61,10 @@ def _stacked_sparse(parts: list[SparseTensor]) -> SparseTensor:
 class PaddedBatch(Batch):
     """Batches of elements, whose arrays are padded to one shape."""
 
+    gives: ClassVar[Content | None] = "objects"
     shapes: Any
     """The shapes, in the structure of an element or a part of it; None for the largest sizes."""
     fills: Any
-
-    @property
-    def kind(self) -> Kind:
-        """Elements that may be anything."""
-        return "objects"
 
     def _cut(self, chunk: Any) -> Any:
         return ObjectChunk([_padded(chunk.elements(), self.shapes, self.fills)])

@@ -20,7 +20,7 @@ from tfrecord_lite.tf.data._functions import Calling, Generating, One, numbered,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tfrecord_lite.dataset.plan import Source
+    from tfrecord_lite.dataset.plan import PlanNode
 
 
 AUTOTUNE = -1
@@ -42,7 +42,7 @@ class _PlanOf:
 
     function: Callable[..., Any]
 
-    def __call__(self, element: Any) -> Source:
+    def __call__(self, element: Any) -> PlanNode:
         parts = element if type(element) is tuple else (element,)
         made = self.function(*map(wrap, parts))
         if not isinstance(made, Dataset):
@@ -107,7 +107,7 @@ class Dataset(metaclass=_HintingType):
     def __init__(self, dataset: library.Dataset) -> None:
         self._dataset = dataset
 
-    def _then(self, stage: Callable[..., Source], **settings: Any) -> Dataset:
+    def _then(self, stage: Callable[..., PlanNode], **settings: Any) -> Dataset:
         return Dataset(self._dataset._then(stage, **settings))  # noqa: SLF001 - it wraps that
 
     # ------------------------------------------------------------------------- sources
@@ -205,7 +205,7 @@ class Dataset(metaclass=_HintingType):
     ) -> Dataset:
         """Call a function with each element; see :meth:`tfrecord_lite.Dataset.map`."""
         dataset = self._dataset
-        if dataset._plan.kind in {"records", "batches"}:  # noqa: SLF001 - it wraps that
+        if dataset._plan.content in {"records", "batches"}:  # noqa: SLF001 - it wraps that
             dataset = dataset._then(stages.Records)  # noqa: SLF001
         return Dataset(dataset.map(Calling(map_func), num_parallel_calls))
 

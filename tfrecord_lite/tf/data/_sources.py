@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable  # noqa: TC003 - of a dataclass
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tfrecord_lite.dataset.chunks import ObjectChunk
-from tfrecord_lite.dataset.feed import Elements
-from tfrecord_lite.dataset.plan import Context, Kind, Source, feed_of
+from tfrecord_lite.dataset.feed import elements
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, feed_of
 from tfrecord_lite.dataset.stages import Shard
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.tf._tensor import map_structure
@@ -49,18 +49,14 @@ def rows_of(structure: Any) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Numbered(Source):
+class _Numbered(PlanNode):
     """Elements by number, of which every n-th is taken."""
 
+    gives: ClassVar[Content | None] = "objects"
     n_parts: int = 1
     number: int = 0
 
-    @property
-    def kind(self) -> Kind:
-        """Elements that may be anything."""
-        return "objects"
-
-    def part(self, n_parts: int, number: int) -> Source:
+    def part(self, n_parts: int, number: int) -> PlanNode:
         """Return the source of every n-th element."""
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
@@ -77,7 +73,7 @@ class Slices(_Numbered):
         """Return the number of rows."""
         return len(range(self.number, self.n_rows, self.n_parts))
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks and states."""
         first = state["next"] if state else self.number
         step = self.n_parts * _CHUNK_SIZE
@@ -96,7 +92,7 @@ class Calls(_Numbered):
 
     function: Callable[[], Any]
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield it."""
         done = state["done"] if state else 0
         for i, element in enumerate(self.function()):
@@ -105,22 +101,18 @@ class Calls(_Numbered):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Several(Source):
+class _Several(PlanNode):
     """Elements of several plans; a part of them is found by counting all."""
 
-    inputs: tuple[Source, ...]
-
-    @property
-    def kind(self) -> Kind:
-        """Elements that may be anything."""
-        return "objects"
+    gives: ClassVar[Content | None] = "objects"
+    inputs: tuple[PlanNode, ...]
 
     def sizes(self) -> list[int] | None:
         """Return the number of elements of each plan; None unless all are known."""
         sizes = [size for each in self.inputs if (size := each.size()) is not None]
         return sizes if len(sizes) == len(self.inputs) else None
 
-    def part(self, n_parts: int, number: int) -> Source:
+    def part(self, n_parts: int, number: int) -> PlanNode:
         """Return the source of every n-th element."""
         return Shard(input=self, n_parts=n_parts, number=number)
 
@@ -134,16 +126,13 @@ class Concatenated(_Several):
         sizes = self.sizes()
         return None if sizes is None else sum(sizes)
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks and states."""
         first, where = (state["input"], state["feed"]) if state else (0, None)
         for i in range(first, len(self.inputs)):
-            feed = feed_of(self.inputs[i], context, where if i == first else None)
-            try:
+            with feed_of(self.inputs[i], run, where if i == first else None) as feed:
                 while (chunk := feed.take()) is not None:
                     yield ObjectChunk(chunk.elements()), {"input": i, "feed": feed.state()}
-            finally:
-                feed.close()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,15 +144,15 @@ class Zipped(_Several):
         sizes = self.sizes()
         return None if sizes is None else min(sizes)
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks and states."""
         starts = state["feeds"] if state else [None] * len(self.inputs)
         pairs = zip(self.inputs, starts, strict=True)
-        feeds = [feed_of(plan, context, start) for plan, start in pairs]
+        feeds = [feed_of(plan, run, start) for plan, start in pairs]
         try:
-            elements = [Elements(feed) for feed in feeds]
-            for items in zip(*elements, strict=False):
-                yield ObjectChunk([items]), {"feeds": [each.state() for each in elements]}
+            for found in zip(*map(elements, feeds), strict=False):
+                items = tuple(element for element, _, _, _ in found)
+                yield ObjectChunk([items]), {"feeds": [after for _, _, _, after in found]}
         finally:
             for feed in feeds:
                 feed.close()

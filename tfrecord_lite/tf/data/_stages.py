@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tfrecord_lite.dataset.chunks import BatchChunk, Chunk, ObjectChunk, RecordChunk
-from tfrecord_lite.dataset.feed import Elements, Feed
-from tfrecord_lite.dataset.plan import Context, Kind, Source, Stage
+from tfrecord_lite.dataset.feed import Feed, elements
+from tfrecord_lite.dataset.plan import Content, PlanNode, Run, Stage
 from tfrecord_lite.dataset.records import Files
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.tf._parse_ahead import BatchTensor, ParsedGroups, RecordTensor
@@ -30,23 +30,18 @@ _MAX_FILES = 10_000
 class Records(Stage):
     """Records, and batches of records, as tensors that know their block."""
 
-    @property
-    def kind(self) -> Kind:
-        """Elements that may be anything."""
-        return "objects"
+    gives: ClassVar[Content | None] = "objects"
+    is_one_to_one: ClassVar[bool] = True
 
     def size(self) -> int | None:
         """Return the number of records."""
         return self.input.size()
 
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks and states."""
-        feed = self.feed(context, state["feed"] if state else None)
-        try:
+        with self.feed(run, state) as feed:
             while (chunk := feed.take()) is not None:
                 yield ObjectChunk(_with_blocks(chunk)), {"feed": feed.state()}
-        finally:
-            feed.close()
 
 
 def _with_blocks(chunk: Chunk) -> list[Any]:
@@ -67,23 +62,19 @@ class Interleave(Stage):
     a data set ends, its slot gets the next one at its next turn.
     """
 
+    gives: ClassVar[Content | None] = "objects"
     counts: ClassVar[bool] = True
-    function: Callable[[Any], Source]
+    function: Callable[[Any], PlanNode]
     cycle_length: int
     block_length: int
 
-    @property
-    def kind(self) -> Kind:
-        """Elements that may be anything."""
-        return "objects"
-
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks and states."""
         done = state["done"] if state else 0
-        feed = self.feed(context, None)
+        feed = self.feed(run, None)
         slots: list[Feed | None] = [None] * self.cycle_length
         try:
-            for i, element in enumerate(self._in_turns(context, Elements(feed), slots), 1):
+            for i, element in enumerate(self._in_turns(run, elements(feed), slots), 1):
                 if i > done:
                     yield ObjectChunk([element]), {"done": i}
         finally:
@@ -92,16 +83,16 @@ class Interleave(Stage):
                     each.close()
 
     def _in_turns(
-        self, context: Context, inputs: Elements, slots: list[Feed | None]
+        self, run: Run, inputs: Iterator[Any], slots: list[Feed | None]
     ) -> Iterator[Any]:
         is_at_end = False
         turn = 0
         while not is_at_end or any(slot is not None for slot in slots):
             if slots[turn] is None and not is_at_end:
-                found = next(inputs, self)
-                is_at_end = found is self
-                if not is_at_end:
-                    slots[turn] = Feed(partial(self.function(found).run, context))
+                found = next(inputs, None)
+                is_at_end = found is None
+                if found is not None:
+                    slots[turn] = Feed(partial(self.function(found[0]).chunks, run))
             slot = slots[turn]
             for _ in range(self.block_length):
                 chunk = slot.take(1) if slot is not None else None
@@ -116,33 +107,25 @@ class Interleave(Stage):
 class Unbatch(Stage):
     """The rows of each element."""
 
+    gives: ClassVar[Content | None] = "objects"
     counts: ClassVar[bool] = True
 
-    @property
-    def kind(self) -> Kind:
-        """Elements that may be anything."""
-        return "objects"
-
-    def run(self, context: Context, state: State) -> Iterator[Pair]:
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks and states."""
-        feed = self.feed(context, state["feed"] if state else None)
-        try:
-            elements = Elements(feed)
-            for element in elements:
+        with self.feed(run, state) as feed:
+            for element, _, _, after in elements(feed):
                 whole = Slices(arrays=element, n_rows=rows_of(element))
-                rows = [row for chunk, _ in whole.run(context, None) for row in chunk.elements()]
+                rows = [row for chunk, _ in whole.chunks(run, None) for row in chunk.elements()]
                 if rows:
-                    yield ObjectChunk(rows), {"feed": elements.state()}
-        finally:
-            feed.close()
+                    yield ObjectChunk(rows), {"feed": after}
 
 
-def files_of(plan: Source, function: Callable[[Any], Source]) -> Files | None:
+def files_of(plan: PlanNode, function: Callable[[Any], PlanNode]) -> Files | None:
     """Return the plan of the files that a function opens, given their names; None for other plans.
 
     Files are then interleaved by the library itself, which is much faster.
     """
-    slices: Source = plan
+    slices: PlanNode = plan
     order: dict[str, Any] = {}
     if isinstance(plan, Shuffle) and isinstance(plan.input, Slices):
         slices = plan.input
@@ -152,7 +135,7 @@ def files_of(plan: Source, function: Callable[[Any], Source]) -> Files | None:
         return None
     if not isinstance(slices.arrays, np.ndarray) or not 0 < slices.n_rows <= _MAX_FILES:
         return None
-    rows = [row for chunk, _ in slices.run(Context(), None) for row in chunk.elements()]
+    rows = [row for chunk, _ in slices.chunks(Run(), None) for row in chunk.elements()]
     if not all(isinstance(row, bytes) for row in rows):
         return None
     made = [function(row) for row in rows]
