@@ -61,6 +61,7 @@ def run(files: list[str], batch_size: int) -> None:
     sums = dict.fromkeys(features, 0.0)
     n_records = 0
     batches = TFRecordDataset(files).batch(batch_size).parse_example(features).prefetch(2)
+    batch: dict[str, Any]
     for batch in batches:
         on_device = jax.device_put(batch)
         n_records += len(next(iter(batch.values())))
