@@ -60,8 +60,7 @@ def run(files: list[str], batch_size: int) -> None:
     total = jax.jit(add_up)
     sums = dict.fromkeys(features, 0.0)
     n_records = 0
-    batches = TFRecordDataset(files).batch(batch_size).parse_example(features).prefetch(2)
-    batch: dict[str, Any]
+    batches: Any = TFRecordDataset(files).batch(batch_size).parse_example(features).prefetch(2)
     for batch in batches:
         on_device = jax.device_put(batch)
         n_records += len(next(iter(batch.values())))

@@ -223,7 +223,9 @@ def test_columns_of_batches_and_of_single_records(names: list[str]) -> None:
 
     batches: list[Any] = list(dataset.batch(5).parse_example(FEATURES))
     singles: list[Any] = list(dataset.parse_example(FEATURES))
-    pairs: list[Any] = list(dataset.batch(8).parse_example(FEATURES, strings="BytesColumn", label_key="n"))
+    pairs: list[Any] = list(
+        dataset.batch(8).parse_example(FEATURES, strings="BytesColumn", label_key="n")
+    )
 
     assert [batch["n"].tolist() for batch in batches] == [
         [0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11],
