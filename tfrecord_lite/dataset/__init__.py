@@ -1,15 +1,31 @@
 """The pipeline: files to shuffled batches of columns, epoch after epoch, resumable.
 
-::
+The way of elements::
 
-    batched     make_batched_features_dataset, read_batches
-    tfrecords   TFRecordDataset, where pipelines begin    dataset   Dataset: what users chain
-    iterator    one pass, which can be resumed            arguments   checked alike
-    spread      the same plan for one of several workers     workers   processes of our own
-    records, interleave, shuffle, stages, batching, prefetch, cache      a generator a stage
-    plan        stages and what they take their elements from
-    feed        chunks cut to any size, and the state between any two elements
-    chunks      many elements at a time                      order     random order, by rule
+    files ──RecordStream──> Files ──> Shuffle ──> Batch ──> Parse ──> DatasetIterator ──> user
+             blocks of         chunks of records, batches, columns       one element
+             records           (records never become objects on the way)
+
+Modules, what users meet first::
+
+    batched        read_batches, make_batched_features_dataset
+    tfrecords      TFRecordDataset: the records of files
+    dataset        Dataset: the stages that users chain, as methods
+    iterator       DatasetIterator: one iteration, which can be resumed
+    plan           frozen descriptions of data sets; a run, which is one iteration over a plan
+    records        plans begin here: files in order, or all records in random order
+    interleave     several files in turns
+    stages         take, skip, shard, enumerate, map, filter, repeat
+    shuffle        random order with a buffer
+    random_order   the rule of random order
+    batching       batches, and the columns parsed from them
+    cache          the elements of an epoch, kept
+    prefetch       work ahead in a thread
+    workers        processes that run a plan together
+    worker_damage  the damage that they meet
+    sharding       a plan divided among workers
+    feed           the elements of a stage, cut to any size, and the states between them
+    chunks         many elements at a time
 """
 
 from __future__ import annotations

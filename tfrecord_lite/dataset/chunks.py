@@ -80,14 +80,14 @@ class RecordChunk:
 
     def where(self, number: int) -> str:
         """Say where a record came from."""
-        file, index, offset = self.places[number].tolist()
+        file, index, offset = map(int, self.places[number])
         return f"record {index}, byte {offset} of {self.names[file]}"
 
     def located(self, error: TFRecordError) -> TFRecordError:
         """Return an error about record ``error.index`` of this chunk, with its place in its file."""
         if error.index is None:
             return error
-        file, index, offset = self.places[error.index].tolist()
+        file, index, offset = map(int, self.places[error.index])
         return error.at(source=self.names[file], offset=offset, index=index)
 
 

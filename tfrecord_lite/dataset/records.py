@@ -193,7 +193,7 @@ def _first_wrong(chunk: RecordChunk) -> int | None:
 def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
     """Return the error of a damaged record."""
     start, size = int(chunk.offsets[number]) - HEADER_BYTES, int(chunk.lengths[number])
-    file, index, offset = chunk.places[number].tolist()
+    file, index, offset = map(int, chunk.places[number])
     size += OVERHEAD_BYTES
     frame = chunk.data[start : start + size].tobytes()
     return frame_error(frame, size, offset, chunk.names[file], index)

@@ -1,24 +1,24 @@
-"""Tensors of torch out of records, without copying numbers.
+"""Torch tensors from records, without copying numbers.
 
 ::
 
-    as_tensors         what a data set or parser gives, as tensors
+    as_tensors         the arrays of a data set or parser as tensors
     IterableTensors    a data set, for DataLoader and StatefulDataLoader: in order, or shuffled
     IndexedTensors     a TFRecordFile, for samplers: any record, any batch, by number
 
-A data set or a ``TFRecordFile`` works in a ``DataLoader`` without any of these, and gives
-arrays then. What becomes of them here:
+A data set or a ``TFRecordFile`` works in a ``DataLoader`` without these, and then gives arrays.
+Here arrays become:
 
 ==============================  ====================================================
 numbers, bool                   ``torch.from_numpy``: a tensor on the same memory
-the same, where the array is    a copy, since torch would let one write there;
+the same, if the array is       a copy, since torch could write to that memory;
 read-only or byte-swapped       parsers and data sets give no such arrays
 byte strings                    ``bytes``; lists of them; a BytesColumn as it is
 SparseTensor                    a sparse COO tensor on the same values; of strings, as it is
 RaggedTensor                    as it is: rows of one level are ``jagged(ragged)``
 ==============================  ====================================================
 
-torch is imported when something here is called.
+torch is imported when one of these is first called.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
-from tfrecord_lite.dataset import Dataset
+from tfrecord_lite.dataset import Dataset, DatasetIterator
 from tfrecord_lite.dataset.batching import is_dense
 from tfrecord_lite.dataset.sharding import register_with_torch
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
@@ -47,22 +47,22 @@ __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
 
 def as_tensors(element: Any) -> Any:
-    """Make tensors of arrays, through dictionaries, tuples and lists.
+    """Make tensors of arrays, also inside dictionaries, tuples and lists.
 
     Parameters
     ----------
     element : array, column, or structure of them
-        What :class:`ExampleParser`, a data set, ``TFRecordFile.parse``, ... give.
+        As :class:`ExampleParser`, a data set or ``TFRecordFile.parse`` gives them.
 
     Returns
     -------
     torch.Tensor or structure of them
-        By the table at the head of this module. Tensors share their arrays' memory.
+        See the table at the head of this module. Tensors share their arrays' memory.
 
     Raises
     ------
     TypeError
-        For arrays of a dtype that torch has not, such as times.
+        For arrays of a dtype that torch does not have, such as times.
     ImportError
         Without torch.
     """
@@ -91,7 +91,7 @@ def jagged(ragged: RaggedTensor) -> Any:
     Returns
     -------
     torch.Tensor
-        Nested tensors of this layout cannot be sent by a worker: make them behind the loader.
+        A worker cannot send nested tensors of this layout: make them after the loader.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def jagged(ragged: RaggedTensor) -> Any:
 def _tensor(array: AnyArray) -> Any:
     if array.dtype.kind in "OSU":
         return array.tolist()
-    # What torch cannot view: memory it must not write, other byte orders, backward strides.
+    # Torch cannot view read-only memory, other byte orders or negative strides.
     if not (array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0):
         array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
     return _torch().from_numpy(array)
@@ -132,10 +132,9 @@ def _sparse(column: SparseTensor) -> Any:
 class IterableTensors:
     """The elements of a data set as tensors: an ``IterableDataset`` of torch.
 
-    Over the workers of a ``DataLoader`` each element of an epoch comes once, without anything
-    done for it; over ranks, by :meth:`tfrecord_lite.Dataset.shard`. Under torchdata's
-    ``StatefulDataLoader`` it resumes where it was. Use it with ``batch_size=None``, as the
-    data set makes the batches, many records at a time.
+    In the workers of a ``DataLoader`` each element of an epoch comes exactly once; in several
+    ranks, by :meth:`tfrecord_lite.Dataset.shard`. Under torchdata's ``StatefulDataLoader`` it
+    resumes where it was. Use ``batch_size=None``, as the data set makes the batches.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ class IterableTensors:
         loader = DataLoader(IterableTensors(batches), batch_size=None, num_workers=2)
     """
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset[Any]) -> None:
         _torch()
         if not isinstance(dataset, Dataset):
             raise TypeError(f"expected a Dataset, not {type(dataset).__name__}")
@@ -158,7 +157,7 @@ class IterableTensors:
         register_with_torch(type(self))
 
     def set_epoch(self, epoch: int) -> Self:
-        """Say which epoch the next iteration is; return the data set itself."""
+        """Set the number of the next epoch; see :meth:`tfrecord_lite.Dataset.set_epoch`."""
         self._dataset.set_epoch(epoch)
         return self
 
@@ -172,9 +171,9 @@ class IterableTensors:
 
 
 class _TensorIterator:
-    """One pass; it can be resumed."""
+    """One iteration, which can be resumed."""
 
-    def __init__(self, elements: Any) -> None:
+    def __init__(self, elements: DatasetIterator[Any]) -> None:
         self._elements = elements
 
     def __iter__(self) -> Self:
@@ -184,7 +183,7 @@ class _TensorIterator:
         return as_tensors(next(self._elements))
 
     def state_dict(self) -> dict[str, Any]:
-        return self._elements.state_dict()  # type: ignore[no-any-return]
+        return self._elements.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         self._elements.load_state_dict(state_dict)
@@ -196,14 +195,14 @@ class _TensorIterator:
 class IndexedTensors:
     """The Examples of a :class:`tfrecord_lite.TFRecordFile` as tensors: a map-style data set.
 
-    ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. Batches are fastest if the
-    loader asks for them as such::
+    ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. It is fastest if the loader asks
+    for whole batches::
 
         sampler = BatchSampler(RandomSampler(dataset), 256, drop_last=False)
         loader = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=2)
 
-    ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same, and stacks the
-    records itself.
+    ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same, but stacks single
+    records.
 
     Parameters
     ----------
@@ -230,15 +229,15 @@ class IndexedTensors:
         return len(self.file)
 
     def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
-        """Return one record, as ``parse_single`` gives it, or many as columns."""
-        numbers = np.asarray(index)  # of a number, a list, a tensor: whatever a sampler gives
+        """Return one record, as ``parse_single`` returns it, or many as columns."""
+        numbers = np.asarray(index)  # samplers give numbers, lists or tensors
         if numbers.ndim == 0:
             return self.__getitems__(numbers[None])[0]
         return as_tensors(self.file.parse(numbers, self._parser))  # type: ignore[no-any-return]
 
     def __getitems__(self, indices: Sequence[int] | AnyArray) -> list[dict[str, Any]]:
         """Return many records, one by one; ``DataLoader`` calls this and stacks them."""
-        if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - asked for nothing else
+        if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - only their shapes matter
             columns = self[indices]
             return [
                 {name: column[i] for name, column in columns.items()} for i in range(len(indices))

@@ -89,7 +89,7 @@ class DamageLog:
     def __init__(self, on_error: OnError, max_errors: int | None) -> None:
         self._on_error = on_error
         self._left = max_errors
-        self.is_quiet = callable(on_error)
+        self.is_quiet: bool = callable(on_error)
         self.is_over = False
         self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
         self._numbers: list[int] = []
