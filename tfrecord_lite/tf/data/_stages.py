@@ -33,10 +33,6 @@ class Records(Stage):
     gives: ClassVar[Content | None] = "objects"
     is_one_to_one: ClassVar[bool] = True
 
-    def size(self) -> int | None:
-        """Return the number of records."""
-        return self.input.size()
-
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield chunks and states."""
         with self.feed(run, state) as feed:
@@ -82,9 +78,7 @@ class Interleave(Stage):
                 if each is not None:
                     each.close()
 
-    def _in_turns(
-        self, run: Run, inputs: Iterator[Any], slots: list[Feed | None]
-    ) -> Iterator[Any]:
+    def _in_turns(self, run: Run, inputs: Iterator[Any], slots: list[Feed | None]) -> Iterator[Any]:
         is_at_end = False
         turn = 0
         while not is_at_end or any(slot is not None for slot in slots):
