@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfrecord_lite import Block, encode_examples
-from tfrecord_lite.arrays import scatter
+from tfrecord_lite.arrays import ByteRanges, scatter
 from tfrecord_lite.records.framing import frame, frame_in_place, frame_pieces
 from tfrecord_lite.wire import emit
 from tfrecord_lite.wire import parts as wire_parts
@@ -83,7 +83,7 @@ def test_ranges_are_copied_and_nothing_beside_them(lengths: list[int], chance: A
     order = chance.sample(range(len(lengths)), len(lengths))
 
     columns = [np.array(column, np.int64)[order] for column in (places, starts, lengths)]
-    scatter(out, columns[0], data, columns[1], columns[2])
+    scatter(out, columns[0], ByteRanges(data, columns[1], columns[2]))
 
     assert out.tobytes() == bytes(wanted)
 

@@ -9,7 +9,7 @@
     repeated   all values of a repeated field, packed or not, of N messages
     keys       which of some known strings stands at each of many offsets
     template   messages that look alike: their common bytes are checked, not parsed
-    parts      what N messages are made of: payloads, and the lengths around them
+    parts      the parts of N messages: payloads, and the lengths around them
     emit       parts to N messages
 
         reading    bytes ─> fields ─> repeated ─> values         (template: in one step)

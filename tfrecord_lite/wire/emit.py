@@ -235,8 +235,8 @@ class _Pen:
             case Fixed(content) | Short(content):
                 if content.shape[1]:
                     self._store(content[chosen], at[chosen])
-            case ByteRanges(data, starts, sizes):
-                scatter(self._data, at[chosen], data, starts[chosen], sizes[chosen])
+            case ByteRanges():
+                scatter(self._data, at[chosen], payload.take(chosen))
             case Objects(items):
                 if present is not None:
                     items = [items[i] for i in np.flatnonzero(present).tolist()]

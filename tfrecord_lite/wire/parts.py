@@ -1,4 +1,4 @@
-r"""What N messages are made of: payloads, and the lengths around them.
+r"""The parts of N messages: payloads, and the lengths around them.
 
 A :class:`Part` is one field of N messages: known bytes and lengths, one inside the other,
 around one payload::

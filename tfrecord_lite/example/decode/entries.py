@@ -96,7 +96,7 @@ class MapEntries:
         self.key, self._kind, self._list_start = match_plain(entries)
         """The key of each entry: of several the last, and "" if there is none."""
         self.is_void = np.zeros(self.message.size, np.bool_)
-        """Which entries have an unknown field: the runtime takes them for unknown fields."""
+        """Which entries have an unknown field: the runtime skips them as unknown."""
         self._odd = np.flatnonzero(self._kind == 0)  # the entries that are not plain
         self._keys = self._values = entries.take(self._odd[:0])
         if self._odd.size:

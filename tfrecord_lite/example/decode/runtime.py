@@ -68,7 +68,7 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
 
 
 class RuntimeMessages:
-    """What :class:`~.general.GeneralMessages` is, for a few messages; may raise UnsureError."""
+    """As :class:`~.general.GeneralMessages`, for a few messages; may raise UnsureError."""
 
     def __init__(
         self,
