@@ -202,7 +202,7 @@ class TestProcess:
         assert done.stdout.count(b"\n") == 30_000
 
     @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")
-    def test_a_pipe_that_does_not_wait_is_not_taken_for_complete(self) -> None:
+    def test_a_pipe_that_does_not_wait_is_not_treated_as_complete(self) -> None:
         read_end, write_end = os.pipe()
         os.set_blocking(read_end, False)
         os.write(write_end, bytes(frame([b"one"])))
@@ -212,7 +212,7 @@ class TestProcess:
         os.close(read_end)
         os.close(write_end)
         assert done.returncode == 2
-        assert done.stderr.startswith(b"tfrecord: <stdin>: non-blocking")
+        assert done.stderr.startswith(b"tfrecord: <stdin>: the file object is non-blocking")
         assert done.stderr.count(b"\n") == 1
 
     def test_statuses_reach_the_shell(self, tmp_path: Path) -> None:
