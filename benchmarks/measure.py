@@ -211,7 +211,7 @@ def features_of(data_set: str, io: Any, dtypes: tuple[Any, Any, Any]) -> dict[st
     return {name: io.FixedLenFeature([], dtype) for name, dtype in names.items()}
 
 
-def parser_of(data_set: str, strings: Any) -> ExampleParser:
+def parser_of(data_set: str, strings: Any) -> ExampleParser[Any]:
     import tfrecord_lite
 
     features = features_of(data_set, tfrecord_lite, ("float32", "int64", "string"))

@@ -550,7 +550,7 @@ def test_large_records_are_not_parsed_by_the_thousand(monkeypatch: Any) -> None:
     sizes = []
     whole = ExampleParser.__call__
 
-    def noted(self: ExampleParser, block: Any) -> Any:
+    def noted(self: ExampleParser[Any], block: Any) -> Any:
         sizes.append(len(block))
         return whole(self, block)
 

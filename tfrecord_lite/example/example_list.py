@@ -32,7 +32,8 @@ from tfrecord_lite.wire.scalar import LEN, WireError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tfrecord_lite.example.decode.reader import Result, Serialized
+    from tfrecord_lite.columns import Column
+    from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.example.to_dicts import Row
     from tfrecord_lite.schema import FeatureSpec
 
@@ -57,9 +58,9 @@ class ExampleList(NamedTuple):
 class ParsedExampleLists(NamedTuple):
     """A batch of lists as columns."""
 
-    context: dict[str, Result]
+    context: dict[str, Column]
     """A row per list."""
-    examples: dict[str, Result]
+    examples: dict[str, Column]
     """A row per item, the items of all lists end to end."""
     row_splits: Int64Array
     """The start of each list's items, and the end of the last; shape (n_lists + 1,)."""
@@ -204,7 +205,7 @@ def _parser(
     return ExampleParser(features, strings=strings)
 
 
-def _nothing(_: Block) -> dict[str, Result]:
+def _nothing(_: Block) -> dict[str, Column]:
     return {}
 
 

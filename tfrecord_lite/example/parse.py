@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
@@ -20,13 +20,18 @@ from tfrecord_lite.schema import prepare
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tfrecord_lite.example.decode.reader import Result, Serialized
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.arrays import AnyArray
+    from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
+    from tfrecord_lite.example.decode.reader import Serialized, StringForm
+    from tfrecord_lite.schema import DenseSpec, FeatureSpec, RaggedFeature, SparseSpec
 
 __all__ = ["ExampleParser", "parse_example", "parse_single_example"]
 
+_ColumnT_co = TypeVar("_ColumnT_co", covariant=True)
+"""The type of all columns, where the specifications are of one family; else any Column."""
 
-class ExampleParser:
+
+class ExampleParser(Generic[_ColumnT_co]):
     """Parse batches of Example messages into columns; prepared once, used many times.
 
     Parameters
@@ -58,18 +63,46 @@ class ExampleParser:
     {'age': array([7, 7, 7])}
     """
 
+    @overload
+    def __init__(
+        self: ExampleParser[AnyArray],
+        features: Mapping[str, DenseSpec],
+        *,
+        strings: Literal["ndarray"] = "ndarray",
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ExampleParser[SparseTensor],
+        features: Mapping[str, SparseSpec],
+        *,
+        strings: StringForm = "ndarray",
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ExampleParser[RaggedTensor],
+        features: Mapping[str, RaggedFeature],
+        *,
+        strings: StringForm = "ndarray",
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ExampleParser[Column],
+        features: Mapping[str, FeatureSpec],
+        *,
+        strings: StringForm = "ndarray",
+    ) -> None: ...
     def __init__(
         self,
         features: Mapping[str, FeatureSpec],
         *,
-        strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        strings: StringForm = "ndarray",
     ) -> None:
         self._features = dict(features) if features else features
         self._reader = FeatureReader(prepare(features), strings)
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
-    ) -> dict[str, Result]:
+    ) -> dict[str, _ColumnT_co]:
         r"""Parse a batch of messages.
 
         Parameters
@@ -100,9 +133,10 @@ class ExampleParser:
         """
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))
-        return self._parse(block, names, single=False)
+        # Of the type that the overloads of __init__ say.
+        return cast("dict[str, _ColumnT_co]", self._parse(block, names, single=False))
 
-    def parse_single(self, serialized: bytes | str, name: str | None = None) -> dict[str, Result]:
+    def parse_single(self, serialized: bytes | str, name: str | None = None) -> dict[str, Column]:
         """Parse one message; results have no batch dimension (rules X1, S2, V1, Z1, G1).
 
         Raises
@@ -115,8 +149,8 @@ class ExampleParser:
 
     def _parse(
         self, block: Block, names: Sequence[str] | None, *, single: bool
-    ) -> dict[str, Result]:
-        def parse(block: Block) -> dict[str, Result]:
+    ) -> dict[str, Column]:
+        def parse(block: Block) -> dict[str, Column]:
             stops = block.offsets + block.lengths
             return self._reader.read(block.data, block.offsets, stops, single=single)
 
@@ -127,12 +161,40 @@ class ExampleParser:
         return partial(ExampleParser, strings=self._reader.strings), (self._features,)
 
 
+@overload
+def parse_example(
+    serialized: Serialized | bytes | str,
+    features: Mapping[str, DenseSpec],
+    example_names: Sequence[str] | None = None,
+    name: str | None = None,
+) -> dict[str, AnyArray]: ...
+@overload
+def parse_example(
+    serialized: Serialized | bytes | str,
+    features: Mapping[str, SparseSpec],
+    example_names: Sequence[str] | None = None,
+    name: str | None = None,
+) -> dict[str, SparseTensor]: ...
+@overload
+def parse_example(
+    serialized: Block | list[bytes],
+    features: Mapping[str, RaggedFeature],
+    example_names: Sequence[str] | None = None,
+    name: str | None = None,
+) -> dict[str, RaggedTensor]: ...
+@overload
+def parse_example(
+    serialized: Serialized | bytes | str,
+    features: Mapping[str, FeatureSpec],
+    example_names: Sequence[str] | None = None,
+    name: str | None = None,
+) -> dict[str, Column]: ...
 def parse_example(
     serialized: Serialized | bytes | str,
     features: Mapping[str, FeatureSpec],
     example_names: Sequence[str] | None = None,
     name: str | None = None,  # noqa: ARG001
-) -> dict[str, Result]:
+) -> Any:
     """Parse a batch of Example messages, as ``tf.io.parse_example``.
 
     Parameters
@@ -163,12 +225,33 @@ def parse_example(
     return parser(batch, example_names)
 
 
+@overload
+def parse_single_example(
+    serialized: bytes | str,
+    features: Mapping[str, DenseSpec],
+    example_names: str | None = None,
+    name: str | None = None,
+) -> dict[str, AnyArray]: ...
+@overload
+def parse_single_example(
+    serialized: bytes | str,
+    features: Mapping[str, SparseSpec],
+    example_names: str | None = None,
+    name: str | None = None,
+) -> dict[str, SparseTensor]: ...
+@overload
+def parse_single_example(
+    serialized: bytes | str,
+    features: Mapping[str, FeatureSpec],
+    example_names: str | None = None,
+    name: str | None = None,
+) -> dict[str, Column]: ...
 def parse_single_example(
     serialized: bytes | str,
     features: Mapping[str, FeatureSpec],
     example_names: str | None = None,
     name: str | None = None,  # noqa: ARG001
-) -> dict[str, Result]:
+) -> Any:
     """Parse one Example message, as ``tf.io.parse_single_example``.
 
     Parameters

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.example.decode.reader import Result
+    from tfrecord_lite.columns import Column
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.index.index import RecordIndex
@@ -115,7 +115,7 @@ class TFRecordFile:
         self._ends = np.cumsum([len(index) for index in self._indexes])
         self._end_list: list[int] = self._ends.tolist()
         self._is_closed = False
-        self._parser: tuple[Mapping[str, FeatureSpec], ExampleParser] | None = None
+        self._parser: tuple[Mapping[str, FeatureSpec], ExampleParser[Any]] | None = None
         self._renew()
 
     def _renew(self) -> None:
@@ -255,8 +255,8 @@ class TFRecordFile:
     def parse(
         self,
         indices: Indices,
-        features: Mapping[str, FeatureSpec] | ExampleParser,
-    ) -> dict[str, Result]:
+        features: Mapping[str, FeatureSpec] | ExampleParser[Any],
+    ) -> dict[str, Column]:
         """Read many Examples and parse them into columns.
 
         Parameters
@@ -288,7 +288,9 @@ class TFRecordFile:
             name, place, offset = self.place(int(np.asarray(indices)[error.index]))
             raise error.at(source=name, index=place, offset=offset) from None
 
-    def _parser_of(self, features: Mapping[str, FeatureSpec] | ExampleParser) -> ExampleParser:
+    def _parser_of(
+        self, features: Mapping[str, FeatureSpec] | ExampleParser[Any]
+    ) -> ExampleParser[Any]:
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
         if isinstance(features, ExampleParser):

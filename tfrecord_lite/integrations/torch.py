@@ -218,7 +218,7 @@ class IndexedTensors:
     """
 
     def __init__(
-        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureSpec] | ExampleParser
+        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureSpec] | ExampleParser[Any]
     ) -> None:
         _torch()
         self.file = file if isinstance(file, TFRecordFile) else TFRecordFile(file)

@@ -23,12 +23,14 @@ No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 from __future__ import annotations
 
 from tfrecord_lite.schema.features import (
+    DenseSpec,
     FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
     Partition,
     RaggedFeature,
     SparseFeature,
+    SparseSpec,
     VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind, kind_of
@@ -49,6 +51,7 @@ from tfrecord_lite.schema.summary import FeatureSummary, ListSummary, Summary, V
 
 __all__ = [
     "Dense",
+    "DenseSpec",
     "FeatureSpec",
     "FeatureSummary",
     "FixedLenFeature",
@@ -64,6 +67,7 @@ __all__ = [
     "Schema",
     "Sparse",
     "SparseFeature",
+    "SparseSpec",
     "Summary",
     "VarLen",
     "VarLenFeature",

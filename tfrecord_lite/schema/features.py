@@ -325,6 +325,12 @@ Partition: TypeAlias = (
 )
 """One level of a :class:`RaggedFeature`."""
 
+DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature
+"""The specifications whose results are arrays."""
+
+SparseSpec: TypeAlias = VarLenFeature | SparseFeature
+"""The specifications whose results are sparse tensors."""
+
 SPECIFICATIONS: tuple[type[FeatureSpec], ...] = (
     FixedLenFeature,
     FixedLenSequenceFeature,

@@ -48,7 +48,7 @@ class RecordTensor(Tensor):
         self._groups = groups
         self._number = number
 
-    def parsed(self, parser: ExampleParser) -> Row | None:
+    def parsed(self, parser: ExampleParser[Any]) -> Row | None:
         """Return the features of the record; None if it must be parsed by itself."""
         return self._groups.row(parser, self._number)
 
@@ -72,7 +72,7 @@ class BatchTensor(Tensor):
             (self._made,) = self._chunk.elements()
         return self._made
 
-    def parsed(self, parser: ExampleParser, names: Any) -> Row:
+    def parsed(self, parser: ExampleParser[Any], names: Any) -> Row:
         """Parse the batch into columns."""
         try:
             return parser(self._chunk.records.block, names)
@@ -89,12 +89,14 @@ class ParsedGroups:
 
     def __init__(self, chunk: RecordChunk) -> None:
         self._chunk = chunk
-        self._groups: dict[tuple[int, int], tuple[ExampleParser, Callable[[int], Row] | None]] = {}
+        self._groups: dict[
+            tuple[int, int], tuple[ExampleParser[Any], Callable[[int], Row] | None]
+        ] = {}
         self._lock = Lock()
         n_bytes = max(int(chunk.lengths.sum()) // max(len(chunk), 1), 1)
         self._largest = min(max(_MAX_GROUP_BYTES // n_bytes, 1), _LARGEST)
 
-    def row(self, parser: ExampleParser, number: int) -> Row | None:
+    def row(self, parser: ExampleParser[Any], number: int) -> Row | None:
         """Return the features of one record, copied; None if its group cannot be parsed."""
         start, stop = _group_of(number, self._largest)
         with self._lock:
@@ -106,7 +108,9 @@ class ParsedGroups:
             cut = self._groups[key][1]
         return None if cut is None else cut(number - start)
 
-    def _parsed(self, parser: ExampleParser, start: int, stop: int) -> Callable[[int], Row] | None:
+    def _parsed(
+        self, parser: ExampleParser[Any], start: int, stop: int
+    ) -> Callable[[int], Row] | None:
         try:
             return _cutter(parser(self._chunk[start:stop].block))
         except TFRecordError:

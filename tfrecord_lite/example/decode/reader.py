@@ -33,11 +33,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, Uint8Array
-    from tfrecord_lite.columns import RaggedTensor, SparseTensor
+    from tfrecord_lite.columns import Column
     from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Prepared
 
-    Result: TypeAlias = AnyArray | BytesColumn | RaggedTensor | SparseTensor
     Serialized: TypeAlias = Block | Sequence[bytes | str] | AnyArray
     StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
 
@@ -104,7 +103,7 @@ class FeatureReader(ColumnReader):
         stops: Int64Array,
         *,
         single: bool,
-    ) -> dict[str, Result]:
+    ) -> dict[str, Column]:
         """Parse messages; raises WireError or MisfitError about any of those that are wrong."""
         batch = MessageBatch(data, starts, stops, self.table, self._memory)
         column = self.columns(lambda key: self._column(batch, key))
@@ -153,7 +152,7 @@ def column_of(
     return FeatureColumn(key, lists, flat, is_missing)
 
 
-def _build(feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool) -> Result:
+def _build(feature: Prepared, column: Callable[[str], FeatureColumn], *, single: bool) -> Column:
     match feature:
         case Dense():
             return build.dense(column(feature.key), feature, single=single)

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.reader import Result, Serialized
+    from tfrecord_lite.columns import Column
+    from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.schema import FeatureSpec, Prepared
 
     Features = Mapping[str, FeatureSpec]
-    Results = dict[str, Result]
+    Results = dict[str, Column]
     Lengths = dict[str, Int64Array]
 
 __all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequence_example"]
@@ -191,7 +192,7 @@ class FeatureListReader(ColumnReader):
         """
         column = self.columns(lambda key: self._column(batch, key))
 
-        def build_one(feature: Prepared) -> Result:
+        def build_one(feature: Prepared) -> Column:
             if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and not single:
                 found = batch.padded_floats(self.numbers[feature.key], feature.size)
                 if found is not None:
@@ -214,7 +215,7 @@ class FeatureListReader(ColumnReader):
 
 def _build(
     feature: Prepared, column: Callable[[str], FeatureListColumn], lengths: Lengths, *, single: bool
-) -> Result:
+) -> Column:
     match feature:
         case Padded():
             result, lengths[feature.key] = build.padded(column(feature.key), feature, single=single)
