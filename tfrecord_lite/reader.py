@@ -38,7 +38,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
-from tfrecord_lite.records.damage import Damage
+from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
@@ -183,7 +183,7 @@ class TFRecordReader:
     def _start(self, paths: Sources, options: ReadOptions) -> None:
         self._sources = expand(paths, options.storage_options)
         self._options = options
-        self._damage = Damage(options.on_error, options.max_errors)
+        self._log: DamageLog | None = None  # of the iteration begun last
         # Where file objects stand; an iteration begins there, and one that cannot seek only once.
         self._starts = [position_of(source) for source in self._sources]
         self._begun: set[int] = set()
@@ -213,7 +213,7 @@ class TFRecordReader:
         >>> reader.report.records, reader.report.lost_bytes
         (1, 6)
         """
-        return self._damage.report()
+        return None if self._log is None else self._log.report()
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the records of all files, each as ``bytes`` of its own."""
@@ -351,7 +351,8 @@ class TFRecordReader:
 
     def _streams(self) -> Iterator[RecordStream | SkippingStream]:
         """Open one file after the other, and close each."""
-        log = self._damage.begin()
+        options = self._options
+        self._log = log = DamageLog.begin(options.on_error, options.max_errors)
         if log is None:
             yield from self._opened()
             return
@@ -404,7 +405,7 @@ class TFRecordReader:
                     f"a reader of the file object {name_of(source)} cannot be pickled; give a path"
                 )
                 raise TypeError(detail)
-        return {**self.__dict__, "_open_streams": set()}
+        return {**self.__dict__, "_open_streams": set(), "_log": None}
 
     def __repr__(self) -> str:
         """Name the files, at most two."""

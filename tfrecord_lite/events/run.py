@@ -1,12 +1,11 @@
-"""The event files of a run: read once, or followed while they grow.
+"""The event files of an event run: read once, or followed while they grow.
 
-A *run* is a folder with event files in it: files whose names contain ``tfevents``. They
-are read in the order of their names, which begin with the time they were made, one after
-the other, as TensorBoard does. Folders inside it are runs of their own.
+An *event run* is a folder of event files: files whose names contain ``tfevents``. They
+are read one after the other, in the order of their names, which start with the time they were
+made, as TensorBoard does. Folders inside it are runs of their own.
 
-A program that is writing leaves the last record of its file torn most of the time. So
-the end of a file inside a record means *more may come*, never an error; a wrong checksum
-is an error here too.
+While a program is writing, the last record of its file is torn most of the time. So a
+file that ends inside a record may go on later, which is not an error; a wrong checksum is.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from tfrecord_lite.files.names import (
     name_of,
     remote_place,
 )
-from tfrecord_lite.records.damage import Damage, SkippingStream
+from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
-    from tfrecord_lite.records.damage import DamageLog, OnError
+    from tfrecord_lite.records.damage import OnError
 
 _MARK = "tfevents"
 
@@ -66,25 +65,25 @@ def read_events(
         patterns and URLs, as :class:`TFRecordReader` takes them.
     on_error : {"raise", "skip"} or callable, optional
     max_errors : int, optional
-        What to do about damage, as for :class:`TFRecordReader`. That a file ends inside a
-        record is no damage.
+        What to do about damage, as for :class:`TFRecordReader`. A file that ends inside a
+        record is not damaged.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
     Returns
     -------
     Events
-        Holds all scalars as arrays, and all else as the bytes that are stored. Its `torn`
-        names the files that end inside a record; its `report` has what was passed over.
+        Holds scalars as arrays, and all else as the bytes that are stored. Its `torn`
+        names the files that end inside a record; its `report` has what was skipped.
 
     Raises
     ------
     FileNotFoundError
-        If nothing is there, or no event file is in the folder.
+        If the path does not exist, or the folder has no event file.
     DataLossError
         For a damaged record; ``follow_events`` gives what comes before it.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is no Event; ``BAD_ARGUMENT`` for an unknown `on_error`.
+        ``MALFORMED`` for a record that is not an Event; ``BAD_ARGUMENT`` for an unknown `on_error`.
 
     Warns
     -----
@@ -93,8 +92,8 @@ def read_events(
 
     Notes
     -----
-    TensorBoard drops events that a restarted program has written again, of files older
-    than version 2, and of programs that log the starts of their sessions. Nothing is
+    Where a restarted program has written events again, TensorBoard drops the old ones, if the
+    files are older than version 2 or the program logs the starts of its sessions. Nothing is
     dropped here: a step may occur twice.
 
     Examples
@@ -109,11 +108,10 @@ def read_events(
     (('loss',), array([7]), array([0.5]))
     """
     options = ReadOptions(on_error=on_error, max_errors=max_errors)
-    damage = Damage(options.on_error, options.max_errors)
     with EventFiles(paths, storage_options) as files:
         if not files.names():
             raise FileNotFoundError(_nothing_in(paths, storage_options))
-        log = damage.begin()
+        log = DamageLog.begin(options.on_error, options.max_errors)
         try:
             return files.read(keep_open=False, log=log)
         finally:
@@ -133,40 +131,40 @@ def follow_events(
     Parameters
     ----------
     paths : str, bytes, PathLike, or an iterable of them
-        As for :func:`read_events`; local files, since of a URL nobody says that it has
+        As for :func:`read_events`; local files, since a URL does not tell that it has
         grown. Files that appear later in the folder, or match a pattern later, are read
         too; the folder may be empty at first.
     poll_seconds : float, optional
-        How long to wait when nothing new is there; 0 for not at all.
+        How long to wait when there is nothing new; 0 for not at all.
     stop : callable, optional
-        Asked before each look at the files; what was written before it first returns True
-        is still given out. Without it, this never ends.
+        Called before each look at the files; what was written before it first returns True
+        is still yielded. Without it, this never ends.
     storage_options : dict, optional
         As for :func:`read_events`.
 
     Yields
     ------
     Events
-        What has come since the last one; never empty. The first has all that is there.
+        What is new since the last one; never empty. The first has all that is there.
 
     Raises
     ------
     FileNotFoundError
-        If a path is not there, or a file was removed before it was opened; after all
+        If a path does not exist, or a file was removed before it was opened; after all
         events of the files before it.
     DataLossError, InvalidArgumentError
-        As :func:`read_events`, after all events before the damage. A file that became
-        shorter is a loss too, ``TRUNCATED``.
+        As :func:`read_events`, after all events before the damage; ``TRUNCATED`` if a file
+        became shorter.
     FailedPreconditionError
-        ``UNSUPPORTED`` if another file has replaced one, after what that one still had.
+        ``UNSUPPORTED`` if a file was replaced by another, after what the old one still had.
     InvalidArgumentError, TypeError
-        ``BAD_ARGUMENT`` for `poll_seconds` below 0, or for ever; and for what is no number.
-        From the call itself, not when the first events are asked for.
+        ``BAD_ARGUMENT`` if `poll_seconds` is negative or infinite; TypeError if it is not a
+        number. Raised by the call itself, not when the first events are asked for.
     """
     if not isinstance(poll_seconds, Real):
         raise TypeError(f"poll_seconds must be a number, not {poll_seconds!r:.40}")
     if not 0 <= poll_seconds < threading.TIMEOUT_MAX:
-        detail = f"poll_seconds is {poll_seconds}, expected a time from 0 on"
+        detail = f"poll_seconds is {poll_seconds}, expected 0 or more, and finite"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return _follow(EventFiles(paths, storage_options), poll_seconds, stop)
 
@@ -174,7 +172,7 @@ def follow_events(
 def _follow(
     event_files: EventFiles, poll_seconds: float, stop: Callable[[], bool] | None
 ) -> Iterator[Events]:
-    """Yield what is new, again and again."""
+    """Yield what is new, repeatedly."""
     with event_files as files:
         while True:
             is_last = stop is not None and stop()
@@ -209,7 +207,7 @@ def find_runs(
     Raises
     ------
     FileNotFoundError, NotADirectoryError
-        If it is no folder.
+        If it is not a folder.
     """
     check_storage_options(storage_options, folder)
     root = os.fspath(folder)
@@ -239,7 +237,7 @@ def _find_remote_runs(url: str, storage_options: StorageOptions) -> dict[str, st
 
 
 class EventFiles:
-    """Event files that may still grow; gives what is new in them each time it is asked.
+    """Event files that may still grow; each :meth:`read` returns what is new in them.
 
     Parameters
     ----------
@@ -268,7 +266,7 @@ class EventFiles:
         ] = []  # read, and not yet returned, since an error was raised
 
     def names(self) -> list[str]:
-        """Return the names of the files that are there now, in the order they are read."""
+        """Return the names of the files that exist now, in the order they are read."""
         return [name_of(source) for source in self._sources()]
 
     def _sources(self) -> list[Source]:
@@ -286,19 +284,19 @@ class EventFiles:
         return expand(given, options)
 
     def read(self, *, keep_open: bool = True, log: DamageLog | None = None) -> Events:
-        """Read what has come since the last call, of all files.
+        """Read what is new in all files since the last call.
 
         Parameters
         ----------
         keep_open : bool, optional
             Whether this will be called again. If not, only one file is open at a time.
         log : DamageLog, optional
-            What decides about damage, if this will not be called again; None stops there.
+            Decides about damage, if this will not be called again; without it, damage is raised.
 
         Returns
         -------
         Events
-            Maybe none.
+            May be empty.
 
         Raises
         ------
@@ -308,8 +306,8 @@ class EventFiles:
         OSError
             If a file cannot be opened or read. With `keep_open` what came before is
             returned first, and the next call raises if it fails again. Each call tries
-            again, and no event is lost by it: what was read when a call raised comes with
-            the next one that does not.
+            again, and no event is lost: what was read before a call raised comes with
+            the next one that succeeds.
         """
         is_again = isinstance(self._error, OSError)
         if is_again:
@@ -346,7 +344,7 @@ class EventFiles:
         )
 
     def check(self) -> None:
-        """Raise the error that the last :meth:`read` met behind what it returned, if any."""
+        """Raise the error that the last :meth:`read` met after what it returned, if any."""
         if self._error is not None:
             raise self._error
 
@@ -376,9 +374,9 @@ class EventFiles:
             yield values
 
     def _check_same(self, source: Source, stream: RecordStream) -> None:
-        """Refuse a file that is another than was opened, or shorter than it was.
+        """Raise if another file has replaced this one, or it became shorter.
 
-        What was read of it so far is no beginning of what is there now.
+        What was read of it is not the beginning of what is there now.
         """
         before, now = self._looks[source], _look_at(source)
         if before is None or now is None:
@@ -386,12 +384,12 @@ class EventFiles:
         self._looks[source] = now
         place = (stream.offset, stream.name, stream.n_records, None)
         if (now.st_dev, now.st_ino) != (before.st_dev, before.st_ino):
-            detail = "another file has replaced it while it was followed; read the run anew"
+            detail = "another file has replaced it while it was followed; read the run again"
             raise FailedPreconditionError(Reason.UNSUPPORTED, *place, detail)
         if now.st_size < before.st_size:
             detail = (
-                f"the file became shorter while it was followed, {now.st_size} bytes after "
-                f"{before.st_size}; read the run anew"
+                f"the file became shorter while it was followed: it had {before.st_size} bytes, "
+                f"now {now.st_size}; read the run again"
             )
             raise DataLossError(Reason.TRUNCATED, *place, detail)
 
@@ -416,7 +414,7 @@ class EventFiles:
 
 
 def _look_at(source: Source) -> os.stat_result | None:
-    """Return which file a path names and its size; None if it is no path, or not there."""
+    """Return the status of a local file; None for anything else, or if it does not exist."""
     if not isinstance(source, (str, bytes, os.PathLike)) or is_url(os.fsdecode(source)):
         return None
     try:

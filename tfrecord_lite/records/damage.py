@@ -97,6 +97,11 @@ class DamageLog:
         # Openings with possible updates: the spans and the offset of the last one.
         self._reported: dict[int, tuple[int, int]] = {}
 
+    @classmethod
+    def begin(cls, on_error: OnError, max_errors: int | None) -> DamageLog | None:
+        """Return a log for an iteration; None if it is to stop at damage."""
+        return None if on_error == "raise" else cls(on_error, max_errors)
+
     def skipping(
         self, stream: RecordStream, number: int = 0, *, may_be_torn: bool = False
     ) -> SkippingStream:

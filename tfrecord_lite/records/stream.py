@@ -1,11 +1,10 @@
-"""One open file of records: the way in.
+"""RecordStream: one open file that records are read from.
 
 ::
 
-    file ──> InputFile ──(Inflated)──> FrameDecoder ──> Block, or bytes a record
+    file ──> InputFile ──(Inflated)──> FrameDecoder ──> blocks, or bytes per record
 
-:class:`RecordStream` reads; the compression is given or found from the first
-bytes. The way out is :class:`tfrecord_lite.records.sink.RecordSink`.
+Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
 """
 
 from __future__ import annotations
@@ -47,33 +46,32 @@ _STREAM_DAMAGE = (
 
 
 class RecordStream:
-    """One open file and the decoder of its frames.
+    """Read the records of one open file.
 
     Parameters
     ----------
     source : source
         A path, a URL or a binary file object.
     options : ReadOptions, optional
-        What to do about damage is not for the stream: it raises.
+        Damage is raised, whatever they say of it; see :meth:`skip_damage`.
     limits : InflationLimits, optional
-        How much a compressed file may inflate to, instead of what the options say.
+        Limits on what a compressed file inflates to, instead of those of the options.
     block_records : int
-        A block has room for so many records, if they are large and no number is asked for.
+        A block has room for that many records, if they are large and no number is asked for.
 
     Attributes
     ----------
     name : str
         The path or URL, for errors.
     compression : str
-        What was given or found.
+        The one that was given, or found in the first bytes.
     broke_off : bool
-        Whether the compressed stream is damaged, and that damage was skipped: nothing more
-        is read.
+        Whether damage of the compressed stream was skipped: nothing more is read.
 
     Notes
     -----
-    At the end of the file every method returns None, and can be called again:
-    if the file has grown, the new records come (rule R8).
+    At the end of the file every method returns None, and can be called again: if the
+    file has grown, it returns the new records (rule R8).
     """
 
     def __init__(
@@ -100,23 +98,23 @@ class RecordStream:
             raise
         self._is_closed = False
         self.broke_off = False
-        self._is_at_end = False  # of what is to be read
+        self._is_at_end = False  # nothing more is read, whatever the file has
         self._read_error: OSError | None = None  # to be raised by the next read
-        self._finder: RecordFinder | None = None  # of records behind damage
+        self._finder: RecordFinder | None = None  # of records after damage
         self._decoder = FrameDecoder(
             verify=options.verify, max_record_bytes=options.max_record_bytes, source=self.name
         )
 
     def next_block(self, n_records: int | None = None) -> Block | None:
-        """Return the next block, of so many records if the file has them; None at its end.
+        """Return the next block, of `n_records` if the file has them; None at its end.
 
-        Without a number, a block is what a read brings: a megabyte, or room for some
-        records if they are large.
+        Without a number, a block is what one read brings: a megabyte, or more if
+        records are large.
 
         Raises
         ------
         DataLossError
-            For damage right behind the records given out so far; ``TRUNCATED``
+            For damage right after the records given out so far; ``TRUNCATED``
             for a file that ends inside a record (rules R2, R3).
         """
         decoder = self._decoder
@@ -124,7 +122,7 @@ class RecordStream:
             try:
                 goes_on = self._fill(n_records or self._block_records)
             except DataLossError:
-                # First what came before; the next call meets the error again.
+                # First the records before it; the next call meets the error again.
                 if len(rest := decoder.rest()):
                     return rest
                 raise
@@ -143,8 +141,8 @@ class RecordStream:
     def next_block_after_damage(self, n_records: int) -> Block | None:
         """Return the next block as :meth:`next_block`, maybe a smaller one.
 
-        Where a search has looked already, it decides about records: of forged heads that each
-        promise megabytes, these are gone over once for all of them, not once for each.
+        Where the search has looked already, it decides about records: the megabytes that many
+        forged headers promise are read once for all of them, not once for each.
         """
         decoder, finder = self._decoder, self._finder
         if finder is None or not self.is_searched or not decoder.verify:
@@ -154,12 +152,12 @@ class RecordStream:
             return self.next_block(n_intact or 1)
         start, n_bytes, is_end = decoder.offset, decoder.damaged_bytes, False
         while (found := finder.find(decoder.pending, start, start, is_end=is_end)) is None:
-            is_end = not self._fill_behind_damage()
+            is_end = not self._fill_after_damage()
         is_whole = n_bytes <= min(decoder.pending_bytes, decoder.max_record_bytes + OVERHEAD_BYTES)
         if is_whole and found != start:
-            detail = "found in the search behind other damage"
-            fields = (start, self.name, decoder.n_records, None, detail)
-            raise DataLossError(Reason.DATA_CRC, *fields)
+            detail = "data CRC mismatch, found in the search after other damage"
+            place = (start, self.name, decoder.n_records)
+            raise DataLossError(Reason.DATA_CRC, *place, None, detail)
         return self.next_block(1)
 
     @property
@@ -169,16 +167,16 @@ class RecordStream:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether nothing is left behind damage that was skipped, which reached to the end."""
+        """Whether skipped damage reaches to the end of the file."""
         return self._is_at_end and not self._decoder.pending_bytes
 
     @property
     def is_searched(self) -> bool:
-        """Whether what comes next was looked at in search of a record behind damage."""
+        """Whether the search for a record after damage has looked at what comes next."""
         return self._finder is not None and self.offset < self._finder.scanned
 
     def next_records(self) -> list[bytes] | None:
-        """Return some records, at least one, each as ``bytes``; None at the end of the file.
+        """Return the next records, at least one, each as ``bytes``; None at the end of the file.
 
         Raises
         ------
@@ -199,7 +197,7 @@ class RecordStream:
 
     @property
     def n_records(self) -> int:
-        """How many records were given out so far."""
+        """Number of records given out so far; each skipped damage counts as one."""
         return self._decoder.n_records
 
     @property
@@ -213,10 +211,10 @@ class RecordStream:
         return cast("Inflated", self._content)
 
     def begin_at(self, offset: int, n_records: int) -> None:
-        """Go on at this offset of the stream, behind so many records; before anything is read.
+        """Start at this offset of the stream, after `n_records`; before anything is read.
 
-        What is passed over is not looked at: of an uncompressed file that can seek it
-        is not even read, and in any case it takes constant memory.
+        What is skipped is not looked at. Of an uncompressed file that can seek it
+        is not even read; in any case it takes constant memory.
 
         Raises
         ------
@@ -232,50 +230,50 @@ class RecordStream:
             offset -= n_bytes
 
     def skip_damage(self, error: DataLossError) -> int:
-        """Go on behind damage, with the next sound record or at the end of the file.
+        """Continue after damage, with the next intact record or at the end of the file.
 
-        A record whose length is right and whose data is wrong is passed over, if another
-        one, or the end of the file, is where it says. Otherwise nothing is known of what
-        follows: every byte behind the first one of the damaged record is looked at, and the
-        first record whose length and data both have the right CRC is the next. That may be
-        one which a damaged record held in its data; nobody can tell.
+        A record whose length is right and whose data is wrong is skipped, if another
+        one, or the end of the file, is where its length says. Otherwise nothing is known of
+        what follows: all offsets after the start of the damaged record are searched for the
+        first record whose length and data both have the right CRC. It may be one that a
+        damaged record held in its data; that cannot be told apart.
 
         Parameters
         ----------
         error : DataLossError
-            What was raised last. Behind damage in a compressed stream there are only the
-            bytes that were inflated before it.
+            The one raised last. After damage of the compressed stream only the bytes
+            that were inflated before it can be read.
 
         Returns
         -------
         int
-            How many bytes were passed over; maybe 0 if `error` is the compressed stream's.
+            Number of bytes skipped; can be 0 for damage of the compressed stream.
         """
         decoder, start = self._decoder, self._decoder.offset
         self.broke_off = self.broke_off or error.reason in _STREAM_DAMAGE
         self._is_at_end = self.broke_off or error.reason is Reason.TRUNCATED
-        behind = self._behind_record() if error.reason is Reason.DATA_CRC else None
-        if behind is None:
+        after = self._end_of_record() if error.reason is Reason.DATA_CRC else None
+        if after is None:
             if self._finder is None:
                 self._finder = RecordFinder(decoder.max_record_bytes)
-            # What a record has that only seems to be one is looked at to its end.
+            # What only seems to be a record is searched to its end.
             n_bytes = decoder.damaged_bytes if error.reason is Reason.DATA_CRC else 0
-            behind = self._find(self._finder, start + 1, start + n_bytes)
-        decoder.go_to(behind)
+            after = self._find(self._finder, start + 1, start + n_bytes)
+        decoder.go_to(after)
         decoder.count_damage()
-        return behind - start
+        return after - start
 
-    def _behind_record(self) -> int | None:
+    def _end_of_record(self) -> int | None:
         """Return where the damaged record ends, if another one or the end of the file is there."""
         n_bytes = self._decoder.damaged_bytes
         while len(ahead := self._decoder.pending[n_bytes : n_bytes + HEADER_BYTES]) < HEADER_BYTES:
-            if not self._fill_behind_damage():
+            if not self._fill_after_damage():
                 break
         follows = is_header(ahead.tobytes()) or not len(ahead)
         return self._decoder.offset + n_bytes if follows else None
 
     def _find(self, finder: RecordFinder, first: int, through: int) -> int:
-        """Find the next sound record from an offset on, or the end of what can be had."""
+        """Return where the next intact record starts, or the end of what can be read."""
         decoder, is_end = self._decoder, False
         while True:
             found = finder.find(
@@ -285,17 +283,17 @@ class RecordStream:
                 return found
             if finder.wanted_from > decoder.offset:
                 decoder.go_to(min(finder.wanted_from, decoder.offset + decoder.pending_bytes))
-            is_end = not self._fill_behind_damage()
+            is_end = not self._fill_after_damage()
 
-    def _fill_behind_damage(self) -> bool:
-        """Read more of the file as :meth:`_fill`; what is wrong with it is met again later."""
+    def _fill_after_damage(self) -> bool:
+        """Read more of the file as :meth:`_fill`; an error is met again later."""
         try:
             return self._fill(None)
         except DataLossError:
             return False
 
     def _is_large(self, length: int) -> bool:
-        """Whether to read the next record directly; never on the word of its length alone."""
+        """Whether to read the next record directly: not if only its length says it is there."""
         is_raw = self._content is self._file and not self._is_closed
         return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
 
@@ -313,18 +311,17 @@ class RecordStream:
             n_bytes = self._content.readinto(decoder.writable(n_records))
         except DataLossError as error:
             offset = decoder.offset if error.offset is None else error.offset
-            fields = (error.reason, offset, error.source, decoder.n_records)
-            raise DataLossError(*fields, None, error.detail) from None
+            raise error.at(offset=offset, index=decoder.n_records) from None
         decoder.advance(n_bytes)
         return n_bytes > 0
 
     def close(self) -> None:
-        """Close the file; what came in already can still be had."""
+        """Close the file; records that came in already can still be read."""
         self._is_closed = True
         self._file.close()
 
 
 def _detect(file: InputFile) -> str:
-    """Find a file's compression. A raw one proves itself by the CRC of its first length."""
-    head = file.peek(HEADER_BYTES)
-    return "" if is_header(head) else detect(head)
+    """Find a file's compression; the CRC of the first length proves that there is none."""
+    first = file.peek(HEADER_BYTES)
+    return "" if is_header(first) else detect(first)

@@ -1,8 +1,8 @@
-"""Damaged files: what is wrong with them, and what can be saved.
+"""Damaged files: find the damage, and save what is intact.
 
 ::
 
-    verify     every checksum of many files; optionally, every message
-    recover    sound records to a new file, with a report of what was lost
-    members    the parts of a damaged compressed file that can still be inflated
+    verify     check every checksum of many files and, if asked, every message
+    recover    save intact records to a new file, and report what was lost
+    members    find the parts of a damaged compressed file that can be inflated
 """

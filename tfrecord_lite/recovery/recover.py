@@ -1,12 +1,8 @@
-"""Save what is sound in a damaged file: every intact record, to a new file.
+"""Save every intact record of a damaged file to a new file, and report what is lost.
 
-Of a compressed file, what can be inflated is saved: :mod:`tfrecord_lite.recovery.members`.
-Whatever was taken for a part of it, no record comes of that whose CRCs are wrong.
-
-The source is opened for reading only. The new file is written beside its place and renamed
-when it is complete.
-
-Copy the sound records of one file, and keep account of them and of what is lost.
+Of a compressed file, the parts that can be inflated are saved (:mod:`.members`); no record whose
+CRCs are wrong comes of any of them. The damaged file is opened for reading only. The new
+file is written under a temporary name and renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -94,15 +90,15 @@ def recover(
         Of the new file, as for :class:`TFRecordWriter`; but if the ending of its name is not
         that of a compression, ``"infer"`` is the compression of the damaged file.
     overwrite : bool, optional
-        Replace a file that is there.
+        Replace an existing file.
     max_record_bytes : int, optional
         Leave out larger records.
     max_inflated_bytes, max_inflated_ratio : int and float, optional
-        Refuse a compressed file that becomes larger, in all; or one that anywhere becomes so
-        many times as large as it is, as :class:`TFRecordReader` does.
+        Limits on what a compressed file inflates to, in all and in proportion, as for
+        :class:`TFRecordReader`.
     on_progress : callable, optional
-        Told how many bytes more were read, after decompression. A compressed file is read
-        once more before.
+        Called with the number of bytes read since its last call, after decompression. A
+        compressed file is read once before that.
     storage_options : dict, optional
         Options for fsspec, which opens URLs, here of either file.
 
@@ -110,12 +106,12 @@ def recover(
     -------
     DamageReport
         Of one file: how many records were written, and what was lost. Offsets count what
-        could be inflated; what lies between two members that could be has no length.
+        could be inflated; what could not be, between two members, has no length.
 
     Raises
     ------
     FileExistsError
-        If `output_path` is there, without `overwrite`.
+        If `output_path` exists, without `overwrite`.
     InvalidArgumentError
         ``BAD_ARGUMENT`` if both are one file, for an unknown compression, a limit out of
         range, or `storage_options` without a URL.
@@ -156,7 +152,7 @@ def recover(
     compression_to_write(target, output_compression)  # checked before anything is read
     _check_apart(source, target, storage_options)
     if not is_url(source) and stat.S_ISFIFO(os.stat(source).st_mode):
-        detail = "a pipe can be read once only; write what it gives to a file first"
+        detail = "a pipe can be read only once; copy it into a file first"
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=source, detail=detail)
     with closing(RecordStream(source, options)) as stream:
         options = replace(options, compression=stream.compression)
@@ -181,7 +177,7 @@ def recover(
 def _check_apart(source: str, target: str, storage_options: StorageOptions) -> None:
     """Raise if the file that is read would be written over, by whatever name."""
     if is_same_file(source, target, storage_options):
-        detail = "the new file would take the place of the damaged one; give another name"
+        detail = "the new file would replace the damaged one; give another name"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=target, detail=detail)
 
 
@@ -207,13 +203,13 @@ def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
         search = MemberSearch(file, source, codec.magic, lambda part: opened(part, lax))
         for reading in search.readings():
             if reading.start and not (copier.account.n_records or copier.account.n_damaged):
-                detail = f"the first {reading.start} bytes are no {codec.name} stream"
+                detail = f"the first {reading.start} bytes are not a {codec.name} stream"
                 copier.account.add_damage(Reason.COMPRESSION, detail)
             copier.copy_reading(file, reading, opened)
     if search.n_untried:
         detail = (
-            f"{search.n_untried} places that look like the start of a further stream were not "
-            "tried: there are too many of them, in what others were read beyond"
+            f"{search.n_untried} places that look like the start of another stream were not "
+            "tried, since there are too many of them"
         )
         copier.account.add_damage(Reason.COMPRESSED_CORRUPT, detail)
 

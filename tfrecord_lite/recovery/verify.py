@@ -1,11 +1,8 @@
 """Check files: every checksum and, if asked for, every message; several files at a time.
 
-A file is read as :class:`TFRecordReader` reads it with ``on_error="skip"``, so what is said
-of it is what a reader finds. Threads are enough to keep several cores at work: checksums,
-inflating and reading leave Python to the others. Started processes would have to import
-everything first, and cannot take file objects.
-
-Check that records are the messages they should be, block after block.
+A file is read as :class:`TFRecordReader` reads it with ``on_error="skip"``, so the report says
+what a reader finds. Threads keep several cores busy: checksums, inflating and reading release
+Python's lock. Processes would have to import everything first, and cannot take file objects.
 """
 
 from __future__ import annotations
@@ -38,10 +35,10 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
 _LARGE_RECORD_BYTES = 32 * 1024
-"""Records of such a mean size are read one by one, straight into memory of their own."""
+"""Records of this mean size are read one by one, straight into memory of their own."""
 
 _PATIENCE_SECONDS = 1.0
-"""How long to wait for threads that are to stop: one that reads does so within a block."""
+"""How long to wait for threads to stop: one that reads does so within a block."""
 
 
 def verify(
@@ -65,32 +62,34 @@ def verify(
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordReader`.
     messages : bool or type of Message, optional
-        Check besides that each sound record is a ``tf.train.Example``; or a message of the
+        Check also that each intact record is a ``tf.train.Example``, or a message of the
         protobuf class given.
     schema : Schema, or mapping of str to feature specification, optional
-        Check besides that each sound record can be parsed with it.
+        Check also that each intact record can be parsed with it.
     max_record_bytes : int, optional
-        Take a larger record for damage.
+        Treat larger records as damage.
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
-        Inflate no more, as for :class:`TFRecordReader`: such a file has this as its `failure`.
+        Limits on what a compressed file inflates to, as for :class:`TFRecordReader`; exceeding
+        one is the file's `failure`.
     num_threads : int, optional
-        How many files to read at a time; as many as there are processors, by default.
+        How many files to read at a time; by default, the number of processors.
     on_progress : callable, optional
-        Told how many bytes more were read, after decompression; by any of the threads.
+        Called with the number of bytes read since its last call, after decompression; from
+        any of the threads.
     storage_options : dict, optional
         As for :class:`TFRecordReader`.
 
     Returns
     -------
     DamageReport
-        A :class:`FileReport` for each file, in order. A file that cannot be opened or read
-        has the error as its `failure`; the others are checked all the same.
+        A :class:`FileReport` for each file, in order. If a file cannot be opened or read, the
+        error is its `failure`, and the others are still checked.
 
     Raises
     ------
     FileNotFoundError
-        If a pattern matches nothing, or nothing was given.
+        If a pattern matches nothing, or no path was given.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an unknown compression, a limit out of range, less than one
         thread, or `storage_options` without a URL; for a schema as :class:`ExampleParser`.
@@ -138,14 +137,14 @@ def verify_each(
     num_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Iterator[FileReport]:
-    """Yield what :func:`verify` returns file by file, each as soon as those before it are done.
+    """Yield the reports of :func:`verify` file by file, each as soon as those before it are done.
 
     `sources` holds no patterns; the other arguments are those of :func:`verify`.
     """
     num_threads = (
         (os.cpu_count() or 1) if num_threads is None else require_int("num_threads", num_threads, 1)
     )
-    message_check(messages or None, schema)  # refuse a wrong schema before anything is read
+    message_check(messages or None, schema)  # reject a wrong schema before anything is read
     task = _Task(options, messages, schema, on_progress)
     num_threads = min(num_threads, len(sources))
     if num_threads <= 1 or any(map(is_file_object, sources)):
@@ -155,7 +154,7 @@ def verify_each(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What to do with each file."""
+    """What to check of each file."""
 
     options: ReadOptions
     messages: bool | type[Message]
@@ -167,7 +166,7 @@ class _Task:
         """Check one file."""
         try:
             stream = RecordStream(source, self.options)
-        # ValueError is what file systems behind URLs say of a URL they do not like.
+        # ValueError is what fsspec's file systems raise about URLs.
         except (OSError, ImportError, ValueError) as error:
             return FileReport(name_of(source), 0, 0, failure=error)
         records = DamageLog("skip", None).skipping(stream)
@@ -192,29 +191,29 @@ class _Task:
     def _errors(
         self, stream: RecordStream, records: SkippingStream
     ) -> Iterator[InvalidArgumentError]:
-        """Read a file to its end, and yield what is wrong with its messages."""
+        """Read a file to its end, and yield the errors of its messages."""
         check = message_check(self.messages or None, self.schema)
         are_large = False
         while not self.is_over.is_set():
             offset = stream.offset
-            # What is read for its checksums alone is read in the way that is faster.
+            # For checksums alone, read in the faster way.
             taken = records.next_records() if are_large else records.next_block()
             if taken is None:
                 return
             if check is not None:
                 yield from errors_in(cast("Block", taken), check)
             n_bytes, n_records = stream.offset - offset, len(taken)
-            del taken  # before the next ones are made, so that these leave their memory
+            del taken  # so that the next ones can use this memory
             are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
             if self.on_progress is not None:
                 self.on_progress(n_bytes)
 
 
 def _in_threads(task: _Task, sources: list[Source], num_threads: int) -> Iterator[FileReport]:
-    """Yield reports in order; when the caller has enough, stop what is running.
+    """Yield reports in order; stop the threads when the caller stops iterating.
 
-    A thread may wait for ever to open a pipe that nobody writes: neither the caller nor the
-    end of the process waits for it, as they would for those of an executor.
+    A thread may wait forever to open a pipe that nobody writes to: unlike an executor's,
+    neither the caller nor the end of the process waits for it.
     """
     reports: deque[Future[FileReport]] = deque(Future() for _ in sources)
     waiting = deque(zip(reports, sources, strict=True))
@@ -223,7 +222,7 @@ def _in_threads(task: _Task, sources: list[Source], num_threads: int) -> Iterato
         while not task.is_over.is_set():
             try:
                 report, source = waiting.popleft()
-            except IndexError:  # another one has taken the last
+            except IndexError:  # another thread has taken the last
                 return
             _fulfil(report, source, task)
 
@@ -242,24 +241,21 @@ def _in_threads(task: _Task, sources: list[Source], num_threads: int) -> Iterato
 
 
 def _fulfil(report: Future[FileReport], source: Source, task: _Task) -> None:
-    """Check one file, for whoever waits for its report."""
+    """Check one file, and set its report."""
     try:
         report.set_result(task.report(source))
-    except BaseException as error:  # noqa: BLE001 - raised again where the report is wanted
+    except BaseException as error:  # noqa: BLE001 - raised again where the report is taken
         report.set_exception(error)
 
 
 Check: TypeAlias = "Callable[[Block], object]"
-"""Raises an InvalidArgumentError about the first record of a block that is wrong."""
+"""Raises an InvalidArgumentError about the first wrong record of a block."""
 
 
 def message_check(
     messages: type[Message] | Literal[True] | None, schema: Mapping[str, FeatureSpec] | None
 ) -> Check | None:
-    """Return what checks the messages of a block; None if they are not to be looked at.
-
-    Not thread-safe: one a file.
-    """
+    """Return a check of the messages of a block, for one thread; None if there is none to make."""
     if schema is not None:
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
@@ -272,7 +268,7 @@ def message_check(
 
 
 def _class_check(message_class: type[Message]) -> Check:
-    """Return what parses each record as a message of a class."""
+    """Return a check that parses each record as a message of a class."""
     checked_class(message_class)
 
     def check(block: Block) -> None:
@@ -283,10 +279,10 @@ def _class_check(message_class: type[Message]) -> Check:
 
 
 def errors_in(block: Block, check: Check) -> Iterator[InvalidArgumentError]:
-    """Yield an error for each record of a block that is wrong.
+    """Yield an error for each wrong record of a block.
 
-    Behind a wrong record, records are looked at in groups that double: many wrong ones cost
-    a check of one record each, and few a handful of checks.
+    After a wrong record, records are checked in groups that double in size: many wrong ones
+    cost one small check each, and few only a handful.
     """
     at, n_records = 0, len(block)
     while at < len(block):
