@@ -2,17 +2,17 @@
 
 ::
 
-    data     ...[head]record 0[foot][head]record 1[foot][head]record 2[foot]...spare
-    offsets           ^                   ^                   ^
-    lengths           |------|            |------|            |------|
+    data     ...[header]record 0[footer][header]record 1[footer][header]record 2[footer]...spare
+    offsets             ^                       ^                       ^
+    lengths             |------|                |------|                |------|
 
-A block is one contiguous buffer and the extents of the records in it. What
-lies between the records does not matter here: record heads and feet when the
-block was read from a file, anything at all otherwise. Behind the last record
-there are always at least :data:`SPARE_BYTES` bytes, so that a load of several
-bytes at once may run past a record's end without leaving the buffer.
+A block is one contiguous buffer and the extents of the records in it. What lies
+between the records does not matter: headers and footers if the block was read
+from a file, else anything. The last record is always followed by at least
+:data:`SPARE_BYTES` bytes, so that loads of several bytes at once may run past a
+record's end without leaving the buffer.
 
-Python objects, one a record, are made only for a caller who iterates.
+Python objects, one per record, are made only for a caller who iterates.
 
 No I/O, no knowledge of what a record holds.
 """
@@ -39,12 +39,12 @@ _Error = TypeVar("_Error", bound=TFRecordError)
 __all__ = ["SPARE_BYTES", "Block", "Place", "Span", "as_bytes_like"]
 
 SPARE_BYTES = 512
-"""Bytes that follow the last record of every block; their content means nothing."""
+"""At least this many bytes follow the last record of every block; their content is arbitrary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record came from: what an error about it says."""
+    """Where a record came from, for errors about it."""
 
     source: str | None
     """Path or URL, None for records that came from memory."""
@@ -60,20 +60,20 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of a block's records that came from one source, in even steps."""
+    """Records of a block that came from one source, in even steps."""
 
     first: int
-    """Number, in the block, of the run's first record."""
+    """Number, in the block, of the first of them."""
     source: str | None
     """Path or URL."""
     index: int
     """Number of that first record in `source`."""
     base: int | None
-    """What to add to a record's `offsets` entry to get its header's offset in the stream;
+    """Add it to a record's `offsets` entry to get its header's offset in the stream;
     None for records from memory, which have no stream."""
     step: int = 1
-    """How much the number in `source` grows from one record to the next; negative in a block
-    that was turned around."""
+    """How much the number in `source` grows from one record to the next; negative in a
+    reversed block."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ class Block:
     Parameters
     ----------
     data : uint8, shape (n_bytes,)
-        The buffer. Held, not copied; must not change while the block lives.
+        The buffer. Not copied; must not change while the block lives.
         At least :data:`SPARE_BYTES` bytes follow the end of the last record.
     offsets : int64, shape (n_records,)
         Where in `data` each record's first byte is.
@@ -95,9 +95,9 @@ class Block:
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the arrays are not of these types, or not contiguous (the
-        buffer), or differ in length, or an extent leaves the buffer, its spare
-        bytes included.
+        ``BAD_ARGUMENT`` if the arrays are not of these types, the buffer is not contiguous,
+        `offsets` and `lengths` differ in length, or an extent leaves the buffer without its
+        spare bytes.
 
     Examples
     --------
@@ -117,9 +117,9 @@ class Block:
         _check_array("offsets", self.offsets, np.int64)
         _check_array("lengths", self.lengths, np.int64)
         if not self.data.flags.c_contiguous:
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="data is not contiguous")
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail="data must be contiguous")
         if self.offsets.shape != self.lengths.shape:
-            detail = f"{self.offsets.shape} offsets for {self.lengths.shape} lengths"
+            detail = f"there are {self.offsets.size} offsets, but {self.lengths.size} lengths"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if self.offsets.size == 0:
             return
@@ -128,7 +128,7 @@ class Block:
         # Each alone first, so that their sum cannot wrap around.
         high = max(self.offsets.max(), self.lengths.max())
         if low < 0 or high > room or (self.offsets + self.lengths).max() > room:
-            detail = f"an extent leaves the {room} bytes that records may take"
+            detail = f"an extent is not within the {room} bytes that records may take"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
     @classmethod
@@ -138,8 +138,8 @@ class Block:
         Parameters
         ----------
         records : sequence of bytes-like
-            A list of ``bytes``, an object array of them, and so on. Of an array or
-            another buffer of larger items, all bytes are the record.
+            A list of ``bytes``, an object array of them, and so on. A buffer of larger
+            items is a record of all its bytes.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class Block:
         InvalidArgumentError
             ``BAD_ARGUMENT`` for a buffer that is not contiguous.
         TypeError
-            For what is no buffer.
+            If a record is not a buffer.
         """
         records = as_bytes_like(records)
         lengths = np.fromiter(map(len, records), np.int64, len(records))  # type: ignore[arg-type]
@@ -181,18 +181,18 @@ class Block:
         return cls._joined(blocks)
 
     def copy(self) -> Block:
-        """Return the same records in as much memory as they take.
+        """Return the same records in no more memory than they take.
 
         Returns
         -------
         Block
-            Owns its memory, where this one may keep alive a buffer that it shares.
+            Owns its memory; this one may keep a larger buffer alive.
         """
         return self._joined([self]) if len(self) else self.from_records([])
 
     @classmethod
     def _joined(cls, blocks: Sequence[Block]) -> Block:
-        """Copy blocks that are not empty into one."""
+        """Copy blocks, none of them empty, into one."""
         starts = [int(block.offsets.min()) for block in blocks]
         stops = [int((block.offsets + block.lengths).max()) for block in blocks]
         parts = [b.data[lo:hi] for b, lo, hi in zip(blocks, starts, stops, strict=True)]
@@ -216,7 +216,7 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all records together, without what lies between them."""
+        """Bytes of all records, without what lies between them."""
         return int(self.lengths.sum())
 
     def __len__(self) -> int:
@@ -242,7 +242,7 @@ class Block:
     @overload
     def __getitem__(self, key: slice) -> Block: ...
     def __getitem__(self, key: int | slice) -> bytes | Block:
-        """Return one record as ``bytes``, or a range of them as a block on the same buffer."""
+        """Return one record as ``bytes``, or a slice of them as a block on the same buffer."""
         if not isinstance(key, slice):
             key = self._number(key)
             start, length = int(self.offsets[key]), int(self.lengths[key])
@@ -251,7 +251,7 @@ class Block:
         return Block(self.data, self.offsets[key], self.lengths[key], self._spans_of(numbers))
 
     def _number(self, i: int) -> int:
-        """Return the number of a record, which may be counted from the end, from 0."""
+        """Return the number of a record from 0; a negative one counts from the end."""
         number = i + len(self) if i < 0 else i
         if not 0 <= number < len(self):
             detail = f"record {i} of a block of {len(self)} records"
@@ -259,12 +259,12 @@ class Block:
         return number
 
     def _spans_of(self, numbers: range) -> tuple[Span, ...]:
-        """Return the spans of some records, renumbered from 0."""
+        """Return the spans of chosen records, renumbered from 0."""
         step = numbers.step
         kept = []
         lasts = [span.first for span in self.spans[1:]] + [len(self)]
         for span, last in zip(self.spans, lasts, strict=False):
-            # Of `numbers`, which are the first and the last of this span? Rounded up, both.
+            # The places in `numbers`, rounded up, where this span begins and ends.
             edges = (span.first, last) if step > 0 else (last - 1, span.first - 1)
             low, high = (-((numbers.start - edge) // step) for edge in edges)
             low, high = max(low, 0), min(high, len(numbers))
@@ -274,18 +274,17 @@ class Block:
         return tuple(kept if step > 0 else reversed(kept))
 
     def place(self, i: int) -> Place:
-        """Say where record `i` came from.
+        """Return where record `i` came from.
 
         Parameters
         ----------
         i : int
-            Number of the record in this block, from 0, or from -1 for the last one
-            backwards.
+            Number of the record in this block; a negative one counts from the end.
 
         Returns
         -------
         Place
-            With `source` and `offset` None when the block does not know.
+            With `source` and `offset` None if unknown.
 
         Raises
         ------
@@ -303,7 +302,7 @@ class Block:
 
 
 def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
-    """Refuse what is no vector of this type."""
+    """Raise if the value is not a vector of this type."""
     if not isinstance(value, np.ndarray):
         found = type(value).__name__
     elif value.dtype != dtype or value.ndim != 1:
@@ -315,17 +314,9 @@ def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
 
 
 def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:
-    """Return records whose ``len`` is their number of bytes.
+    """Return records as :meth:`Block.from_records` takes them with ``len`` in bytes.
 
-    Parameters
-    ----------
-    records : sequence of bytes-like
-        As :meth:`Block.from_records` takes them.
-
-    Returns
-    -------
-    sequence of bytes-like
-        `records` itself if all of them are ``bytes`` or ``bytearray``.
+    These are `records` itself if all of them are ``bytes`` or ``bytearray``.
     """
     if all(issubclass(kind, (bytes, bytearray)) for kind in set(map(type, records))):
         return records
@@ -345,7 +336,7 @@ def _bytes_of(record: Buffer, index: int) -> Buffer:
         detail = f"record {index} must be bytes or a buffer of them, not {type(record).__name__}"
         raise TypeError(detail)
     if not view.c_contiguous:
-        detail = "the buffer is not contiguous; copy it, as with numpy.ascontiguousarray"
+        detail = "the buffer is not contiguous; copy it, for example with numpy.ascontiguousarray"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, detail=detail)
     try:
         return view.cast("B")
