@@ -374,7 +374,7 @@ class TestWhatIsNotToBeRead:
 
     def test_a_pipe_is_refused(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(FailedPreconditionError, match="read once"):
+        with pytest.raises(FailedPreconditionError, match="read only once"):
             recover(tmp_path / "pipe", tmp_path / "new")
 
         assert not (tmp_path / "new").exists()
