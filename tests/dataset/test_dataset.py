@@ -642,11 +642,11 @@ def test_a_cache_reads_once(names: list[str]) -> None:
     )
 
 
-def test_a_shuffle_behind_a_cache_goes_on_and_one_before_it_stays(names: list[str]) -> None:
-    behind = TFRecordDataset(names).cache().shuffle(12, 1)
+def test_a_shuffle_after_a_cache_goes_on_and_one_before_it_stays(names: list[str]) -> None:
+    after = TFRecordDataset(names).cache().shuffle(12, 1)
     before = TFRecordDataset(names).shuffle(12, 1).cache()
 
-    assert numbers(behind) != numbers(behind)
+    assert numbers(after) != numbers(after)
     assert numbers(before) == numbers(before)
 
 

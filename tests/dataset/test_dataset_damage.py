@@ -154,7 +154,7 @@ def test_the_report_is_that_of_a_reader(paths: list[str]) -> None:
     ]
 
 
-def test_damage_beyond_the_limit_is_raised_behind_what_is_before_it(paths: list[str]) -> None:
+def test_damage_beyond_the_limit_is_raised_after_what_is_before_it(paths: list[str]) -> None:
     dataset = TFRecordDataset(paths, on_error=skip, max_errors=3)
     found: list[bytes] = []
     with pytest.raises(DataLossError, match="as many as max_errors allows") as caught:
@@ -408,7 +408,7 @@ AFTER_AN_ERROR: dict[str, Callable[[TFRecordDataset], Dataset]] = {
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("stage", AFTER_AN_ERROR)
 @pytest.mark.parametrize("verify", [True, False])
-def test_a_run_that_goes_on_behind_an_error_meets_it_again(
+def test_a_run_that_goes_on_after_an_error_meets_it_again(
     tmp_path: Path, stage: str, verify: bool
 ) -> None:
     broken = {40: 14, 41: 14} if verify else {40: 8, 41: 8}  # in data, or in heads

@@ -240,7 +240,7 @@ def test_records_of_all_sizes_survive_the_buffer(tmp_path: Path) -> None:
 def test_memory_is_that_of_what_is_held(
     tmp_path: Path, make: Callable[[Any], Any], most_mb: int
 ) -> None:
-    """Chunks are of so many records or so many bytes, whichever is less; files have 160 MB."""
+    """Chunks are limited in records and in bytes; files have 160 MB."""
     names = [write(tmp_path / str(i), [bytes(1_000_000)] * 40) for i in range(4)]
     dataset = make(TFRecordDataset(names))
     for epoch in range(2):
@@ -265,7 +265,7 @@ SHARDED: dict[str, Callable[[TFRecordDataset], TFRecordDataset]] = {
 
 @pytest.mark.parametrize("order", SHARDED)
 def test_a_shard_may_come_before_the_order_of_the_files(tmp_path: Path, order: str) -> None:
-    """It is the rank's part of the order of all, as behind it."""
+    """It is the rank's part of the order of all, as after it."""
     names = write_files(tmp_path, [5, 0, 11, 4])
     for n_ranks in (1, 2, 3):
         for rank in range(n_ranks):

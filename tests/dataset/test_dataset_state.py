@@ -94,7 +94,7 @@ def pipelines(draw: st.DrawFn) -> Callable[[list[str]], Dataset]:
 
 
 def rest_after(make: Callable[[], Dataset], n_given: int, epoch: int) -> list[Any]:
-    """Stop a run behind so many elements, and go on from its state in another."""
+    """Stop a run after `n_given` elements, and go on from its state in another."""
     run = iter(make().set_epoch(epoch))
     for _ in range(n_given):
         next(run)
@@ -159,10 +159,10 @@ def test_each_stage_is_resumed_between_any_two_elements(
         def before(source: str = source, n: int = n) -> Dataset:
             return ENDS[end](STEPS[step](SOURCES[source](names, n), n), n)
 
-        def behind(source: str = source, n: int = n) -> Dataset:
+        def after(source: str = source, n: int = n) -> Dataset:
             return STEPS[step](ENDS[end](SOURCES[source](names, n), n), n)
 
-        for make in (before, behind) if step in RECORD_STEPS else (behind,):
+        for make in (before, after) if step in RECORD_STEPS else (after,):
             whole = list(map(plain, make().set_epoch(1)))
             assert whole
             for n_given in range(len(whole) + 1):
@@ -220,7 +220,7 @@ def test_a_state_is_small(tmp_path: Path) -> None:
     assert len(json.dumps(run.state_dict())) < 2_000
 
 
-def test_a_state_of_other_stages_is_refused(tmp_path: Path) -> None:
+def test_a_state_of_other_stages_is_rejected(tmp_path: Path) -> None:
     names = write_files(tmp_path, [4])
     state = iter(TFRecordDataset(names).shuffle(2, 1)).state_dict()
 
@@ -288,7 +288,7 @@ def test_worker_processes_are_resumed(tmp_path: Path) -> None:
         assert rest_after(make, n_given, 0) == whole[n_given:]
 
 
-def test_the_state_is_that_behind_the_last_element_given(tmp_path: Path) -> None:
+def test_the_state_is_that_after_the_last_element_given(tmp_path: Path) -> None:
     run = iter(TFRecordDataset(write_files(tmp_path, [6])))
     states = [run.state_dict(), *(run.state_dict() for _ in run)]
 
@@ -299,7 +299,7 @@ def test_the_state_is_that_behind_the_last_element_given(tmp_path: Path) -> None
 CACHED: dict[str, Callable[[Any], Dataset]] = {
     "shuffle": lambda d: d.shuffle(9, seed=1).cache(),
     "repeat before": lambda d: d.shuffle_all(2).repeat(3).cache(),
-    "repeat behind": lambda d: d.shuffle_all(2).cache().repeat(2),
+    "repeat after": lambda d: d.shuffle_all(2).cache().repeat(2),
     "batches": lambda d: d.shuffle(9, seed=1).cache().batch(4).map(double).prefetch(1),
     "two": lambda d: d.shuffle(9, seed=1).cache().shuffle(9, seed=2).cache().shuffle(3, seed=1),
 }
@@ -343,7 +343,7 @@ def test_a_cache_that_an_inner_one_filled_is_resumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("n_given", [0, 7])
-def test_the_epoch_behind_one_that_is_resumed_is_the_next(tmp_path: Path, n_given: int) -> None:
+def test_the_epoch_after_one_that_is_resumed_is_the_next(tmp_path: Path, n_given: int) -> None:
     names = write_files(tmp_path, [30])
 
     def make() -> Dataset:
@@ -362,7 +362,7 @@ def test_the_epoch_behind_one_that_is_resumed_is_the_next(tmp_path: Path, n_give
     assert numbers(dataset) == epochs[3]
 
 
-def test_a_state_of_another_pipeline_is_refused(tmp_path: Path) -> None:
+def test_a_state_of_another_pipeline_is_rejected(tmp_path: Path) -> None:
     names = write_files(tmp_path, [4, 4, 4, 4])
     int_n, wide_n = FixedLenFeature([], "int64"), FixedLenFeature([1], "int64")
     text = FixedLenFeature([], "string")
@@ -415,7 +415,7 @@ def test_a_state_of_another_pipeline_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["version", "stages", "epoch", "at"])
 @pytest.mark.parametrize("value", [None, "gone", 7, [None], {"at": None}])
-def test_what_is_no_state_is_refused(tmp_path: Path, key: str, value: Any) -> None:
+def test_what_is_not_a_state_is_rejected(tmp_path: Path, key: str, value: Any) -> None:
     run = iter(TFRecordDataset(write_files(tmp_path, [4])))
     state = {**run.state_dict(), key: value}
     if value == "gone":

@@ -132,7 +132,7 @@ def test_a_run_that_was_interrupted_does_not_look_like_one_that_ended(names: lis
 
 
 class Interrupter:
-    """Raises once in the code of data sets, as Ctrl-C: where a function begins, or behind a call.
+    """Raises once in the code of data sets, as Ctrl-C: where a function begins, or after a call.
 
     There the interpreter looks for signals; and where a loop goes round, which is not tried.
     """
@@ -420,7 +420,7 @@ def test_a_worker_that_is_killed_is_noticed(names: list[str], n_given: int) -> N
 
 
 def test_a_worker_killed_while_it_writes_is_noticed(names: list[str]) -> None:
-    """What it wrote of a message is no message."""
+    """A part of a message is not a message."""
 
     def large(_: bytes) -> list[str]:
         return ["x" * 10_000_000]  # no array, so through the pipe, which is soon full

@@ -50,7 +50,7 @@ def torch_data(monkeypatch: pytest.MonkeyPatch) -> FakeTorch:
 def in_workers(
     fake: FakeTorch, dataset: Dataset, n_workers: int, base_seed: int = 99
 ) -> list[list[int]]:
-    """Go through an epoch in so many workers, each with a copy; none runs it here."""
+    """Go through an epoch in `n_workers` workers, each with a copy."""
     if not n_workers:
         return [numbers(dataset)]
     found = []
@@ -188,7 +188,7 @@ def test_our_own_processes_share_an_epoch(tmp_path: Path, n_workers: int) -> Non
         assert list(map(plain, dataset.set_epoch(0))) == epochs[0]
 
 
-def test_a_cache_that_would_keep_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_cache_that_would_keep_nothing_is_rejected(tmp_path: Path) -> None:
     records = TFRecordDataset(write_files(tmp_path, [4, 5]))
     for idle in (records.cache(), records.repeat(2).cache().shuffle(3, 1)):
         with pytest.raises(InvalidArgumentError, match="cache after in_processes") as caught:
@@ -202,9 +202,9 @@ def test_a_cache_that_would_keep_nothing_is_refused(tmp_path: Path) -> None:
             file.write("x")
         return record
 
-    behind = records.map(note).in_processes(2).cache()
+    after = records.map(note).in_processes(2).cache()
     for _ in range(2):
-        assert sorted(numbers(behind)) == list(range(9))
+        assert sorted(numbers(after)) == list(range(9))
     between = records.map(note).cache().repeat(2).in_processes(2)
     assert sorted(numbers(between)) == sorted([*range(9), *range(9)])
     assert log.read_text() == "x" * 18  # 9 for each of the two

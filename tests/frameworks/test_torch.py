@@ -179,7 +179,7 @@ def test_an_error_in_a_worker_says_where(tmp_path: Path) -> None:
     assert f"record 1, byte {len(example(0)) + 16} of {name}" in str(caught.value)
 
 
-def test_processes_of_our_own_in_torchs_are_refused(tmp_path: Path) -> None:
+def test_processes_of_our_own_in_torchs_are_rejected(tmp_path: Path) -> None:
     dataset = TFRecordDataset(write_files(tmp_path, [5])).in_processes(2)
 
     with pytest.raises(FailedPreconditionError, match="in_processes"):
