@@ -375,11 +375,11 @@ def test_what_is_told_of_damage_is_told_once(monkeypatch: pytest.MonkeyPatch) ->
     records, news = log.skipping(stream, 7), []
     monkeypatch.setattr(damage, "replace", counted)
     while records.next_block() is not None:
-        news += log.news()
-    news += log.news()
-    assert log.news() == []
+        news += log.updates()
+    news += log.updates()
+    assert log.updates() == []
     stream.close()
-    news += log.news()
+    news += log.updates()
 
     assert [item.report.records for item in news][-1] == n_records
     assert [span.index for item in news for span in item.report.spans] == [

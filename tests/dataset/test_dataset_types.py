@@ -19,10 +19,10 @@ from tfrecord_lite.dataset import DatasetIterator
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tfrecord_lite.columns import Column
     from tfrecord_lite.dataset.dataset import Columns
-    from tfrecord_lite.example.decode.reader import Result
 else:
-    Columns = Result = Any
+    Columns = Column = Any
 
 
 def half(number: int) -> float:
@@ -66,15 +66,15 @@ def test_columns_are_of_the_type_that_was_promised(tmp_path: Path) -> None:
     assert_type(read_batches(names, FEATURES, 2, seed=1), Dataset[Columns])
     assert_type(make_batched_features_dataset(names, 2, FEATURES), Dataset[Columns])
     labelled = batches.parse_example(FEATURES, label_key="n")
-    assert_type(labelled, Dataset[tuple[Columns, Result]])
-    assert_type(read_batches(names, FEATURES, 2, label_key="n"), Dataset[tuple[Columns, Result]])
+    assert_type(labelled, Dataset[tuple[Columns, Column]])
+    assert_type(read_batches(names, FEATURES, 2, label_key="n"), Dataset[tuple[Columns, Column]])
     assert_type(
         make_batched_features_dataset(names, 2, FEATURES, label_key="n", shuffle=False),
-        Dataset[tuple[Columns, Result]],
+        Dataset[tuple[Columns, Column]],
     )
     assert_type(
         make_batched_features_dataset(names, 2, FEATURES, TFRecordDataset, "n"),
-        Dataset[tuple[Columns, Result]],
+        Dataset[tuple[Columns, Column]],
     )
     assert_type(
         batches.parse_sequence_example(FEATURES),

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypedDict, Unpack
 
+    from tfrecord_lite.columns import Column
     from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.tfrecords import Paths
-    from tfrecord_lite.example.decode.reader import Result
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import OnError
@@ -68,7 +68,7 @@ def make_batched_features_dataset(
     *,
     label_key: str,
     **keywords: Unpack[TensorFlowKeywords],
-) -> Dataset[tuple[Columns, Result]]: ...
+) -> Dataset[tuple[Columns, Column]]: ...
 @overload
 def make_batched_features_dataset(
     file_pattern: Paths,
@@ -86,7 +86,7 @@ def make_batched_features_dataset(
     parser_num_threads: int | None = None,
     sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
-) -> Dataset[tuple[Columns, Result]]: ...
+) -> Dataset[tuple[Columns, Column]]: ...
 @overload
 def make_batched_features_dataset(
     file_pattern: Paths,
@@ -209,7 +209,7 @@ def read_batches(
     *,
     label_key: str,
     **keywords: Unpack[Keywords],
-) -> Dataset[tuple[Columns, Result]]: ...
+) -> Dataset[tuple[Columns, Column]]: ...
 def read_batches(
     paths: Paths,
     features: Mapping[str, FeatureSpec],

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
-    from tfrecord_lite.example.decode.reader import Result
+    from tfrecord_lite.columns import Column
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import FeatureSpec
 
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
-    Columns: TypeAlias = dict[str, Result]
+    Columns: TypeAlias = dict[str, Column]
     """What an :class:`ExampleParser` returns."""
     Leaf: TypeAlias = float | np.generic | AnyArray
     """What is stacked to one array."""
@@ -119,7 +119,7 @@ class Dataset(Generic[T_co]):
     ) -> Dataset[AnyArray]: ...
     @overload
     def batch(
-        self: Dataset[dict[U, Result]], batch_size: int, drop_remainder: bool = False
+        self: Dataset[dict[U, Column]], batch_size: int, drop_remainder: bool = False
     ) -> Dataset[dict[U, AnyArray]]: ...
     @overload
     def batch(
@@ -160,7 +160,7 @@ class Dataset(Generic[T_co]):
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: str,
-    ) -> Dataset[tuple[Columns, Result]]: ...
+    ) -> Dataset[tuple[Columns, Column]]: ...
     @overload
     def parse_example(
         self,
@@ -168,7 +168,7 @@ class Dataset(Generic[T_co]):
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: str | None = None,
-    ) -> Dataset[Columns] | Dataset[tuple[Columns, Result]]: ...
+    ) -> Dataset[Columns] | Dataset[tuple[Columns, Column]]: ...
     def parse_example(
         self,
         features: Mapping[str, FeatureSpec],

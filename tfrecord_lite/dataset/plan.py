@@ -62,8 +62,7 @@ class RunDamage:
 
     def begin(self, options: ReadOptions) -> DamageLog | None:
         """Start reading files; None if damage is to be raised."""
-        is_raised = options.on_error == "raise"
-        self.log = log = None if is_raised else DamageLog(options.on_error, options.max_errors)
+        self.log = log = DamageLog.begin(options.on_error, options.max_errors)
         return log
 
     def report(self) -> DamageReport | None:

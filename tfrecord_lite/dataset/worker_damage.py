@@ -55,7 +55,7 @@ class WorkerDamage(RunDamage):
         """Return what is to be sent; None if there is nothing."""
         last = self._n_begun - 1
         logs = list(self._logs.items())
-        news = [(number, item) for number, log in logs for item in log.news()]
+        news = [(number, item) for number, log in logs for item in log.updates()]
         is_over = any(log.is_over for _, log in logs)
         self._logs = {number: log for number, log in self._logs.items() if number >= last}
         return (news, is_over) if news or is_over else None

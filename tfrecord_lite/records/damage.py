@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
@@ -30,22 +30,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.errors import InvalidArgumentError
     from tfrecord_lite.records.stream import RecordStream
-
-__all__ = [
-    "MAX_SPANS",
-    "NEVER_SKIPPED",
-    "Damage",
-    "DamageLog",
-    "DamageReport",
-    "DamagedSpan",
-    "FileReport",
-    "FileUpdate",
-    "Log",
-    "OnError",
-    "SkippingStream",
-    "too_many_error",
-    "warn_of_damage",
-]
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 """How many records are decoded at a time right after damage, and at most until all at once are."""
@@ -139,9 +123,9 @@ class DamageLog:
         )
         return DamageReport(tuple(reports))
 
-    def news(self) -> list[FileUpdate]:
+    def updates(self) -> list[FileUpdate]:
         """Return what is new about each file since the last call; a thread may be reading."""
-        news = []
+        updates = []
         for i, (n_spans, offset) in list(self._reported.items()):
             file = self._files[i]
             is_last = isinstance(file, FileReport) or file.is_closed  # asked before the rest
@@ -153,11 +137,11 @@ class DamageLog:
                 if isinstance(file, SkippingStream)
                 else replace(file, spans=file.spans[n_spans:])
             )
-            news.append(FileUpdate(i, self._numbers[i], new, is_last))
+            updates.append(FileUpdate(i, self._numbers[i], new, is_last))
             self._reported[i] = n_spans + len(new.spans), now
             if is_last:
                 del self._reported[i]
-        return news
+        return updates
 
     def give_warning(self) -> None:
         """Warn of damage, if there was any and the caller was not told of it before."""
@@ -179,39 +163,6 @@ class Log(Protocol):
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
-
-
-@dataclass(unsafe_hash=True)
-class Damage:
-    """What to do about damage, and what was met in the iteration begun last.
-
-    Two are equal that do the same, whatever they met.
-    """
-
-    on_error: OnError = "raise"
-    max_errors: int | None = None
-    log: Log | None = field(default=None, compare=False)
-    watcher: Callable[[DamageLog], object] | None = field(default=None, compare=False)
-    """Given the log of each iteration when that begins."""
-
-    def begin(self) -> DamageLog | None:
-        """Start an iteration; None if it is to stop at damage."""
-        if self.on_error == "raise":
-            self.log = None
-            return None
-        log = DamageLog(self.on_error, self.max_errors)
-        self.log = log
-        if self.watcher is not None:
-            self.watcher(log)
-        return log
-
-    def report(self) -> DamageReport | None:
-        """Return what was read and lost; None before the first, and without going on."""
-        return None if self.log is None else self.log.report()
-
-    def __getstate__(self) -> dict[str, object]:
-        """Leave the log behind: streams are not sent to other processes."""
-        return {**self.__dict__, "log": None, "watcher": None}
 
 
 class SkippingStream:
