@@ -1,33 +1,15 @@
-"""Read TFRecord files: bytes a record, or blocks of thousands.
+"""Read TFRecord files: one record after the other, in blocks of thousands, or decoded.
 
 ::
 
     paths, URLs, patterns ──expand──> files, one after the other
-    file ──> RecordStream ──> Block, or bytes a record
+    file ──RecordStream──> Block ──> bytes per record, dictionaries, protobuf messages
 
-:class:`TFRecordReader` is this package's own face; :func:`tf_record_iterator`, of
-:mod:`tfrecord_lite.reader`, is TensorFlow's.
+:class:`TFRecordReader` is this package's reader; :func:`tf_record_iterator` follows
+TensorFlow's rules for one file, and goes on when the file has grown (rule R8).
 
-A damaged or cut file gives every record before the damage, then the error; or, if the
-reader is told to go on (``on_error``), every other record too.
-
-Read one file a record at a time, by TensorFlow's rules.
-
-:func:`tf_record_iterator` is ``tf.compat.v1.io.tf_record_iterator``: one name, no pattern;
-the compression is what it is told; the end of the file is not final, since a
-:class:`RecordIterator` goes on when the file has grown, and can be closed and opened again
-where it was (rule R8). All else is :class:`tfrecord_lite.reader.TFRecordReader`'s.
-
-Blocks of records to what their records mean, as they come.
-
-Each record is given out as a row that a decoder makes of it (:func:`rows_of`, a block at a
-time), or as a message of a protobuf class (:func:`messages_of`). A record that is not what
-it is taken for is an error with its file, offset and number; those before it come first.
-
-The blocks come from a function, so that nobody but the loop over them holds their iterator:
-it ends, and its file is closed, as soon as an error leaves the loop, though the error is kept.
-
-No knowledge of schemas: what decodes a block is handed in.
+Every record before damage is returned, then the error is raised; or, with ``on_error``, the
+records after it too. No knowledge of schemas: Examples are decoded as they describe themselves.
 """
 
 from __future__ import annotations
@@ -44,7 +26,8 @@ from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -57,33 +40,30 @@ if TYPE_CHECKING:
     from tfrecord_lite.records.damage import DamageReport, OnError, SkippingStream
 
     AnyMessage = TypeVar("AnyMessage", bound=Message)
-    import os
-    from collections.abc import Callable, Iterable
-
 
 __all__ = [
     "RecordIterator",
     "TFRecordReader",
-    "checked_class",
-    "messages_of",
-    "parsed",
+    "check_message_class",
+    "parse_messages",
     "reader_with",
-    "rows_of",
     "tf_record_iterator",
 ]
+
+_Row = TypeVar("_Row")
 
 
 class TFRecordReader:
     """Read the records of one file or many.
 
-    Iterate for ``bytes``, one a record; call :meth:`blocks` for many at a time.
+    Iterate to get each record as ``bytes``; call :meth:`blocks` to get many at a time.
 
     Parameters
     ----------
     paths : str, bytes, PathLike, binary file object, or an iterable of them
         Paths and URLs may be patterns (``data-*.tfrecord``, ``train@10``), whose
         matches are read in sorted order. URLs need the extra ``remote``. A file
-        object is read from where it stands, and is not closed.
+        object is read from its current position, and is not closed.
     compression : str, int, TFRecordOptions or None, optional
         ``"infer"``, the default, or None: by the first bytes of each file, where an
         uncompressed one proves itself by the CRC of its first length. Otherwise ``""`` (none),
@@ -93,29 +73,28 @@ class TFRecordReader:
         Check the CRC of every record's data. The CRCs of lengths are always
         checked.
     max_record_bytes : int, optional
-        Refuse larger records. The default, 2 GiB, is the limit of a protobuf message.
+        Reject larger records. The default, 2 GiB, is the limit of a protobuf message.
     on_error : {"raise", "skip"} or callable, optional
-        What to do about damage. "skip" goes on with the next record whose length and data
-        both have the right CRC, and warns at the end of the iteration of what was lost;
-        `report` has each place. A callable is given the :class:`DamagedSpan` of each place
-        when it was passed over, and stops the iteration if it raises.
+        What to do about damage. "skip" continues with the next record whose length and data
+        both have the right CRC, and warns at the end of the iteration; `report` lists each
+        place. A callable is called with the :class:`DamagedSpan` of each place after it was
+        skipped, and stops the iteration if it raises.
     max_errors : int, optional
-        Pass over so many damaged places, and raise the next one. None for any number.
+        Maximum number of damaged places to skip; None for no limit.
     max_inflated_bytes : int, optional
-        Refuse a compressed file that becomes larger, once it does. Memory does not depend on
-        how large it becomes.
+        Stop reading a compressed file that inflates to more. Memory does not depend on this.
     max_inflated_ratio : float, optional
-        Refuse a compressed file that becomes so many times as large as what was read of it;
-        looked at from a megabyte of content on. Deflate reaches 1032, with bytes that are all
-        the same; what people store rarely gets beyond 50.
+        Stop reading a compressed file that inflates to more than this many times the bytes
+        read of it; applies from a megabyte of content on. Deflate reaches 1032 for equal bytes;
+        real data rarely exceed 50.
     storage_options : dict, optional
         Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
     Raises
     ------
     FileNotFoundError
-        If a pattern matches nothing. A path without a pattern is opened, and
-        found missing, when iteration reaches it.
+        If a pattern matches nothing. A path that is not a pattern is opened when the
+        iteration reaches it.
     InvalidArgumentError
         ``BAD_ARGUMENT`` for an unknown compression or `on_error`, a limit out of range, or
         `storage_options` without a URL.
@@ -129,19 +108,18 @@ class TFRecordReader:
 
     Notes
     -----
-    Every iteration opens the files anew and starts at the first record; for a
-    file object, it goes back to where that stood, if it can seek. Several
-    iterations may run at once, in threads too, except over one file object. A
-    reader of paths can be pickled; an iterator that is forked goes on in each
-    process on its own.
+    Every iteration opens the files again and starts at the first record; a file object is
+    rewound to its first position, if it can seek. Several iterations may run at once, in
+    threads too, except over one file object. A reader of paths can be pickled; an iteration
+    that is forked continues in each process on its own.
 
-    Records before a damaged one are given out first. The error that follows
-    names the file, and the record's number and offset in it.
+    Records before a damaged one are returned first. The error that follows names the file, and
+    the record's number and offset in it.
 
-    Of a compressed file whose stream is damaged, "skip" reads what can be inflated before
-    that place, and goes on with the next file; :func:`recover` can save more. What is no
-    damage is raised in any case: a file that is not there, a read error, a file of another
-    compression than the one named, a record that is no message of the type asked for.
+    If a compressed stream is damaged, "skip" returns what can be inflated before that place,
+    and continues with the next file; :func:`recover` can save more. These are not damage, and
+    always raised: a missing file, a read error, a file of another compression than named, a
+    record that is not a message of the type asked for.
 
     Examples
     --------
@@ -183,8 +161,8 @@ class TFRecordReader:
     def _start(self, paths: Sources, options: ReadOptions) -> None:
         self._sources = expand(paths, options.storage_options)
         self._options = options
-        self._log: DamageLog | None = None  # of the iteration begun last
-        # Where file objects stand; an iteration begins there, and one that cannot seek only once.
+        self._log: DamageLog | None = None  # of the last iteration
+        # Positions of file objects. Iterations start there; only one if it cannot seek.
         self._starts = [position_of(source) for source in self._sources]
         self._begun: set[int] = set()
         self._is_closed = False
@@ -197,9 +175,9 @@ class TFRecordReader:
 
     @property
     def report(self) -> DamageReport | None:
-        """What the iteration begun last has read, and lost, so far.
+        """What the last iteration has read and lost so far.
 
-        None before the first one, and with ``on_error="raise"``, which loses nothing.
+        None before the first iteration, and with ``on_error="raise"``.
 
         Examples
         --------
@@ -216,34 +194,33 @@ class TFRecordReader:
         return None if self._log is None else self._log.report()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the records of all files, each as ``bytes`` of its own."""
+        """Yield the records of all files, each as ``bytes``."""
         for stream in self._streams():
             while (records := stream.next_records()) is not None:
                 yield from records
-                del records  # before the next ones are made, so that these leave their memory
+                del records  # frees them before the next ones are made
 
     def blocks(self, num_records: int | None = None) -> Iterator[Block]:
-        """Yield the records of all files many at a time.
+        """Yield the records of all files, many at a time.
 
         Parameters
         ----------
         num_records : int, optional
-            Exactly so many a block, also across files; the last may be short.
-            None for as many as a read brings (about a megabyte of them, or 64 if
-            that is more), and never from two files.
+            Records per block, also across files; the last block may be short. None for what
+            one read brings (about a megabyte, or 64 records if that is more), never from two
+            files.
 
         Yields
         ------
         Block
-            Each with memory of its own, or shared with its neighbours; never
-            overwritten.
+            Its memory is never overwritten; it may be shared with its neighbours.
 
         Raises
         ------
         InvalidArgumentError
             ``BAD_ARGUMENT`` if `num_records` is not positive.
         TypeError
-            If it is no whole number.
+            If it is not an integer.
         DataLossError
             As for iteration, after a block of all records before the damage.
         """
@@ -257,18 +234,18 @@ class TFRecordReader:
         Yields
         ------
         dict of str to ndarray
-            As :func:`decode_example` gives it; decoded many records at a time.
+            As :func:`decode_example` returns it; decoded many records at a time.
 
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` for a record that is no Example, after all before it.
+            ``MALFORMED`` for a record that is not an Example, after all before it.
         DataLossError
             As for iteration.
         """
         from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415 - loads the engine
 
-        return rows_of(self.blocks, ExampleDecoder())
+        return self._rows(ExampleDecoder())
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -276,12 +253,12 @@ class TFRecordReader:
         Yields
         ------
         dict
-            As :func:`decode_sequence_example` gives it; decoded many records at a time.
+            As :func:`decode_sequence_example` returns it; decoded many records at a time.
 
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` for a record that is no SequenceExample, after all before it.
+            ``MALFORMED`` for a record that is not a SequenceExample, after all before it.
         DataLossError
             As for iteration.
         """
@@ -289,7 +266,7 @@ class TFRecordReader:
             SequenceExampleDecoder,
         )
 
-        return rows_of(self.blocks, SequenceExampleDecoder())
+        return self._rows(SequenceExampleDecoder())
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -303,14 +280,14 @@ class TFRecordReader:
         Yields
         ------
         Message
-            One a record; it owns its memory.
+            One per record; it owns its memory.
 
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` for a record that is no such message, after all before it.
+            ``MALFORMED`` for a record that is not such a message, after all before it.
         TypeError
-            If it is no protobuf class.
+            If it is not a protobuf class.
         DataLossError
             As for iteration.
 
@@ -323,10 +300,30 @@ class TFRecordReader:
         >>> [list(message.value) for message in TFRecordReader(file).messages(Int64List)]
         [[7, 8]]
         """
-        return messages_of(self.blocks, checked_class(message_class))
+        check_message_class(message_class)
+        return self._messages(message_class)
+
+    # Nothing but the loops below holds an iterator of blocks: it ends, and its file is closed,
+    # as soon as an error leaves the loop, even if the error is kept.
+
+    def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+        for block in self.blocks():
+            yield from parse_messages(block, message_class)
+
+    def _rows(self, decode: Callable[[Block], Iterable[_Row]]) -> Iterator[_Row]:
+        """Decode records a block at a time; an error follows all rows before it."""
+        for block in self.blocks():
+            try:
+                rows = decode(block)
+            except InvalidArgumentError as error:
+                first = block.place(0).index
+                if error.index is not None and first is not None:
+                    yield from decode(block[: error.index - first])
+                raise
+            yield from rows
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
-        parts: list[Block] = []  # too few records to be a block yet
+        parts: list[Block] = []  # of the next block
         n_started = 0
         try:
             for stream in self._streams():
@@ -339,7 +336,7 @@ class TFRecordReader:
                         whole, parts, n_started = Block.concat([*parts, block]), [], 0
                         yield whole
                     else:
-                        # The end of a file keeps no buffer of a megabyte alive.
+                        # A copy, so that a file's last records keep no large buffer alive.
                         parts.append(block.copy())
                         n_started += len(block)
         except Exception:
@@ -359,7 +356,7 @@ class TFRecordReader:
         try:
             for stream in self._opened():
                 yield log.skipping(stream)
-        finally:  # also if the caller has enough, or a further file is not there
+        finally:  # also if the caller stops early, or a further file is missing
             log.give_warning()
 
     def _opened(self) -> Iterator[RecordStream]:
@@ -379,7 +376,7 @@ class TFRecordReader:
                 stream.close()
 
     def close(self) -> None:
-        """Close the files of all iterations; no further one can start. Twice is fine."""
+        """Close the files of all iterations; none can start afterwards. May be called twice."""
         self._is_closed = True
         for stream in list(self._open_streams):
             stream.close()
@@ -398,7 +395,7 @@ class TFRecordReader:
         self.close()
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a copy in another process needs; nothing that is open."""
+        """Return the state without open files."""
         for source in self._sources:
             if is_file_object(source):
                 detail = (
@@ -408,7 +405,7 @@ class TFRecordReader:
         return {**self.__dict__, "_open_streams": set(), "_log": None}
 
     def __repr__(self) -> str:
-        """Name the files, at most two."""
+        """Name the first two files."""
         names = ", ".join(name_of(source) for source in self._sources[:2])
         more = f", ... ({len(self._sources)} files)" if len(self._sources) > 2 else ""
         return f"TFRecordReader({names}{more})"
@@ -422,7 +419,7 @@ def reader_with(paths: Sources, options: ReadOptions) -> TFRecordReader:
 
 
 class RecordIterator:
-    """An open file's records, one at a time: what :func:`tf_record_iterator` returns."""
+    """The records of one file, one at a time, by TensorFlow's rules."""
 
     def __init__(self, path: str | bytes | os.PathLike[str], compression: str) -> None:
         self._stream: RecordStream | None = None
@@ -430,7 +427,7 @@ class RecordIterator:
         self._options = ReadOptions(compression)
         self._stream = RecordStream(path, self._options)
         self._ready: Iterator[bytes] = iter(())
-        self._place = 0, 0  # when closed: the offset of the next record, and its number
+        self._place = 0, 0  # offset and number of the next record, when closed
 
     def __iter__(self) -> Self:
         """Return the iterator itself."""
@@ -442,10 +439,10 @@ class RecordIterator:
         Raises
         ------
         StopIteration
-            At the end of the file; a later call finds what was added since (rule R8).
+            At the end of the file; a later call returns records added since (rule R8).
         DataLossError
-            A later call gives the same error again (rule R7), or the record, if
-            it was only cut and has been completed since.
+            A later call raises it again (rule R7), or returns the record if it was only cut
+            and has been completed since.
         """
         for record in self._ready:
             return record
@@ -458,7 +455,7 @@ class RecordIterator:
         return next(self)
 
     def close(self) -> None:
-        """Close the file; the next record is then StopIteration. Twice is fine."""
+        """Close the file, which ends the iteration. May be called twice."""
         if self._stream is not None:
             self._stream.close()
             left = [len(record) + OVERHEAD_BYTES for record in self._ready]
@@ -472,9 +469,9 @@ class RecordIterator:
             self._stream.close()
 
     def reopen(self) -> None:
-        """Open the path again, after close, and go on behind the record returned last (R8).
+        """Open the path again after close, and continue after the last record returned (R8).
 
-        That is, at the same offset in bytes, whatever is before it now.
+        That is at the same byte offset, whatever precedes it now.
 
         Raises
         ------
@@ -505,9 +502,9 @@ def tf_record_iterator(
     Parameters
     ----------
     path : str, bytes or PathLike
-        One local path or URL; no pattern.
+        One local path or URL, not a pattern.
     options : TFRecordOptions, str, int or None, optional
-        The compression; nothing is found out: None is none (rules C1, O9).
+        The compression; never inferred: None is none (rules C1, O9).
 
     Returns
     -------
@@ -521,7 +518,7 @@ def tf_record_iterator(
 
     See Also
     --------
-    TFRecordReader : several files, compression found out, blocks.
+    TFRecordReader : many files, inferred compression, blocks.
     """
     if not isinstance(path, (str, bytes)) and not hasattr(path, "__fspath__"):
         detail = f"path must be str, bytes or PathLike, not {type(path).__name__}"
@@ -529,48 +526,22 @@ def tf_record_iterator(
     return RecordIterator(path, TFRecordOptions.get_compression_type_string(options))
 
 
-_Row = TypeVar("_Row")
-
-
-def rows_of(
-    blocks: Callable[[], Iterator[Block]], decode: Callable[[Block], Iterable[_Row]]
-) -> Iterator[_Row]:
-    """Decode the records of blocks many at a time; an error comes behind all rows before it."""
-    for block in blocks():
-        try:
-            rows = decode(block)
-        except InvalidArgumentError as error:
-            first = block.place(0).index
-            if error.index is not None and first is not None:
-                yield from decode(block[: error.index - first])
-            raise
-        yield from rows
-
-
-def messages_of(
-    blocks: Callable[[], Iterator[Block]], message_class: type[AnyMessage]
-) -> Iterator[AnyMessage]:
-    """Parse each record of blocks by a protobuf class; an error says which record it is."""
-    for block in blocks():
-        yield from parsed(block, message_class)
-
-
-def parsed(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
-    """Parse each record of a block by a protobuf class; an error says which record it is."""
+def parse_messages(block: Block, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
+    """Parse each record of a block by a protobuf class; an error has the record's place."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 
     for i, record in enumerate(block):
         try:
             message = message_class.FromString(record)
         except (DecodeError, UnicodeDecodeError):
-            detail = f"the {len(record)} bytes are no {message_class.DESCRIPTOR.full_name}"
+            name = message_class.DESCRIPTOR.full_name
+            detail = f"the {len(record)} bytes of the record are not a {name}"
             error = InvalidArgumentError(Reason.MALFORMED, detail=detail)
             raise block.place(i).locate(error) from None
         yield message
 
 
-def checked_class(message_class: type[AnyMessage]) -> type[AnyMessage]:
-    """Return a protobuf class; TypeError for anything else."""
+def check_message_class(message_class: type[AnyMessage]) -> None:
+    """Raise TypeError if it is not a protobuf class."""
     if not callable(getattr(message_class, "FromString", None)):
         raise TypeError(f"expected a protobuf message class, got {message_class!r}")
-    return message_class

@@ -1,8 +1,8 @@
 """Write the shards of a data set, which appear when all are complete.
 
-How large shards should be: for N hosts that read in parallel, 10 x N files,
-each of 100 MB or more (10 MB at the least), so that every host has several
-files to interleave and no file is too small to be read at full speed.
+The size of shards: for N hosts that read in parallel, 10 x N files of 100 MB or more each
+(10 MB at least), so that every host has several files to interleave, and no file is too small
+to be read at full speed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
@@ -25,19 +24,17 @@ from tfrecord_lite.files.names import check_storage_options, shard_names
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
-from tfrecord_lite.writer import as_record
+from tfrecord_lite.writer import MessageWriter, as_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.example.encode.buffer import RowBuffer
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
-    from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["ShardedTFRecordWriter"]
 
@@ -45,7 +42,7 @@ _BUFFERS_BYTES = 32 * 1024 * 1024
 _SMALLEST_BUFFER_BYTES = 64 * 1024
 
 
-class ShardedTFRecordWriter:
+class ShardedTFRecordWriter(MessageWriter):
     """Write records to many files, which appear when all are complete.
 
     Parameters
@@ -55,13 +52,13 @@ class ShardedTFRecordWriter:
         so on; or any name with ``{shard}`` and, if wanted, ``{num_shards}``, as in
         ``"train-{shard:05d}-of-{num_shards:05d}.tfrecord"``. A path or a URL.
     num_shards : int, optional
-        How many files; records go to them in turn (round robin). Not with ``@``.
+        Number of files; records go to them in turn (round robin). Not with ``@``.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`; ``"infer"`` goes by the ending of the pattern.
     bytes_per_shard : int, optional
-        Instead of `num_shards`: fill one file after the other, and begin the next
-        when one holds that many bytes, frames included, before compression. At
-        least one file is written.
+        Instead of `num_shards`: fill one file after the other, and begin the next when one
+        holds that many bytes before compression, headers and footers included. At least one
+        file is written.
     storage_options : dict, optional
         As for :class:`TFRecordWriter`.
 
@@ -73,19 +70,18 @@ class ShardedTFRecordWriter:
     Raises
     ------
     InvalidArgumentError
-        ``BAD_ARGUMENT`` if the pattern does not say where the shard's number goes,
-        or not exactly one of `num_shards`, ``@`` and `bytes_per_shard` is given.
+        ``BAD_ARGUMENT`` if the pattern has no place for the shard's number, or if not exactly
+        one of `num_shards`, ``@`` and `bytes_per_shard` is given; for an unknown compression.
     TypeError
-        If `num_shards` or `bytes_per_shard` is no whole number.
+        If `num_shards` or `bytes_per_shard` is not an integer.
 
     Notes
     -----
-    All files are written beside their places, with hidden names, and renamed by
-    :meth:`close` when every one is on the disk. Leaving the ``with`` block by an
-    error removes them. If a rename fails, those before it are undone, and
-    :meth:`close` can be called again; but a file that took the place of an older
-    one stays. A machine that stops amid the renames leaves some of the files.
-    How large shards should be: see the head of this module.
+    All files are written under hidden names, and renamed by :meth:`close` when every one is on
+    the disk. An error in the ``with`` block removes them. If a rename fails, those before it are
+    undone, and :meth:`close` can be called again; but a file that replaced an older one stays.
+    A machine that stops during the renames leaves some of the files. The module's head says
+    how large shards should be.
 
     Examples
     --------
@@ -99,8 +95,6 @@ class ShardedTFRecordWriter:
     """
 
     _is_done = True  # nothing to close or to remove
-    _rows: RowBuffer | None = None
-    """Rows that are not encoded yet, and the records written between them."""
 
     def __init__(
         self,
@@ -118,9 +112,9 @@ class ShardedTFRecordWriter:
         check_storage_options(storage_options, self._pattern)
         self._storage_options = storage_options
         if num_shards is not None:
-            num_shards = require_int("num_shards", num_shards)
+            num_shards = require_int("num_shards", num_shards, 1)
         if bytes_per_shard is not None:
-            bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard)
+            bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard, 1)
         self._bytes_per_shard = bytes_per_shard
         self._sinks: list[RecordSink] = []
         self._n_bytes = 0  # in the last shard
@@ -149,13 +143,6 @@ class ShardedTFRecordWriter:
                 "expected 'name@10', or '{shard}' in the name with one of the two arguments"
             )
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
-        for argument, value in (
-            ("num_shards", num_shards),
-            ("bytes_per_shard", self._bytes_per_shard),
-        ):
-            if value is not None and value < 1:
-                detail = f"{argument} is {value}, expected 1 or more"
-                raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         try:
             names = shard_names(self._pattern, 1 if by_bytes else num_shards)
         except InvalidArgumentError:
@@ -176,11 +163,11 @@ class ShardedTFRecordWriter:
         except BaseException:
             file.abandon()
             raise
-        # Nothing is called in between, so that an interrupt finds both done, or neither.
+        # No call in between, so that an interrupt finds both done, or neither.
         self._sinks, self._n_bytes = [*self._sinks, sink], 0
 
     def write(self, record: bytes | bytearray | str) -> None:
-        """Write one record to the shard whose turn it is; as :meth:`TFRecordWriter.write`."""
+        """Write one record, as :meth:`TFRecordWriter.write`, to the next shard in turn."""
         if not self._is_open:
             raise self._closed()
         data = record if type(record) is bytes else as_record(record)
@@ -191,168 +178,6 @@ class ShardedTFRecordWriter:
                 self._put_rows()
         else:
             self._add(data)
-
-    def write_example(
-        self, row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
-    ) -> None:
-        """Write a dictionary as one Example, to the shard whose turn it is.
-
-        Parameters
-        ----------
-        row : mapping of str to value
-            As :func:`~tfrecord_lite.encode_example` takes it.
-        schema : Schema, or mapping of str to feature specification, optional
-            The features that the row is to be read with. Rows are then encoded one by one,
-            which is slower; :meth:`write_examples` encodes many.
-
-        Raises
-        ------
-        InvalidArgumentError, TypeError
-            If the row cannot be encoded: from this call, with the feature's name in `key`.
-            Nothing of the row is written, and the writer goes on as if it had not been
-            given. `index` is 0, the only record of this call.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written; the row is one of them.
-
-        Notes
-        -----
-        Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
-        dictionary and its arrays may be used again at once.
-        """
-        self._check_open()
-        if schema is not None:
-            from tfrecord_lite.example.encode.columns import encode_example  # noqa: PLC0415
-
-            self._write_encoded([encode_example(row, schema)])
-            return
-        rows = self._row_buffer()
-        pieces = rows.add(row)
-        if pieces is not None:
-            self._put_pieces(pieces)
-        elif rows.is_full:
-            self._put_rows()
-
-    def write_examples(
-        self,
-        rows: Iterable[Mapping[str, Any]] | Mapping[str, Any],
-        schema: Mapping[str, FeatureSpec] | None = None,
-    ) -> None:
-        """Write many Examples, from columns or from dictionaries.
-
-        Parameters
-        ----------
-        rows : mapping of str to column, or iterable of dict
-            Columns as :func:`~tfrecord_lite.encode_examples` takes them, which is fastest;
-            or any iterable of rows, as :meth:`write_example` takes them.
-        schema : Schema, or mapping of str to feature specification, optional
-            The features that the records are to be read with.
-
-        Raises
-        ------
-        InvalidArgumentError, TypeError
-            `index` is the number of the record among `rows`. Of columns nothing is written
-            then; of an iterable all rows before that one.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written. They stay pending; those of
-            `rows` that had not been added yet are not among them.
-        """
-        self._check_open()
-        if isinstance(rows, Mapping) or schema is not None:
-            from tfrecord_lite.example.encode.columns import encode_batches  # noqa: PLC0415
-
-            for records in encode_batches(rows, schema):
-                self._write_encoded(records)
-            return
-        for index, row in enumerate(rows):
-            try:
-                self.write_example(row)
-            except InvalidArgumentError as error:
-                raise error.at(index=index) from None
-
-    def write_sequence_example(self, row: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write a dictionary as one SequenceExample, to the shard whose turn it is.
-
-        Parameters
-        ----------
-        row : mapping
-            As :func:`~tfrecord_lite.encode_sequence_example` takes it.
-
-        Raises
-        ------
-        InvalidArgumentError, TypeError
-            If the row cannot be encoded; nothing of it is written.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written; this one is pending too.
-        """
-        from tfrecord_lite.example.sequence.encode import encode_sequence_example  # noqa: PLC0415
-
-        self._check_open()
-        self._write_encoded([encode_sequence_example(row)])
-
-    def write_sequence_examples(
-        self,
-        context: Mapping[str, Any] | Iterable[Mapping[str, Any]] | None = None,
-        feature_lists: Mapping[str, Any] | None = None,
-        lengths: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Write many SequenceExamples, from columns or from dictionaries.
-
-        Parameters
-        ----------
-        context, feature_lists, lengths
-            As :func:`~tfrecord_lite.encode_sequence_examples` takes them. The result of a
-            :class:`~tfrecord_lite.SequenceExampleParser` can be given as ``*parsed``.
-
-        Raises
-        ------
-        InvalidArgumentError, TypeError
-            `index` is the number of the record. Of columns nothing is written then; of
-            dictionaries all before that one.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close`.
-        OSError
-            If the records collected so far cannot be written.
-        """
-        from tfrecord_lite.example.sequence.encode import encode_sequence_examples  # noqa: PLC0415
-
-        self._check_open()
-        is_lone = feature_lists is None and lengths is None
-        if context is None or isinstance(context, Mapping) or not is_lone:
-            self._write_encoded(encode_sequence_examples(context, feature_lists, lengths))
-            return
-        for index, row in enumerate(context):
-            try:
-                self.write_sequence_example(row)
-            except InvalidArgumentError as error:
-                raise error.at(index=index) from None
-
-    def _row_buffer(self) -> RowBuffer:
-        """Return the buffer of rows; loading what encodes them is left to the first row."""
-        if self._rows is None:
-            from tfrecord_lite.example.encode.buffer import RowBuffer  # noqa: PLC0415
-
-            self._rows = RowBuffer()
-        return self._rows
-
-    def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
-        """Write encoded records after the rows that wait; if that fails, they wait as well."""
-        try:
-            self._put_rows()
-        except BaseException:
-            self._row_buffer().add_records(records)
-            raise
-        self._put(records)
-
-    def _put_rows(self) -> None:
-        """Encode the rows that wait, if any, and write them."""
-        if self._rows:
-            self._put(self._rows.take())
 
     def _check_open(self) -> None:
         if not self._is_open:
@@ -388,7 +213,7 @@ class ShardedTFRecordWriter:
         sink.add(data)
 
     def _next_sink(self, n_bytes: int) -> RecordSink:
-        """Return the shard whose turn it is to take a record of so many bytes."""
+        """Return the shard that takes the next record, of `n_bytes`."""
         if self._bytes_per_shard is None:
             sink = self._sinks[self._next]
             self._next = (self._next + 1) % len(self._sinks)
@@ -400,10 +225,10 @@ class ShardedTFRecordWriter:
         return self._sinks[-1]
 
     def close(self) -> None:
-        """Finish all files, then put each in its place. Twice is fine.
+        """Finish all files, then move each to its place. May be called twice.
 
-        If it was interrupted (Ctrl-C), call it again: what was flushed is in the file, and of
-        what was pending whole records.
+        After an interrupt (Ctrl-C) call it again: the files then have whole records of what was
+        pending.
         """
         if self._is_done:
             return
@@ -416,7 +241,7 @@ class ShardedTFRecordWriter:
         self.paths, self._is_done = paths, True
 
     def _place_all(self, paths: list[str]) -> None:
-        """Put each file in its place; all of them, or none where nothing was before."""
+        """Move each file to its place; if one fails, take back those that replaced nothing."""
         new: list[RecordSink] = []
         try:
             for sink, path in zip(self._sinks, paths, strict=True):
@@ -425,14 +250,14 @@ class ShardedTFRecordWriter:
                 sink.commit(path)
         except BaseException:
             for sink in reversed(new):
-                with contextlib.suppress(OSError):  # the first error is the one to tell
+                with contextlib.suppress(OSError):  # the first error is raised
                     sink.take_back()
             raise
 
     def abandon(self) -> None:
-        """Remove what was written; nothing appears."""
+        """Remove all that was written; no file appears."""
         self._is_open, self._is_done = False, True
-        with contextlib.ExitStack() as stack:  # one that fails does not keep the others
+        with contextlib.ExitStack() as stack:  # one failure does not stop the others
             for sink in self._sinks:
                 stack.callback(sink.abandon)
 
@@ -446,7 +271,7 @@ class ShardedTFRecordWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close; after an error, remove what was written."""
+        """Close; after an error, remove all that was written."""
         if kind is not None and not self._is_done:
             self.abandon()
         try:

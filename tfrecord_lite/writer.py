@@ -1,8 +1,8 @@
-"""Write a TFRecord file, or add to one.
+"""Write a TFRecord file, or append to one.
 
-:class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8), and adds
-appending, and replacing a file only when the new one is complete. Many files at
-once are for :mod:`tfrecord_lite.sharded`.
+:class:`TFRecordWriter` has TensorFlow's signature and rules (O3 to O8). It also appends,
+infers the compression, and replaces a file only when the new one is complete.
+:mod:`tfrecord_lite.sharded` writes many files at once; both are :class:`MessageWriter`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = ["TFRecordWriter", "as_record"]
+__all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
 
 
 def as_record(record: object) -> bytes:
-    """Turn what `write` accepts into bytes that nobody can change meanwhile (rule O4)."""
+    """Return a record as bytes that the caller cannot change (rule O4)."""
     if isinstance(record, str):
         return record.encode()
     if isinstance(record, (bytes, bytearray)):
@@ -58,134 +58,14 @@ def as_record(record: object) -> bytes:
     raise TypeError(detail)
 
 
-class TFRecordWriter:
-    """Write records to one file.
+class MessageWriter:
+    """What all writers share: dictionaries and columns, written as messages.
 
-    Parameters
-    ----------
-    path : str, bytes, PathLike or binary file object
-        A local path or a URL (extra ``remote``); created or emptied at once. A
-        file object is written from where it stands, and is not closed.
-    options : TFRecordOptions, str, int or None, optional
-        The compression, as TensorFlow's writer takes it; decides if it is given.
-    compression : str, int, TFRecordOptions or None, optional
-        ``"infer"``, the default: by the ending of the name, ``.gz`` or ``.gzip``, ``.zlib`` or
-        ``.zz``, ``.zst`` or ``.zstd``, ``.bz2``; none for any other, and for a file object.
-        ``""`` or None for none, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"`` in any letter
-        case; or TensorFlow's numbers and options. TensorFlow cannot read ZSTD and BZ2.
-    mode : {"w", "a"}, optional
-        "a" adds to an existing local file, after reading it through: it must be intact, and no
-        other writer have it open. Its content decides what ``"infer"`` means. A GZIP, ZSTD or
-        BZ2 file gets a further stream; a ZLIB file cannot.
-    torn : {"raise", "cut"}, optional
-        What mode "a" does about a file whose end is missing, because its writer
-        was killed: raise, or cut what is left of the incomplete record. Of a
-        compressed file, the whole records are then written anew.
-    atomic : bool, optional
-        Write beside the path, and put the file there when it is closed: it
-        appears complete or not at all, also after a crash, and with the permissions
-        of the file it replaces. Leaving the ``with`` block by an error leaves what
-        was there before.
-    storage_options : dict, optional
-        Options for fsspec, which opens URLs: credentials, an endpoint, ...
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, PermissionError
-        At once, as Python's ``open`` (TensorFlow: NotFoundError, rule O3).
-    DataLossError
-        In mode "a", if the file is damaged, or torn and `torn` is "raise".
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown compression, options that the compressor rejects, both
-        `options` and `compression`, a file of another compression to append to, or
-        `storage_options` without a URL; ``UNSUPPORTED`` for appending to a ZLIB file, a
-        URL or a file object, and for `atomic` with mode "a" or a device, pipe or file object.
-    FailedPreconditionError
-        ``IN_USE`` in mode "a", if another writer has the file open.
-
-    Notes
-    -----
-    Records are collected, about a megabyte of them, then framed and written
-    together; :meth:`flush` does it now. If a write fails (a full disk) the
-    :class:`OSError` names the file, what was not written stays pending and
-    can be tried again by :meth:`flush` or :meth:`close`, and the file ends where
-    the last whole write ended. A file object that is non-blocking and takes no
-    more at the moment is such a failure, a :class:`BlockingIOError`. The end of a
-    ``with`` block tries once. Not thread-safe.
-
-    Examples
-    --------
-    >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "some.tfrecord.gz")
-    >>> with TFRecordWriter(path) as writer:  # GZIP, by the ending of the name
-    ...     writer.write(b"payload")
-    >>> with TFRecordWriter(path, mode="a") as writer:
-    ...     writer.write("text is written as UTF-8")
+    A writer has a buffer of rows, which are encoded many at a time.
     """
 
-    _sink: RecordSink | None = None
     _rows: RowBuffer | None = None
     """Rows that are not encoded yet, and the records written between them."""
-
-    def __init__(
-        self,
-        path: Source,
-        options: CompressionType = None,
-        *,
-        compression: CompressionType = INFER,
-        mode: Literal["w", "a"] = "w",
-        torn: Literal["raise", "cut"] = "raise",
-        atomic: bool = False,
-        storage_options: StorageOptions = None,
-    ) -> None:
-        self._atomic = atomic
-        self._name = name_of(path)
-        _check_choice("mode", mode, ("w", "a"))
-        _check_choice("torn", torn, ("raise", "cut"))
-        # All are checked before the file is emptied.
-        compression = _one_of(options, compression)
-        settings = compression_to_write(path, compression)
-        check_storage_options(storage_options, path)
-        append = mode == "a"
-        file = open_output(path, atomic=atomic, append=append, storage_options=storage_options)
-        try:
-            if append:
-                if is_infer(compression) and local_size(path):
-                    settings = TFRecordOptions(_compression_of(path))
-                file = _ready_to_append(file, path, settings, torn)
-            self._sink = RecordSink(file, settings)
-        except BaseException:
-            file.abandon()
-            raise
-        self._add = self._sink.add
-
-    def write(self, record: bytes | bytearray | str) -> None:
-        """Write one record.
-
-        Parameters
-        ----------
-        record : bytes, bytearray, numpy.bytes_ or str
-            Its data; str is written as UTF-8 (rule O4).
-
-        Raises
-        ------
-        TypeError
-            For anything else.
-        FailedPreconditionError
-            ``CLOSED`` after :meth:`close` (rule O5).
-        OSError
-            If the records collected so far cannot be written.
-        """
-        if self._sink is None:
-            raise self._closed()
-        data = record if type(record) is bytes else as_record(record)
-        if self._rows:
-            self._sink.check_process()
-            self._rows.add_record(data)
-            if self._rows.is_full:
-                self._put_rows()
-        else:
-            self._add(data)
 
     def write_example(
         self, row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
@@ -204,17 +84,17 @@ class TFRecordWriter:
         ------
         InvalidArgumentError, TypeError
             If the row cannot be encoded: from this call, with the feature's name in `key`.
-            Nothing of the row is written, and the writer goes on as if it had not been
-            given. `index` is 0, the only record of this call.
+            Nothing of the row is written, and the writer continues as if there had been no
+            call. `index` is 0, the only record of this call.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
-            If the records collected so far cannot be written; the row is one of them.
+            If the records collected so far cannot be written; the row stays pending, too.
 
         Notes
         -----
         Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
-        dictionary and its arrays may be used again at once.
+        dictionary and its arrays may be reused at once.
         """
         self._check_open()
         if schema is not None:
@@ -350,18 +230,154 @@ class TFRecordWriter:
             self._put(self._rows.take())
 
     def _check_open(self) -> None:
+        """Raise if the writer is closed, or belongs to another process."""
+        raise NotImplementedError
+
+    def _put(self, records: Sequence[Buffer] | Block) -> None:
+        """Write encoded records."""
+        raise NotImplementedError
+
+    def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
+        """Write one record in pieces, which may change after this call."""
+        raise NotImplementedError
+
+
+class TFRecordWriter(MessageWriter):
+    """Write records to one file.
+
+    Parameters
+    ----------
+    path : str, bytes, PathLike or binary file object
+        A local path or a URL (extra ``remote``); created or emptied at once. A
+        file object is written from its current position, and is not closed.
+    options : TFRecordOptions, str, int or None, optional
+        The compression, as TensorFlow's writer takes it. Give this or `compression`.
+    compression : str, int, TFRecordOptions or None, optional
+        ``"infer"``, the default: by the ending of the name, ``.gz`` or ``.gzip``, ``.zlib`` or
+        ``.zz``, ``.zst`` or ``.zstd``, ``.bz2``; none for any other, and for a file object.
+        ``""`` or None for none, ``"GZIP"``, ``"ZLIB"``, ``"ZSTD"`` or ``"BZ2"`` in any letter
+        case; or TensorFlow's numbers and options. TensorFlow cannot read ZSTD and BZ2.
+    mode : {"w", "a"}, optional
+        "a" appends to an existing local file, after reading it through: it must be intact, and
+        no other writer may have it open. ``"infer"`` then goes by its content. A GZIP, ZSTD or
+        BZ2 file gets a further stream; a ZLIB file cannot.
+    torn : {"raise", "cut"}, optional
+        What mode "a" does about a file that ends inside a record, because its writer was
+        killed: raise, or cut off the incomplete record. A compressed file is then replaced by
+        one with its whole records.
+    atomic : bool, optional
+        Write to a hidden file in the same folder, and rename it when it is closed: the file
+        appears complete or not at all, also after a crash, with the permissions of the file it
+        replaces. An error in the ``with`` block leaves the old file as it was.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs: credentials, an endpoint, ...
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, PermissionError
+        At once, as Python's ``open`` (TensorFlow: NotFoundError, rule O3).
+    DataLossError
+        In mode "a", if the file is damaged, or torn and `torn` is "raise".
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown compression, options that the compressor rejects, both
+        `options` and `compression`, a file of another compression to append to, or
+        `storage_options` without a URL; ``UNSUPPORTED`` for appending to a ZLIB file, a
+        URL or a file object, and for `atomic` with mode "a" or a device, pipe or file object.
+    FailedPreconditionError
+        ``IN_USE`` in mode "a", if another writer has the file open.
+
+    Notes
+    -----
+    Records are collected up to about a megabyte, then framed and written together;
+    :meth:`flush` writes them now. If a write fails (a full disk), the :class:`OSError` names the
+    file, which ends after the last complete write; the other records stay pending, and
+    :meth:`flush` or :meth:`close` tries again. A non-blocking file object that takes no more at
+    the moment is such a failure, a :class:`BlockingIOError`. The end of a ``with`` block tries
+    once. Not thread-safe.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "some.tfrecord.gz")
+    >>> with TFRecordWriter(path) as writer:  # GZIP, by the ending of the name
+    ...     writer.write(b"payload")
+    >>> with TFRecordWriter(path, mode="a") as writer:
+    ...     writer.write("text is written as UTF-8")
+    """
+
+    _sink: RecordSink | None = None  # None when closed
+
+    def __init__(
+        self,
+        path: Source,
+        options: CompressionType = None,
+        *,
+        compression: CompressionType = INFER,
+        mode: Literal["w", "a"] = "w",
+        torn: Literal["raise", "cut"] = "raise",
+        atomic: bool = False,
+        storage_options: StorageOptions = None,
+    ) -> None:
+        self._atomic = atomic
+        self._name = name_of(path)
+        _check_choice("mode", mode, ("w", "a"))
+        _check_choice("torn", torn, ("raise", "cut"))
+        # Arguments are checked before the file is emptied.
+        compression = _one_of(options, compression)
+        settings = compression_to_write(path, compression)
+        check_storage_options(storage_options, path)
+        append = mode == "a"
+        file = open_output(path, atomic=atomic, append=append, storage_options=storage_options)
+        try:
+            if append:
+                if is_infer(compression) and local_size(path):
+                    settings = TFRecordOptions(_compression_of(path))
+                file = _ready_to_append(file, path, settings, torn)
+            self._sink = RecordSink(file, settings)
+        except BaseException:
+            file.abandon()
+            raise
+        self._add = self._sink.add
+
+    def write(self, record: bytes | bytearray | str) -> None:
+        """Write one record.
+
+        Parameters
+        ----------
+        record : bytes, bytearray, numpy.bytes_ or str
+            Its data; str is written as UTF-8 (rule O4).
+
+        Raises
+        ------
+        TypeError
+            For anything else.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close` (rule O5).
+        OSError
+            If the records collected so far cannot be written.
+        """
+        if self._sink is None:
+            raise self._closed()
+        data = record if type(record) is bytes else as_record(record)
+        if self._rows:
+            self._sink.check_process()
+            self._rows.add_record(data)
+            if self._rows.is_full:
+                self._put_rows()
+        else:
+            self._add(data)
+
+    def _check_open(self) -> None:
         if self._sink is None:
             raise self._closed()
         self._sink.check_process()
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
-        """Hand encoded records to the sink."""
         if self._sink is None:
             raise self._closed()
         self._sink.add_all(records)
 
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
-        """Hand over one record in pieces, which may change after this call."""
         if self._sink is None:
             raise self._closed()
         self._sink.add_pieces(pieces)
@@ -374,10 +390,10 @@ class TFRecordWriter:
         self._sink.flush()
 
     def close(self) -> None:
-        """Write what is pending and close the file. Twice is fine (rule O5).
+        """Write what is pending and close the file. May be called twice (rule O5).
 
-        If it was interrupted (Ctrl-C), call it again: what was flushed is in the file, and of
-        what was pending whole records.
+        After an interrupt (Ctrl-C) call it again: the file then has all that was flushed, and
+        whole records of what was pending.
         """
         if self._sink is None:
             return
@@ -401,21 +417,21 @@ class TFRecordWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close; after an error, an atomic writer leaves what was in its place before."""
+        """Close; after an error, an atomic writer leaves the old file as it was."""
         if self._sink is not None and self._atomic and kind is not None:
             self._sink.abandon()
             self._sink = None
         try:
             self.close()
         except BaseException:
-            # Nobody is left to try again.
+            # Nobody can try again.
             if self._sink is not None:
                 self._sink.abandon()
             self._sink = None
             raise
 
     def __del__(self) -> None:
-        """Close a writer that was forgotten, as TensorFlow does; an atomic one leaves no file."""
+        """Close a forgotten writer, as TensorFlow does; an atomic one leaves no file."""
         sink, self._sink = self._sink, None
         if sink is None or not sink.belongs_here:
             return
@@ -432,11 +448,11 @@ class TFRecordWriter:
 
 
 def _one_of(options: CompressionType, compression: CompressionType) -> CompressionType:
-    """Return what says how to compress: TensorFlow's argument, or ours."""
+    """Return the argument that was given, TensorFlow's or ours."""
     if options is None:
         return compression
     if not is_infer(compression):
-        detail = "both options and compression are given; expected one of them"
+        detail = "both options and compression were given; give one of them"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     TFRecordOptions.get_compression_type_string(options)
     return options
@@ -451,7 +467,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
 def _ready_to_append(
     file: OutputFile, path: Source, options: TFRecordOptions, torn: str
 ) -> OutputFile:
-    """Return a file that is locked, so that what is written next comes behind whole records."""
+    """Return the locked file, to be written to after its whole records."""
     n_bytes = _whole_bytes(path, options, torn)
     if n_bytes is None:
         _rewrite_whole_records(path, options)
@@ -463,19 +479,19 @@ def _ready_to_append(
 
 
 def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | None:
-    """Check a file that is to be appended to.
+    """Check a file to append to; return how many bytes of it to keep.
 
-    Returns
-    -------
-    int or None
-        How many bytes of it to keep; None if its whole records have to be written anew.
+    None if it is a torn compressed file, which has to be rewritten.
     """
     size = local_size(path)
     if not size:
         return 0
     compression = TFRecordOptions.get_compression_type_string(options)
     if compression and not CODECS[compression].joinable:
-        detail = f"TensorFlow reads one {compression} stream of a file only; append to GZIP, or uncompressed"
+        detail = (
+            f"a {compression} file cannot be appended to, since TensorFlow reads only its first "
+            "stream; use GZIP, or no compression"
+        )
         raise InvalidArgumentError(Reason.UNSUPPORTED, source=name_of(path), detail=detail)
     stream = RecordStream(path, ReadOptions(compression))
     try:
@@ -486,10 +502,8 @@ def _whole_bytes(path: Source, options: TFRecordOptions, torn: str) -> int | Non
             _check_compression(path, compression)
             raise
         if torn == "raise":
-            detail = f"{error.detail}; to append all the same, cut the torn end off with torn='cut'"
-            raise DataLossError(
-                error.reason, error.offset, error.source, error.index, None, detail
-            ) from None
+            detail = f"{error.detail}; pass torn='cut' to cut off the torn end and append"
+            raise error.at(detail=detail) from None
         if compression:
             return None
         return error.offset or 0
@@ -517,11 +531,11 @@ def _check_compression(path: Source, compression: str) -> None:
 
 
 def _rewrite_whole_records(path: Source, options: TFRecordOptions) -> None:
-    """Replace a torn compressed file by one of its whole records."""
+    """Replace a torn compressed file by one with its whole records."""
     stream = RecordStream(path, ReadOptions(options))
     sink = RecordSink(open_output(path, atomic=True), options)
     try:
-        with contextlib.suppress(DataLossError):  # the torn end, met before
+        with contextlib.suppress(DataLossError):  # the torn end, which was met before
             while (records := stream.next_records()) is not None:
                 for record in records:
                     sink.add(record)

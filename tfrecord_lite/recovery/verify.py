@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, require_int
 from tfrecord_lite.files.names import expand, is_file_object, name_of
-from tfrecord_lite.reader import checked_class, parsed
+from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -269,10 +269,10 @@ def message_check(
 
 def _class_check(message_class: type[Message]) -> Check:
     """Return a check that parses each record as a message of a class."""
-    checked_class(message_class)
+    check_message_class(message_class)
 
     def check(block: Block) -> None:
-        for _ in parsed(block, message_class):
+        for _ in parse_messages(block, message_class):
             pass
 
     return check
