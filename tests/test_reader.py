@@ -113,7 +113,7 @@ class TestRecords:
         assert list(read(path, max_record_bytes=3_000_000)) == ITEMS
 
     @pytest.mark.parametrize("limit", [-1, 2**64])
-    def test_a_limit_that_is_none_is_refused(self, limit: int) -> None:
+    def test_a_limit_that_is_none_is_rejected(self, limit: int) -> None:
         with pytest.raises(InvalidArgumentError) as caught:
             TFRecordReader(io.BytesIO(), max_record_bytes=limit)
 
@@ -279,7 +279,7 @@ class TestLargeRecords:
 
     @pytest.mark.parametrize("index", [2, 6, 8])
     @pytest.mark.parametrize("at", [0, 12, -1])
-    def test_a_stream_goes_on_behind_damage(self, tmp_path: Path, index: int, at: int) -> None:
+    def test_a_stream_continues_after_damage(self, tmp_path: Path, index: int, at: int) -> None:
         stream = bytearray(STREAM)
         stream[STARTS[index] + at % (SIZES[index] + 16)] ^= 1
         (tmp_path / "damaged").write_bytes(stream)
@@ -625,7 +625,9 @@ class TestIterator:
                 next(iterator)
 
     @pytest.mark.parametrize("compression", ["", "GZIP", "BZ2"])
-    def test_r8_it_goes_on_when_the_file_has_grown(self, tmp_path: Path, compression: str) -> None:
+    def test_r8_it_continues_when_the_file_has_grown(
+        self, tmp_path: Path, compression: str
+    ) -> None:
         path = tmp_path / "growing"
         iterator, out = None, []
         for i in range(4):
@@ -697,7 +699,7 @@ class TestIterator:
             next(iterator)
 
     @pytest.mark.parametrize("n_taken", [0, 1, 7, 2000, len(ITEMS)])
-    def test_r8_reopened_it_goes_on_where_it_was(self, path: str, n_taken: int) -> None:
+    def test_r8_reopened_it_continues_where_it_was(self, path: str, n_taken: int) -> None:
         iterator = tf_record_iterator(path)
         out = [next(iterator) for _ in range(n_taken)]
         iterator.close()
@@ -729,7 +731,7 @@ class TestIterator:
         iterator.close()
 
     @pytest.mark.parametrize("n_taken", [1, 30])
-    def test_r8_reopened_it_goes_on_behind_the_byte_where_it_was(
+    def test_r8_reopened_it_continues_after_the_byte_where_it_was(
         self, tmp_path: Path, n_taken: int
     ) -> None:
         path = tmp_path / "rewritten"

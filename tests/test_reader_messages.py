@@ -77,7 +77,7 @@ def test_a_malformed_record_is_named_after_all_before_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("form", ["messages", "examples", "sequence_examples"])
-def test_the_file_is_closed_behind_a_malformed_record_though_the_error_is_kept(
+def test_the_file_is_closed_after_a_malformed_record_though_the_error_is_kept(
     tmp_path: Path, form: str
 ) -> None:
     path = tmp_path / "a.tfrecord"

@@ -142,7 +142,7 @@ class TestOptions:
         assert TFRecordOptions(given).compression_type is given
 
     @pytest.mark.parametrize("given", ["gzip", "NONE", "SNAPPY", 3, 5, -1, b"GZIP", "LZ4", [1]])
-    def test_o2_anything_else_is_refused(self, given: Any, tmp_path: Path) -> None:
+    def test_o2_anything_else_is_rejected(self, given: Any, tmp_path: Path) -> None:
         kept = tmp_path / "kept"
         kept.write_bytes(FRAMES)
 
@@ -254,7 +254,7 @@ class TestContent:
 
     @pytest.mark.parametrize("bad", [{"compression_level": 10}, {"mem_level": 0}])
     @pytest.mark.parametrize("atomic", [True, False])
-    def test_o8_options_zlib_refuses_are_refused(
+    def test_o8_options_zlib_rejects_are_rejected(
         self, tmp_path: Path, bad: dict[str, int], atomic: bool
     ) -> None:
         with pytest.raises(InvalidArgumentError) as caught:
@@ -338,7 +338,7 @@ class TestPlaces:
             TFRecordWriter(wrong)
 
     @pytest.mark.parametrize("keywords", [{"mode": "x"}, {"mode": "wb"}, {"torn": "keep"}])
-    def test_unknown_words_are_refused(self, tmp_path: Path, keywords: Any) -> None:
+    def test_unknown_words_are_rejected(self, tmp_path: Path, keywords: Any) -> None:
         with pytest.raises(InvalidArgumentError) as caught:
             TFRecordWriter(tmp_path / "a", **keywords)
 
@@ -489,25 +489,25 @@ sharded = ShardedTFRecordWriter(folder + "/sharded@2", compression={compression!
 writers = [plain, atomic, sharded]
 for writer in writers:
     writer.write(b"parent")
-refused = 0
+rejected = 0
 child = os.fork()
 if not child:
     for writer in writers:
         try:
             writer.write(b"child")
         except FailedPreconditionError:
-            refused += 1
+            rejected += 1
         try:
             writer.close()
         except FailedPreconditionError:
-            refused += 10
+            rejected += 10
         try:
             with writer:
                 raise KeyError
         except (KeyError, FailedPreconditionError):
             pass
     del plain, atomic, sharded, writer, writers
-    sys.exit(100 + refused)
+    sys.exit(100 + rejected)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 for writer in writers:
     writer.write(b"parent again")
@@ -687,7 +687,7 @@ class TestFailures:
         os.set_blocking(write_end, False)
         os.set_blocking(read_end, False)
         items = [RANDOM.randbytes(1000) for _ in range(300)]
-        content, n_refused = bytearray(), 0
+        content, n_rejected = bytearray(), 0
 
         def read_all() -> None:
             with contextlib.suppress(BlockingIOError):
@@ -705,12 +705,12 @@ class TestFailures:
                         break
                     except BlockingIOError as error:
                         assert error.filename  # noqa: PT017
-                        n_refused += 1
+                        n_rejected += 1
                         read_all()
         read_all()
         os.close(read_end)
 
-        assert n_refused > 0
+        assert n_rejected > 0
         assert list(TFRecordReader(io.BytesIO(content), compression)) == items
 
     def test_a_file_object_that_does_not_say_how_much_it_took_took_all(self) -> None:
@@ -890,7 +890,9 @@ class TestAppending:
         assert list(TFRecordReader(tmp_path / "a", compression)) == ITEMS
 
     @appendable
-    def test_a_file_torn_anywhere_is_refused_or_cut(self, tmp_path: Path, compression: str) -> None:
+    def test_a_file_torn_anywhere_is_rejected_or_cut(
+        self, tmp_path: Path, compression: str
+    ) -> None:
         write(tmp_path / "whole", ITEMS[:3], compression)
         content = (tmp_path / "whole").read_bytes()
         path = tmp_path / "torn"
@@ -926,7 +928,7 @@ class TestAppending:
 
     @appendable
     @pytest.mark.parametrize("torn", ["raise", "cut"])
-    def test_a_damaged_file_is_refused_and_stays_as_it_is(
+    def test_a_damaged_file_is_rejected_and_stays_as_it_is(
         self, tmp_path: Path, compression: str, torn: Any
     ) -> None:
         path = tmp_path / "damaged"
@@ -943,7 +945,7 @@ class TestAppending:
     @pytest.mark.parametrize("compression", ["", "GZIP", "ZSTD", "BZ2"])
     @pytest.mark.parametrize("found", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
     @pytest.mark.parametrize("torn", ["raise", "cut"])
-    def test_a_file_of_another_compression_is_refused(
+    def test_a_file_of_another_compression_is_rejected(
         self, tmp_path: Path, compression: str, found: str, torn: Any
     ) -> None:
         if compression == found:

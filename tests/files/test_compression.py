@@ -1,4 +1,4 @@
-"""Compressed streams: what comes out of sound, cut and damaged ones, and with which reason."""
+"""Compressed streams: what comes out of intact, cut and damaged ones, and with which reason."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ class TestCutStreams:
             assert read(io.BytesIO(first + second[:cut]), name) == expected
 
     @every_codec
-    def test_a_sound_stream_of_a_cut_record_is_a_cut_record(self, name: str) -> None:
+    def test_an_intact_stream_of_a_cut_record_is_a_cut_record(self, name: str) -> None:
         stream = compress(name, STREAM[:-1])
         offset = len(STREAM) - 20
 
@@ -357,10 +357,16 @@ class TestDamagedStreams:
         assert outcome.loss == (Reason.COMPRESSED_CORRUPT, len(inflated), len(whole))
 
     def test_the_error_is_repeated(self, name: str) -> None:
-        sound = compress(name, STREAM)
-        wrong = bytearray(sound)
+        intact = compress(name, STREAM)
+        wrong = bytearray(intact)
         wrong[-2] ^= 0x55
-        for stream in (sound + b"junk", sound + b"\0" * 70_000, sound[:-1], bytes(wrong), b"junk"):
+        for stream in (
+            intact + b"junk",
+            intact + b"\0" * 70_000,
+            intact[:-1],
+            bytes(wrong),
+            b"junk",
+        ):
             for source in (io.BytesIO(stream), Pipe(stream, 1)):
                 reasons = reasons_of_three_calls(source, name)
 
@@ -400,7 +406,7 @@ def reasons_of_three_calls(source: Any, name: str) -> list[Reason]:
 class TestWhatFollows:
     @pytest.mark.parametrize("most", [1, 3, 2**20])
     @pytest.mark.parametrize("junk", [b"\0", b"junk", b"\x1f", b"\x1f\x8c", bytes(100_000)])
-    def test_c5_junk_behind_a_stream_is_an_error_after_all_records(
+    def test_c5_junk_after_a_stream_is_an_error_after_all_records(
         self, name: str, junk: bytes, most: int
     ) -> None:
         stream = compress(name, STREAM) + junk
@@ -421,7 +427,7 @@ class TestWhatFollows:
 
 class TestWrongCompression:
     @pytest.mark.parametrize("found", ["", *NAMES])
-    def test_c1_a_stream_of_another_compression_is_refused(self, name: str, found: str) -> None:
+    def test_c1_a_stream_of_another_compression_is_rejected(self, name: str, found: str) -> None:
         if name == found:
             return
         stream = compress(found, STREAM) if found else STREAM
@@ -507,7 +513,7 @@ class TestMemory:
         assert outcome == ([], (Reason.LENGTH_CRC, 0, 0))
         assert peak <= self.MOST_BYTES
 
-    def test_a_bomb_of_one_large_record_can_be_refused(self, name: str) -> None:
+    def test_a_bomb_of_one_large_record_can_be_rejected(self, name: str) -> None:
         n_bytes = 100 * 2**20
         stream = self.bomb(name, n_bytes, reference.encode_header(n_bytes))
         reader = TFRecordReader(io.BytesIO(stream), name, max_record_bytes=2**20)
@@ -524,7 +530,7 @@ class TestMemory:
 
     @pytest.mark.parametrize("most", [1, 999, 5_000, 2_000_000])
     def test_a_limit_on_inflated_bytes_is_exact(self, name: str, most: int) -> None:
-        items = [bytes(84)] * 30_000  # 100 bytes each with head and foot
+        items = [bytes(84)] * 30_000  # 100 bytes each with header and footer
         stream = compress(name, bytes(frame(items)))
         enough = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=3_000_000)
         reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_bytes=most)
@@ -536,7 +542,7 @@ class TestMemory:
         )
 
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
-    def test_a_bomb_is_refused_by_its_ratio(self, name: str, on_error: OnError) -> None:
+    def test_a_bomb_is_rejected_by_its_ratio(self, name: str, on_error: OnError) -> None:
         head = bytes(frame([b"one"])) + reference.encode_header(64 * 2**20)
         stream = self.bomb(name, 64 * 2**20, head)
         reader = TFRecordReader(io.BytesIO(stream), name, max_inflated_ratio=20, on_error=on_error)
@@ -616,7 +622,7 @@ class TestSettings:
             ("ZSTD", Settings(level=10_000)),
         ],
     )
-    def test_o8_settings_out_of_range_are_refused(self, name: str, bad: Settings) -> None:
+    def test_o8_settings_out_of_range_are_rejected(self, name: str, bad: Settings) -> None:
         if name == "ZSTD":
             zstd_module()
 

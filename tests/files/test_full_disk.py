@@ -1,6 +1,6 @@
 """A full disk loses nothing that was flushed, and what waits is written when there is room.
 
-The disk has room for so many bytes, over all files on it; the write that takes the last of
+The disk has room for a number of bytes, over all files on it; the write that takes the last of
 them is short, as the system's are, and the next one fails. It may become full at any byte:
 while records are written, in a flush, in a close, in the middle of a shard. Then records go
 on being written, or there is room again, or whoever writes gives up.
@@ -51,7 +51,7 @@ COMPRESSIONS = ["", "GZIP", "ZLIB", "ZSTD", "BZ2"]
 
 
 class Disk:
-    """Files on a disk that has room for so many bytes more; None for any number."""
+    """Files on a disk that has `room` for more bytes; None for no limit."""
 
     def __init__(self) -> None:
         self.room: int | None = None
@@ -353,7 +353,7 @@ print(n_failed)
 
 
 @pytest.mark.parametrize("kind", ["in place", "in place, GZIP", "atomic", "atomic, GZIP", "shards"])
-def test_it_is_the_same_where_the_system_refuses_to_write(tmp_path: Path, kind: str) -> None:
+def test_it_is_the_same_where_the_system_rejects_to_write(tmp_path: Path, kind: str) -> None:
     # A limit on the size of files fails as a full disk does, after a short write.
     pytest.importorskip("resource")
     n_runs = share(5)

@@ -1,4 +1,4 @@
-"""No two writers add to one file: the second is refused, whatever process it is in."""
+"""No two writers add to one file: the second is rejected, whatever process it is in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def append(path: Path, record: bytes = b"added", **options: Any) -> None:
         writer.write(record)
 
 
-def assert_refused(path: Path, **options: Any) -> None:
+def assert_rejected(path: Path, **options: Any) -> None:
     before = path.read_bytes()
     with pytest.raises(FailedPreconditionError) as caught:
         append(path, **options)
@@ -78,15 +78,15 @@ def add_records(path: Path, name: bytes, n_records: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["a", "w"])
-def test_the_second_writer_is_refused_until_the_first_is_closed(tmp_path: Path, mode: Any) -> None:
+def test_the_second_writer_is_rejected_until_the_first_is_closed(tmp_path: Path, mode: Any) -> None:
     path = tmp_path / "a"
     path.write_bytes(encode_record(b"old"))
     first = TFRecordWriter(path, mode=mode)
     first.write(b"first")
     first.flush()
 
-    assert_refused(path)
-    assert_refused(path, torn="cut")
+    assert_rejected(path)
+    assert_rejected(path, torn="cut")
     assert len(list(TFRecordReader(path))) in (1, 2)  # who reads is not held up
 
     first.close()
@@ -98,7 +98,7 @@ def test_the_second_writer_is_refused_until_the_first_is_closed(tmp_path: Path, 
 def test_the_writer_may_be_in_another_process(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "a"
     with held_elsewhere(path, mode) as (_, pipe):
-        assert_refused(path)
+        assert_rejected(path)
         pipe.send("close")
     append(path)
 
@@ -165,7 +165,7 @@ def test_a_lock_dies_with_its_process_though_a_forked_child_lives(
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         try:
-            assert_refused(path)
+            assert_rejected(path)
             parent.kill()
             parent.wait()
 
@@ -211,10 +211,10 @@ def test_a_forked_child_does_not_end_the_lock_of_its_parent(
             case "forget":
                 writers.clear()
             case "append":
-                assert_refused(path)
+                assert_rejected(path)
 
     assert end_of_child(work) == 0
-    assert_refused(path)
+    assert_rejected(path)
     writers[0].write(b"ours")
     writers[0].close()
     append(path)
@@ -301,7 +301,7 @@ def test_a_torn_file_that_is_written_anew_stays_locked(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3])
 
     with TFRecordWriter(path, "GZIP", mode="a", torn="cut") as writer:
-        assert_refused(path, options="GZIP")
+        assert_rejected(path, options="GZIP")
         writer.write(b"more")
 
     assert list(TFRecordReader(path)) == [b"whole", b"more"]
@@ -333,13 +333,13 @@ def test_a_file_that_was_replaced_meanwhile_is_not_added_to(
 def test_without_locks_files_are_written_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int | None
 ) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise OSError(number, "no locks here")
 
     if number is None:
         monkeypatch.setattr(locking, "fcntl", None)
     else:
-        monkeypatch.setattr(fcntl, "flock", refuse)
+        monkeypatch.setattr(fcntl, "flock", reject)
 
     append(tmp_path / "a", b"one")
     append(tmp_path / "a", b"two")

@@ -112,7 +112,7 @@ class TestChangingFiles:
             assert found == RECORDS[: len(found)]
             assert [span.reason for span in told] == [Reason.TRUNCATED]
 
-    def test_a_file_cut_behind_where_it_is_read_is_a_shorter_one(self, path: Path) -> None:
+    def test_a_file_cut_after_where_it_is_read_is_a_shorter_one(self, path: Path) -> None:
         records = iter(TFRecordReader(path))
         first = next(records)
         with path.open("r+b") as file:
@@ -163,7 +163,7 @@ class TestChangingFiles:
 
 
 class Failing(io.BytesIO):
-    """A file object that fails once, when so many bytes were read."""
+    """A file object that fails once, after a number of bytes."""
 
     def __init__(self, data: bytes, after: int, error: Exception) -> None:
         super().__init__(data)
@@ -182,7 +182,7 @@ class TestReadErrors:
     @pytest.mark.parametrize("compress", [bytes, lambda data: gzip.compress(data, 0)])
     @pytest.mark.parametrize("on_error", ["raise", "skip"])
     @pytest.mark.parametrize("error", [OSError(5, "read error"), RuntimeError("anything")])
-    def test_it_comes_behind_all_before_it_and_a_new_iteration_reads_all(
+    def test_it_comes_after_all_before_it_and_a_new_iteration_reads_all(
         self, compress: Callable[[bytes], bytes], on_error: Any, error: Exception
     ) -> None:
         file = Failing(compress(STREAM), 2_000_000, error)
@@ -229,7 +229,7 @@ class TestReadErrors:
 
 
 class Cutting(http.server.BaseHTTPRequestHandler):
-    """Serves STREAM, and closes the connection amid what is behind `limit`."""
+    """Serves STREAM, and closes the connection after `limit` bytes."""
 
     protocol_version = "HTTP/1.1"
     limit: ClassVar[int]
@@ -297,7 +297,7 @@ def test_a_connection_that_is_cut_is_an_oserror_and_never_an_end(
 
 
 class ClientError(Exception):
-    """A remote client's own, which is no OSError."""
+    """An error of a remote client, not an OSError."""
 
 
 CLIENT_ERRORS: list[tuple[Exception, type[OSError], int]] = [

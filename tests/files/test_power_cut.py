@@ -1,7 +1,7 @@
 """A power cut loses nothing that had reached the disk, whatever became of the rest.
 
 A file is written with flushes at random, and how long it was at each of them is noted. A
-power cut leaves some first bytes of it; behind these the file ends, or has the length it
+power cut leaves some first bytes of it; after these the file ends, or has the length it
 had, with zeros or anything else where blocks were not written. The cuts are at random, and
 at the edges: about each flush, in the first bytes and in the last.
 
@@ -46,7 +46,7 @@ every_kind = pytest.mark.parametrize(("compression", "mode"), KINDS)
 N_CUTS = 10
 """Of each file."""
 N_MAGIC = 4
-"""By so many first bytes at the most a compression is known."""
+"""First bytes needed at most to know a compression."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Written:
     flushed: list[tuple[int, int]]  # how long the file was, how many records it had then
 
     def n_safe(self, n_bytes: int) -> int:
-        """Return how many records were flushed to the first so many bytes."""
+        """Return how many records were flushed to the first `n_bytes`."""
         return max(n for size, n in self.flushed if size <= n_bytes)
 
     def cuts(self, choose: random.Random) -> list[int]:
@@ -175,7 +175,7 @@ def test_what_was_flushed_before_the_cut_is_read_and_can_be_added_to(
 
 @every_kind
 @pytest.mark.parametrize("rest", ["zeros", "anything"])
-def test_blocks_that_were_not_written_are_damage_behind_what_was_flushed(
+def test_blocks_that_were_not_written_are_damage_after_what_was_flushed(
     tmp_path: Path, compression: str, mode: Mode, choose: random.Random, rest: str
 ) -> None:
     for run in range(n_files(len(KINDS) * 2)):
