@@ -176,7 +176,7 @@ def test_an_error_in_a_worker_says_where(tmp_path: Path) -> None:
     with pytest.raises(DataLossError) as caught:
         list(loader_of(TFRecordDataset(name), 1))
 
-    assert f"record 1, byte {len(example(0)) + 16} of {name}" in str(caught.value)
+    assert f"{name}: record 1, byte {len(example(0)) + 16}: " in str(caught.value)
 
 
 def test_processes_of_our_own_in_torchs_are_rejected(tmp_path: Path) -> None:
