@@ -17,7 +17,7 @@ _BATCH = 256
 
 
 def pipeline_ours(
-    files: list[str], batch: int, buffer: int, strings: str, num_workers: int, prefetch: int
+    files: list[str], batch: int, buffer: int, strings: Any, num_workers: int, prefetch: int
 ) -> Result:
     """Interleave, shuffle, batch and parse the tabular data."""
     import tfrecord_lite
@@ -34,7 +34,7 @@ def pipeline_ours(
             interleave=len(files),
             shuffle=buffer or None,
             seed=1,
-            strings=strings,  # type: ignore[arg-type]
+            strings=strings,
             num_workers=num_workers,
             prefetch=prefetch,
         )

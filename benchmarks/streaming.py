@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite import load, save
+from tfrecord_lite import load, save, to_dense
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +58,9 @@ def main() -> None:
         if args.check:
             n_rows = total = 0
             for batch in load(path, batch_size=4096):
-                n_rows += len(batch["id"])
-                total += int(batch["id"].sum())
+                ids = to_dense(batch["id"])
+                n_rows += len(ids)
+                total += int(ids.sum())
             assert (n_rows, total) == (args.rows, args.rows * (args.rows - 1) // 2)
             print(f"  loaded in batches   peak {peak_bytes() / 1e6:8,.1f} MB")
 

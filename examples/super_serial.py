@@ -41,7 +41,7 @@ def save_and_load(folder: Path) -> None:
     schema = save(path, samples(1000))
     print(schema, "\n")
 
-    columns = load(path)
+    columns: dict[str, Any] = load(path)  # nested: "meta" is a dictionary again
     for i, sample in enumerate(samples(1000)):
         assert np.array_equal(columns["image"][i], sample["image"])
         assert np.array_equal(columns["weights"][i], sample["weights"])
@@ -52,7 +52,7 @@ def save_and_load(folder: Path) -> None:
     assert columns["meta"]["ok"].dtype == np.bool_
     print("1,000 samples were restored: values, dtypes, shapes, names")
 
-    sizes = [len(batch["image"]) for batch in load(path, batch_size=256)]
+    sizes = [batch["image"].shape[0] for batch in load(path, batch_size=256)]
     print(f"in batches of {sizes}")
 
 
@@ -61,7 +61,8 @@ def tuples(folder: Path) -> None:
     x, y = np.linspace(0, 1, 30).reshape(10, 3), np.arange(10, dtype=np.int32)
     save(folder / "pair.tfrecord", (x, y))
 
-    x_again, y_again = load(folder / "pair.tfrecord")
+    pair: Any = load(folder / "pair.tfrecord")  # typed as a dictionary, the usual case
+    x_again, y_again = pair
 
     assert np.array_equal(x, x_again)
     assert y_again.dtype == np.int32

@@ -9,7 +9,8 @@ import pytest
 
 from tests.cli.samples import damage, flower, ranking, sequence, write
 from tests.support.corpus import corpus_files
-from tfrecord_lite import Schema, encode_example, infer_schema, load, summarize
+from tests.support.untyped import load
+from tfrecord_lite import Schema, encode_example, infer_schema, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable

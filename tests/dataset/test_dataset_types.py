@@ -9,7 +9,9 @@ import numpy as np
 from tests.support.small_files import FEATURES, number_of, write_files
 from tfrecord_lite import (
     Dataset,
+    FixedLenFeature,
     TFRecordDataset,
+    VarLenFeature,
     make_batched_features_dataset,
     read_batches,
 )
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.columns import Column
     from tfrecord_lite.dataset.dataset import Columns
+
+    Arrays = dict[str, AnyArray]
 else:
-    Columns = Column = Any
+    Arrays = Columns = Column = Any
 
 
 def half(number: int) -> float:
@@ -62,12 +66,12 @@ def test_elements_are_of_the_type_that_was_promised(tmp_path: Path) -> None:
 def test_columns_are_of_the_type_that_was_promised(tmp_path: Path) -> None:
     names = write_files(tmp_path, [5])
     batches = TFRecordDataset(names).batch(2)
-    assert_type(batches.parse_example(FEATURES), Dataset[Columns])
-    assert_type(read_batches(names, FEATURES, 2, seed=1), Dataset[Columns])
+    assert_type(batches.parse_example(FEATURES), Dataset[Arrays])
+    assert_type(read_batches(names, FEATURES, 2, seed=1), Dataset[Arrays])
     assert_type(make_batched_features_dataset(names, 2, FEATURES), Dataset[Columns])
     labelled = batches.parse_example(FEATURES, label_key="n")
-    assert_type(labelled, Dataset[tuple[Columns, Column]])
-    assert_type(read_batches(names, FEATURES, 2, label_key="n"), Dataset[tuple[Columns, Column]])
+    assert_type(labelled, Dataset[tuple[Arrays, AnyArray]])
+    assert_type(read_batches(names, FEATURES, 2, label_key="n"), Dataset[tuple[Arrays, AnyArray]])
     assert_type(
         make_batched_features_dataset(names, 2, FEATURES, label_key="n", shuffle=False),
         Dataset[tuple[Columns, Column]],
@@ -80,6 +84,8 @@ def test_columns_are_of_the_type_that_was_promised(tmp_path: Path) -> None:
         batches.parse_sequence_example(FEATURES),
         Dataset[tuple[Columns, Columns, dict[str, Int64Array]]],
     )
+    some = {"n": FixedLenFeature([], int), "s": VarLenFeature(bytes)}
+    assert_type(read_batches(names, some, 2), Dataset[Columns])
     columns, label = next(iter(labelled))
     assert set(columns) == {"s"}
     assert isinstance(label, np.ndarray)

@@ -25,13 +25,13 @@ import pytest
 from tests.support.mishap_runs import N_RUNS, share
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
+from tests.support.untyped import load
 from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
     encode_example,
-    load,
     recover,
     save,
 )

@@ -22,12 +22,12 @@ import numpy as np
 import pytest
 
 from tests.support.interrupts import interrupt_at
+from tests.support.untyped import load
 from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordReader,
     TFRecordWriter,
     encode_example,
-    load,
     recover,
     save,
 )

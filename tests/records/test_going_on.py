@@ -16,6 +16,7 @@ import pytest
 from tests.support.file_objects import Pipe
 from tests.support.read_outcome import outcome_of
 from tests.support.reference import encode_header, encode_record
+from tests.support.untyped import load
 from tfrecord_lite import (
     DamagedSpan,
     DataLossError,
@@ -26,7 +27,6 @@ from tfrecord_lite import (
     TFRecordReader,
     encode_example,
     infer_schema,
-    load,
     save,
 )
 from tfrecord_lite.records import crc32c, damage

@@ -16,6 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.support.untyped import load
 from tfrecord_lite import (
     Block,
     BytesColumn,
@@ -31,7 +32,6 @@ from tfrecord_lite import (
     TFRecordWriter,
     encode_example,
     infer_schema,
-    load,
     load_schema,
     save,
     summarize,

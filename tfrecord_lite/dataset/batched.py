@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypedDict, Unpack
 
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.dataset.dataset import Columns
     from tfrecord_lite.dataset.tfrecords import Paths
+    from tfrecord_lite.example.decode.reader import StringForm
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import OnError
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import DenseSpec, FeatureSpec
 
     class TensorFlowKeywords(TypedDict, total=False):
         """Keywords of make_batched_features_dataset after `label_key`."""
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
         drop_final_batch: bool
 
     class Keywords(TypedDict, total=False):
-        """Keywords of read_batches, without `label_key`."""
+        """Keywords of read_batches that do not change the type of its elements."""
 
         shuffle: int | Literal["all"] | None
         seed: int | None
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
         shard: tuple[int, int] | None
         interleave: int | None
         drop_remainder: bool
-        strings: Literal["ndarray", "BytesColumn"]
         compression: CompressionType
         verify: bool
         on_error: OnError
@@ -195,10 +196,31 @@ def make_batched_features_dataset(
 @overload
 def read_batches(
     paths: Paths,
+    features: Mapping[str, DenseSpec],
+    batch_size: int,
+    *,
+    label_key: None = None,
+    strings: Literal["ndarray"] = "ndarray",
+    **keywords: Unpack[Keywords],
+) -> Dataset[dict[str, AnyArray]]: ...
+@overload
+def read_batches(
+    paths: Paths,
+    features: Mapping[str, DenseSpec],
+    batch_size: int,
+    *,
+    label_key: str,
+    strings: Literal["ndarray"] = "ndarray",
+    **keywords: Unpack[Keywords],
+) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
+@overload
+def read_batches(
+    paths: Paths,
     features: Mapping[str, FeatureSpec],
     batch_size: int,
     *,
     label_key: None = None,
+    strings: StringForm = "ndarray",
     **keywords: Unpack[Keywords],
 ) -> Dataset[Columns]: ...
 @overload
@@ -208,6 +230,7 @@ def read_batches(
     batch_size: int,
     *,
     label_key: str,
+    strings: StringForm = "ndarray",
     **keywords: Unpack[Keywords],
 ) -> Dataset[tuple[Columns, Column]]: ...
 def read_batches(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.records.damage import DamageReport
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import DenseSpec, FeatureSpec
 
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
@@ -145,6 +145,22 @@ class Dataset(Generic[T_co]):
         n = require_int("batch_size", batch_size, 1)
         return self._then(Batch, n=n, drop_remainder=drop_remainder)
 
+    @overload
+    def parse_example(
+        self,
+        features: Mapping[str, DenseSpec],
+        *,
+        strings: Literal["ndarray"] = "ndarray",
+        label_key: None = None,
+    ) -> Dataset[dict[str, AnyArray]]: ...
+    @overload
+    def parse_example(
+        self,
+        features: Mapping[str, DenseSpec],
+        *,
+        strings: Literal["ndarray"] = "ndarray",
+        label_key: str,
+    ) -> Dataset[tuple[dict[str, AnyArray], AnyArray]]: ...
     @overload
     def parse_example(
         self,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    from tfrecord_lite.columns import Column
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.reader import TFRecordReader
@@ -75,7 +76,7 @@ def load(
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
     storage_options: StorageOptions = None,
-) -> Any: ...
+) -> dict[str, Column]: ...
 @overload
 def load(
     paths: Sources,
@@ -90,7 +91,7 @@ def load(
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
     storage_options: StorageOptions = None,
-) -> Iterator[Any]: ...
+) -> Iterator[dict[str, Column]]: ...
 def load(
     paths: Sources,
     schema_path: SchemaPath = None,
@@ -135,7 +136,7 @@ def load(
 
     Returns
     -------
-    dict, tuple or column
+    dict of str to column
         In the structure that was saved, with the original dtypes and shapes: ndarray;
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
         strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
@@ -158,6 +159,8 @@ def load(
 
     Notes
     -----
+    Typed as a dictionary, although what was saved as a tuple, or nested, comes back as such.
+
     Needs memory for the columns, for one of them twice while it is joined, and for a megabyte
     of records. Sizes in a schema are compared with the data before memory is allocated for
     them.

@@ -1,0 +1,29 @@
+"""The program in the documentation passes a strict type checker as it stands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.corpus import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_program_of_the_page_on_types_passes_mypy_strict(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    (program,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/typing.md").read_text(), re.DOTALL
+    )
+    path = tmp_path / "program.py"
+    path.write_text(program)
+
+    out, err, status = api.run(
+        ["--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache'}", str(path)]
+    )
+
+    assert (status, err) == (0, ""), out
+    assert len(program.splitlines()) >= 60
