@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.support.parameter_ids import named
 from tfrecord_lite import (
     FixedLenFeature,
     InvalidArgumentError,
@@ -135,7 +136,7 @@ def test_the_ending_of_the_name_decides(
         (None, ""),
         ("INFER", "GZIP"),
     ],
-    ids=str,
+    ids=named,
 )
 def test_what_is_named_goes_before_the_ending(
     tmp_path: Path, writer: str, given: Any, compression: str
@@ -191,7 +192,7 @@ class TestTensorFlowsOptions:
     @pytest.mark.parametrize(
         ("options", "compression"),
         [("ZLIB", "ZLIB"), ("", ""), (TFRecordOptions(), ""), (0, ""), (None, "GZIP")],
-        ids=str,
+        ids=named,
     )
     def test_they_go_before_the_ending(
         self, tmp_path: Path, options: Any, compression: str
