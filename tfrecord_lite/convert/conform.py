@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -33,6 +32,7 @@ from tfrecord_lite.schema import (
     VarLen,
     prepare,
 )
+from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,9 +56,8 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> di
     """
     for name in columns:
         if name not in schema:
-            close = get_close_matches(str(name), list(schema))
-            nearest = f"; the nearest: {', '.join(map(repr, close))}" if close else ""
-            raise column_error(str(name), f"this column is not in the schema{nearest}")
+            detail = f"this column is not in the schema{nearest(name, schema)}"
+            raise column_error(str(name), detail)
     originals = schema.originals if isinstance(schema, Schema) else {}
     found: dict[str, ValueLists] = {}
     for name, feature in prepare(schema).items():

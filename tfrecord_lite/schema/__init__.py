@@ -9,7 +9,7 @@
     parser:  {"label": Dense(key, kind, shape, default), ...}
 
 ======================  ======================================================================
-``kinds``               the three kinds of lists, and the dtypes that mean them
+``kinds``               the three kinds of lists, and the dtypes that select them
 ``features``            the specifications, with TensorFlow's names, arguments and defaults
 ``prepare``             all checks of specifications, and the form that a parser works with
 ``schema``              :class:`Schema` and :class:`Original`

@@ -1,4 +1,4 @@
-"""The three kinds of an Example's features, and the dtypes that users call them by.
+"""The three kinds of an Example's features, and the dtypes that select them.
 
 A ``tf.train.Feature`` is a list of byte strings, of float32 or of int64. The number of a
 :class:`Kind` is the field number of its list on the wire.
@@ -18,8 +18,6 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 class Kind(IntEnum):
     """Which of its three lists a feature holds, numbered by ``tf.train.Feature``'s fields.
 
-    Examples
-    --------
     >>> Kind.INT64, Kind.INT64.dtype, Kind.BYTES.label
     (<Kind.INT64: 3>, dtype('int64'), 'string')
     """
@@ -62,15 +60,13 @@ _WORDS: dict[Any, Kind] = {
 
 
 def kind_of(dtype: object, key: str | None = None) -> Kind:
-    """Return the kind that a user's dtype means.
+    """Return the kind that a user's dtype selects.
 
     `dtype` is ``np.float32``, ``"float32"`` or ``float``; ``np.int64``, ``"int64"`` or ``int``;
     ``bytes``, ``str``, ``object`` or ``"string"``; a NumPy dtype of these in any byte order; or a
     TensorFlow dtype. `key` is the feature, for errors: ``UNSUPPORTED`` for a dtype that an
     Example cannot hold, such as float64, ``BAD_ARGUMENT`` for None, TypeError for others.
 
-    Examples
-    --------
     >>> kind_of(float), kind_of("int64"), kind_of(bytes)
     (<Kind.FLOAT: 2>, <Kind.INT64: 3>, <Kind.BYTES: 1>)
     """

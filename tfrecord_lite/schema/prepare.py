@@ -139,19 +139,16 @@ Prepared: TypeAlias = Dense | Padded | VarLen | Sparse | Ragged
 """A checked feature, as a parser works with it."""
 
 MAX_DIMENSIONS = 62
-"""Most dimensions of a feature's shape; NumPy has 64, of which batches of sequences add two."""
+"""Most dimensions of a feature's shape: NumPy's limit is 64, and batches of sequences add two."""
 
 
 def prepare(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
-    Raises InvalidArgumentError (``BAD_ARGUMENT`` or ``UNSUPPORTED``), with the feature's name in
-    `key`, for: no features, a value that is not a specification (E2), two features that read one
-    key in different ways (E7), a shape, dtype, default value or size that is missing or not
-    valid (X2, X7, X8, S1, S4, S5, Z5). Raises TypeError for arguments of the wrong type.
+    Rejects no features, a value that is not a specification (E2), two features that read one key
+    in different ways (E7), and a shape, dtype, default value or size that is missing or not valid
+    (X2, X7, X8, S1, S4, S5, Z5).
 
-    Examples
-    --------
     >>> prepare({"x": FixedLenFeature([2], float)})["x"]
     Dense(key='x', kind=<Kind.FLOAT: 2>, shape=(2,), default=None)
     """
@@ -170,11 +167,9 @@ def prepare_sequence(
 ) -> tuple[dict[str, Prepared], dict[str, Prepared]]:
     """Check the features of a SequenceExample: its context, and its feature lists.
 
-    Raises as :func:`prepare`, and InvalidArgumentError for: no features at all (rule Q2), a list
-    with a default value (rule L1), a specification that is not possible in that place (rule Q3).
+    Rejects what :func:`prepare` rejects, no features at all (rule Q2), a list with a default value
+    (rule L1), and a specification that is not possible in that place (rule Q3).
 
-    Examples
-    --------
     >>> _, lists = prepare_sequence(None, {"x": FixedLenSequenceFeature([], "int64")})
     >>> lists["x"].allow_missing
     False
@@ -219,8 +214,6 @@ def _prepare_all(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
 def keys_to_read(prepared: Mapping[str, Prepared]) -> dict[str, Kind]:
     """Return every key to read, with its kind.
 
-    Examples
-    --------
     >>> keys_to_read(prepare({"s": SparseFeature("i", "v", float, 10)}))
     {'i': <Kind.INT64: 3>, 'v': <Kind.FLOAT: 2>}
     """
@@ -246,8 +239,6 @@ def canonical(name: str, spec: FeatureSpec) -> FeatureSpec:
     dtypes are NumPy's, shapes and lists are tuples, defaults are Python scalars or nested
     tuples of them (byte strings as ``bytes``).
 
-    Examples
-    --------
     >>> canonical("x", FixedLenFeature([2, 1], float, [1, 2]))
     FixedLenFeature(shape=(2, 1), dtype='float32', default_value=((1.0,), (2.0,)))
     """

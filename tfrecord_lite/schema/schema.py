@@ -76,8 +76,8 @@ class Original:
             raise TypeError(f"text must be a str, not {self.text!r}")
         if self.text is not None and (self.dtype != "string" or not _TEXT.fullmatch(self.text)):
             raise argument_error(
-                "text must be such as S5 or U5, or T or str, of dtype string; "
-                f"not {self.text!r} of dtype {self.dtype}"
+                "text must be str, T, or a width such as S5 or U5, with dtype string; "
+                f"not {self.text!r} with dtype {self.dtype}"
             )
 
     def __repr__(self) -> str:

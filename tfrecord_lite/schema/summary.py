@@ -5,8 +5,8 @@
     records ──counted──> Summary ──schema()──> Schema
                             + Summary of another shard
 
-For every feature a summary has the number of records with it, its kinds, and the least and
-greatest number of values and value. Schemas are inferred from summaries; the two are separate
+For every feature a summary has the number of records with it, its kinds, and the smallest and
+largest count of values, and value. Schemas are inferred from summaries; the two are separate
 because summaries of shards can be added, and schemas cannot.
 
 No I/O, no knowledge of bytes on the wire.
@@ -56,9 +56,9 @@ class ListSummary:
     n_records : int
         Number of records with the feature in this kind; at least 1.
     lengths : tuple of two int
-        Least and greatest number of values per record.
+        Smallest and largest number of values per record.
     values : tuple of two int or float, optional
-        Least and greatest value, without NaN; of byte strings, their lengths in bytes. None
+        Smallest and largest value, without NaN; of byte strings, their lengths in bytes. None
         if there are no values.
     first : Place
         The first record with the feature in this kind.
@@ -73,13 +73,11 @@ class ListSummary:
         """Return the summary of both sets of records; those of `other` come later."""
         if not isinstance(other, ListSummary):
             return NotImplemented
-        lengths = (
-            min(self.lengths[0], other.lengths[0]),
-            max(self.lengths[1], other.lengths[1]),
-        )
+        (low, high), (least, most) = self.lengths, other.lengths
         values = [pair for pair in (self.values, other.values) if pair is not None]
         both = (min(low for low, _ in values), max(high for _, high in values)) if values else None
-        return ListSummary(self.n_records + other.n_records, lengths, both, self.first)
+        n_records = self.n_records + other.n_records
+        return ListSummary(n_records, (min(low, least), max(high, most)), both, self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class FeatureSummary:
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """Least and greatest number of values in the records with the feature."""
+        """Smallest and largest number of values in the records with the feature."""
         every = [found.lengths for found in self.lists.values()] or [(0, 0)]
         return min(low for low, _ in every), max(high for _, high in every)
 

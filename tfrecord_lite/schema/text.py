@@ -270,7 +270,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a count with its noun."""
+    """Return a count with its noun: 1 record, 1,200 records."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 

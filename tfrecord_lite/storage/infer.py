@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import Variable
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
-
-__all__ = ["closed", "infer_schema", "summarize"]
 
 _RECORDS_AT_A_TIME = 4096
 
@@ -71,9 +69,9 @@ def summarize(
     Returns
     -------
     Summary
-        For every feature its kinds, the number of records with it, its lengths, and its least
-        and greatest values, sorted by name. Print it as a table, add the summaries of several
-        shards, or call :meth:`Summary.schema` for a schema.
+        For every feature its kinds, the number of records with it, its lengths, and its
+        smallest and largest values, sorted by name. Print it as a table, add the summaries of
+        several shards, or call :meth:`Summary.schema` for a schema.
 
     Raises
     ------
@@ -115,11 +113,13 @@ def summarize(
     survey = ExampleSurvey()
     left = max_records
     columns, data = _columns_of(data, max_records)
+    blocks: Any
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     else:
         blocks = _blocks(data, ReadOptions(compression, storage_options=storage_options))
-    with closed(blocks):
+    # Otherwise the file would stay open for as long as an error's traceback is referenced.
+    with closing(blocks):
         for block in blocks:
             survey.add(block if left is None else block[:left])
             left = None if left is None else left - len(block)
@@ -212,7 +212,7 @@ def infer_schema(
 def _columns_of(source: Any, max_records: int | None) -> tuple[dict[str, Any] | None, Any]:
     """Return the columns of data to be encoded, up to `max_records`; None for other sources.
 
-    Also return the source, complete even if an iterator had to be advanced to tell.
+    Also return the source, with the item that had to be taken from an iterator put back.
     """
     if isinstance(source, Summary | Block | TFRecordReader):
         return None, source
@@ -251,49 +251,31 @@ def _columns_of_rows(rows: list[Any]) -> dict[str, Any]:
 
 def _first_rows(name: str, column: Any, n_records: int) -> Any:
     if isinstance(column, SparseTensor):
-        detail = "max_records needs rows, which a SparseTensor has not"
+        detail = "a SparseTensor has no rows to cut to max_records; leave max_records out"
         raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return column[:n_records]
 
 
-@contextmanager
-def closed(blocks: Iterator[Block]) -> Iterator[None]:
-    """Close the file of an iteration at its end, even if it ends early or by an error.
-
-    Otherwise the file would stay open for as long as the error's traceback is referenced.
-    """
-    try:
-        yield
-    finally:
-        close = getattr(blocks, "close", None)
-        if close is not None:
-            close()
-
-
 def _blocks(source: Any, options: ReadOptions) -> Iterator[Block]:
-    """Return the blocks of a source's records."""
+    """Yield the records of a source."""
     if isinstance(source, Block):
-        return iter([source])
-    if isinstance(source, TFRecordReader):
-        return source.blocks()
-    if isinstance(source, (str, os.PathLike)) or is_file_object(source):
-        return reader_with(source, options).blocks()
+        yield source
+        return
     if isinstance(source, (bytes, bytearray, memoryview)):
         raise TypeError("a single bytes object may be a path or a record; give a str or [record]")
-    if not isinstance(source, Iterable):
+    if not (isinstance(source, (Iterable, str, os.PathLike)) or is_file_object(source)):
         raise TypeError(
             f"data must be files, records, columns or rows, not {type(source).__name__}"
         )
-    items = iter(source)
-    head = list(islice(items, 1))
-    if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
-        return _blocks_of_records(head, items)
-    return reader_with([*head, *items], options).blocks()
-
-
-def _blocks_of_records(head: list[Any], rest: Iterator[Any]) -> Iterator[Block]:
-    """Yield blocks of records from memory."""
-    while head:
-        head += islice(rest, _RECORDS_AT_A_TIME - len(head))
-        yield Block.from_records(head)
-        head = list(islice(rest, 1))
+    if not isinstance(source, (TFRecordReader, str, os.PathLike)) and not is_file_object(source):
+        items = iter(source)
+        head = list(islice(items, 1))
+        if not head or isinstance(head[0], (bytes, bytearray, memoryview, np.bytes_)):
+            while head:
+                head += islice(items, _RECORDS_AT_A_TIME - len(head))
+                yield Block.from_records(head)
+                head = list(islice(items, 1))
+            return
+        source = [*head, *items]
+    reader = source if isinstance(source, TFRecordReader) else reader_with(source, options)
+    yield from reader.blocks()

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -29,7 +30,7 @@ from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
-from tfrecord_lite.storage.infer import closed, infer_schema, summarize
+from tfrecord_lite.storage.infer import infer_schema, summarize
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import (
     IncompatibleError,
@@ -56,10 +57,10 @@ if TYPE_CHECKING:
     SchemaPath = str | os.PathLike[str] | Schema | None
 
 _MOST_WITHOUT_VALUES = 2**24
-"""Most array elements for records without any value, whose number only the schema tells."""
+"""Most array elements for records without any value: only the schema tells their number."""
 _WIDE_BYTES = 2**28
 _WIDE_TIMES = 16
-"""Fixed-width strings of more bytes must not be wider than this many times the longest one."""
+"""Fixed-width strings of more bytes may be this many times as wide as the longest, at most."""
 
 
 @overload
@@ -237,7 +238,7 @@ def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
     found = [(s, sidecar.read_beside(s, options.storage_options)) for s in sources]
     if not any(one for _, one in found):
         return None
-    # Files saved from no rows go with any others.
+    # A file saved from no rows fits any others.
     used = [
         (source, one)
         for source, one in found
@@ -259,8 +260,8 @@ def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
 
 def _is_empty(source: Source, options: ReadOptions) -> bool:
     """Return whether a file has no records."""
-    blocks = _silent_reader(source, options).blocks(1)
-    with closed(blocks):
+    blocks: Any = _silent_reader(source, options).blocks(1)
+    with closing(blocks):
         return next(blocks, None) is None
 
 
@@ -324,7 +325,7 @@ def _without_values(
 
 
 class _Loader:
-    """Restores what was saved from blocks of records."""
+    """Turns blocks of records into the data that were saved."""
 
     def __init__(self, described: Sidecar) -> None:
         self._schema = schema = described.schema
@@ -351,9 +352,9 @@ class _Loader:
         whole = {name: join(parts.pop(name)) for name in list(parts)}
         return rebuild(self._structure, whole)
 
-    def _columns(self, blocks: Iterator[Block]) -> Iterator[dict[str, Any]]:
+    def _columns(self, blocks: Any) -> Iterator[dict[str, Any]]:
         is_first = True
-        with closed(blocks):
+        with closing(blocks):
             for block in blocks:
                 reject_sequences(block, is_first=is_first)
                 is_first = False
@@ -383,7 +384,7 @@ class _Loader:
 
 
 def _check_sizes(schema: Schema, parsed: dict[str, Any], n_records: int) -> None:
-    """Reject arrays that would be large for no other reason than the schema's word."""
+    """Reject arrays that would be large only because the schema says so."""
     for name, original in schema.originals.items():
         column: Any = parsed[name]
         flat = getattr(column, "flat_values", column)
@@ -398,7 +399,7 @@ def _check_sizes(schema: Schema, parsed: dict[str, Any], n_records: int) -> None
 
 
 def _check_width(name: str, flat: Any, text: str) -> None:
-    """Reject strings of a fixed width far above their lengths."""
+    """Reject fixed-width strings far wider than the values."""
     char_bytes = 4 if text[0] == "U" else 1
     width = int(text[1:]) * char_bytes
     count = flat.size if isinstance(flat, np.ndarray) else len(flat)

@@ -225,7 +225,7 @@ _HEAD_BYTES = 64 * 1024
 
 
 class FingerprintingFile:
-    """A file object to write to that computes the fingerprint of what is written."""
+    """A file object that computes the fingerprint of what is written to it."""
 
     def __init__(self, file: OutputFile) -> None:
         self.name = file.name

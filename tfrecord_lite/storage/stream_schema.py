@@ -53,7 +53,7 @@ _BATCH_ROWS = 1024
 _BATCH_BYTES = 4 * 1024 * 1024
 _LIGHT_BYTES = 16 * 1024
 _WEIGH_EVERY = 16
-"""Of light rows, one in this many is weighed."""
+"""Only one in this many light rows is weighed."""
 
 
 def row_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
@@ -91,7 +91,7 @@ class StreamSchema:
 
     def __init__(self) -> None:
         self.structure: Structure | None = None
-        """Of every row; None before the first."""
+        """Structure of every row; None before the first."""
         self._columns: dict[str, _Column] = {}
         self._take: Callable[[Any], tuple[Any, ...]] | None = None
         self._n_rows = 0
@@ -104,9 +104,8 @@ class StreamSchema:
     def add(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
         """Return rows as columns, and the schema to write these with.
 
-        Columns with nothing but None or empty lists are omitted from both. For the first row
-        that does not fit those before it, raise InvalidArgumentError with its number and the
-        column.
+        Both omit columns with nothing but None or empty lists. Raises InvalidArgumentError
+        about the first row that does not fit those before it.
         """
         columns = {}
         for name, values in self._values_of(rows).items():
@@ -225,7 +224,7 @@ def schema_of_items(items: Mapping[str, SchemaItem]) -> Schema:
 
 
 class IncompatibleError(Exception):
-    """Two batches that one schema cannot fit, for reasons in the text; users never see it."""
+    """No schema fits both batches, for the reason in the text; users never see this error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +245,7 @@ class _Column:
         return items_of(schema_of({self.name: nothing}))[self.name]
 
     def with_values(self, values: list[Any]) -> tuple[_Column, Any]:
-        """Return the column with more rows, and these rows as arrays; None if they have no value.
+        """Return the column with more rows, and these rows as arrays (None without any value).
 
         Raises IncompatibleError or InvalidArgumentError if some row does not fit.
         """
@@ -295,11 +294,7 @@ class _Column:
 
 
 def widened(name: str, old: SchemaItem, new: SchemaItem) -> SchemaItem:
-    """Return the item that fits what either of two fits.
-
-    Raises IncompatibleError if what is stored by the one cannot be read by any that the other
-    is read by.
-    """
+    """Return the item that reads what was stored by either of two, or raise IncompatibleError."""
     if old == new:
         return old
     before, after = old.original, new.original
@@ -334,7 +329,7 @@ def as_missing(name: str, item: SchemaItem) -> SchemaItem:
 
 
 def as_ragged(name: str, item: SchemaItem) -> SchemaItem:
-    """Return the item for a feature of which a record may be an empty list."""
+    """Return the item for a feature that may be an empty list in some records."""
     original = item.original
     if original is None or not original.shape:
         raise IncompatibleError("an empty list in a column of single values")

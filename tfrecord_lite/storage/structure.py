@@ -29,11 +29,6 @@ _ONLY_COLUMN = "value"
 def flatten(data: Any) -> tuple[Structure, dict[str, Any]]:
     """Split nested dicts and tuples into their structure and their leaves, named by path.
 
-    Raises InvalidArgumentError if two leaves have the same name or the nesting is too deep, and
-    TypeError for a key that is not a str.
-
-    Examples
-    --------
     >>> flatten({"a": 1, "b": {"c": 2, "d": (3, 4)}})[1]
     {'a': 1, 'b/c': 2, 'b/d/0': 3, 'b/d/1': 4}
     """

@@ -9,13 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    FixedLenFeature,
-    Kind,
-    Original,
-    RaggedFeature,
-)
+from tfrecord_lite.schema import FeatureSpec, FixedLenFeature, Kind, Original, RaggedFeature
 
 Shape = tuple[int | None, ...]
 """Shape of one example's value, with None for a dimension that varies."""
@@ -24,11 +18,7 @@ _NATURAL = frozenset({"int64", "float32", "string"})
 
 
 def nearest_kind(name: str, dtype: str) -> Kind:
-    """Return the kind of list in which values of a dtype are stored.
-
-    Raises InvalidArgumentError (``UNSUPPORTED``) for complex numbers, which have none, and for
-    what is not a dtype.
-    """
+    """Return the kind of list that stores values of a dtype; raise for complex and unknown ones."""
     try:
         known = Original(dtype).dtype
     except (TypeError, InvalidArgumentError):
@@ -46,12 +36,10 @@ def nearest_kind(name: str, dtype: str) -> Kind:
 def specification(
     name: str, dtype: str, shape: Shape, *, optional: bool = False
 ) -> tuple[FeatureSpec, Original | None]:
-    """Return the specification of a tensor that was stored flat, and its original.
+    """Return the specification of a tensor that was stored flat, and its original if it differs.
 
-    The specification is FixedLenFeature for a known shape; RaggedFeature without partitions if the
-    first dimension varies, or the feature is `optional`. The original is None if there is nothing
-    to restore. Raises InvalidArgumentError (``UNSUPPORTED``) for a dtype that no list can hold,
-    and if another dimension than the first is unknown, as the values do not tell it.
+    FixedLenFeature for a known shape; RaggedFeature without partitions if the first dimension
+    varies, or the feature is `optional`.
     """
     kind = nearest_kind(name, dtype)
     if None in shape[1:]:
@@ -60,7 +48,7 @@ def specification(
     if None not in shape and not optional:
         original = None if dtype in _NATURAL else Original(dtype, shape)
         return FixedLenFeature(shape, kind.dtype), original
-    # The original shape tells the rows.
+    # The original's shape says how values divide into rows.
     spec = RaggedFeature(kind.dtype, row_splits_dtype=np.int64)
     if None not in shape:
         return spec, Original(dtype, shape, missing=True)

@@ -12,7 +12,8 @@
       shape: []
 
 Values are stored flat: integers and bools as int64 lists, floats as float lists, byte
-strings as they are. The dtypes of the header are the original ones.
+strings as they are. The dtypes of the header are the original ones. A first dimension that is
+null varies.
 
 PyYAML parses the text with its safe loader, so a header cannot create objects. The only tag of
 Python's that it may have is that of tuples, which shapes were sometimes written as.
@@ -49,31 +50,8 @@ _DTYPES = {
 
 
 def from_yaml(text: str | bytes) -> Schema:
-    """Read a Super Serial header.
+    """Read a Super Serial header; ImportError if PyYAML is not installed.
 
-    Parameters
-    ----------
-    text : str or bytes
-        The YAML.
-
-    Returns
-    -------
-    Schema
-        FixedLenFeature with the header's shape, and the original dtypes; RaggedFeature where
-        the first dimension is null. Dtypes that Super Serial could not store have no values
-        to read.
-
-    Raises
-    ------
-    ImportError
-        If PyYAML is not installed.
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if the text is not YAML or not such a header, or names code;
-        ``UNSUPPORTED`` for a dtype that cannot be stored in an Example, with the feature in
-        `key`.
-
-    Examples
-    --------
     >>> from_yaml("x: {dtype: 2, shape: [3]}")
     Schema of 1 feature
     name  specification    dtype    shape  original
@@ -117,18 +95,7 @@ def _loader(yaml: Any) -> Any:
 
 
 def from_mapping(header: Any) -> Schema:
-    """Read a parsed Super Serial header: name -> ``{"shape": list of int, "dtype": int}``.
-
-    Parameters
-    ----------
-    header : mapping
-        The features.
-
-    Returns
-    -------
-    Schema
-        As :func:`from_yaml`, with the same errors.
-    """
+    """Read a parsed header: name -> ``{"shape": list of int or None, "dtype": int}``."""
     if not isinstance(header, Mapping) or not header:
         raise _header_error("there are no features")
     specs, originals = {}, {}

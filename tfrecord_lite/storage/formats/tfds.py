@@ -28,12 +28,7 @@ from typing import Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
-from tfrecord_lite.schema import (
-    FeatureSpec,
-    Original,
-    RaggedFeature,
-    Schema,
-)
+from tfrecord_lite.schema import FeatureSpec, Original, RaggedFeature, Schema
 from tfrecord_lite.storage.formats.natural import Shape, nearest_kind, specification
 
 
@@ -59,30 +54,8 @@ def is_features(document: Any) -> bool:
 
 
 def from_json(features: str | bytes, info: str | bytes | None = None) -> Schema:
-    """Read a ``features.json``, optionally with the ``dataset_info.json`` beside it.
+    """Read a ``features.json``; `info`, the ``dataset_info.json``, tells the data's file format.
 
-    Parameters
-    ----------
-    features : str or bytes
-        The JSON of ``features.json``.
-    info : str or bytes, optional
-        The JSON of ``dataset_info.json``, which tells the format of the data files.
-
-    Returns
-    -------
-    Schema
-        FixedLenFeature where the shape is known, RaggedFeature where the first dimension is
-        not; with the original dtypes, such as uint8 and bool.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if the text is not such a file; ``UNSUPPORTED`` for an unknown class of
-        feature, and for shapes and dtypes that cannot be read, with the feature's name in
-        `key` and its class in the text; and for data in another file format.
-
-    Examples
-    --------
     >>> from_json('{"featuresDict": {"features": {"label": {"classLabel": {"numClasses": "10"}},'
     ...           ' "tokens": {"sequence": {"feature": {"tensor": {"dtype": "int32"}}}}}}}')
     Schema of 2 features
@@ -95,8 +68,7 @@ def from_json(features: str | bytes, info: str | bytes | None = None) -> Schema:
         found = _load(info)
         file_format = found.get("fileFormat", "tfrecord") if isinstance(found, Mapping) else None
         if file_format != "tfrecord":
-            detail = f"TFDS: the data set has files of format {file_format!r}, expected tfrecord"
-            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            raise _unsupported_error(f"the data files are {file_format!r}, expected tfrecord")
     document = _load(features)
     if not is_features(document):
         raise _features_error("not a features.json, which names a feature class")
@@ -126,6 +98,10 @@ def _features_error(detail: str, key: str | None = None) -> InvalidArgumentError
     return argument_error(f"TFDS features: {detail}", key=key)
 
 
+def _unsupported_error(detail: str, key: str | None = None) -> InvalidArgumentError:
+    return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=f"TFDS features: {detail}")
+
+
 # ------------------------------------------------------------------ from JSON to tensors
 
 
@@ -136,8 +112,7 @@ def _tensors(name: str, node: Any) -> Iterator[_Tensor]:
     word, content = _content(name, node)
     build = _FEATURES.get(word)
     if build is None:
-        detail = f"TFDS features: the class {word!r} is not known"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+        raise _unsupported_error(f"the class {word!r} is not known", name)
     try:
         yield from build(name, content)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -306,8 +281,8 @@ def _nested(tensor: _Tensor) -> Iterator[tuple[str, FeatureSpec, Original | None
     """Yield the ragged feature of a sequence of sequences, under the name of the tensor."""
     below = tensor.shape[tensor.sequences :]
     if None in below:
-        detail = f"TFDS features: the shape inside sequences must be known, not {list(below)}"
-        raise InvalidArgumentError(Reason.UNSUPPORTED, key=tensor.name, detail=detail)
+        detail = f"the shape inside sequences must be known, not {list(below)}"
+        raise _unsupported_error(detail, tensor.name)
     kind = nearest_kind(tensor.name, tensor.dtype)
     partitions: list[Any] = [
         RaggedFeature.RowLengths(f"{tensor.name}/ragged_row_lengths_{level}")

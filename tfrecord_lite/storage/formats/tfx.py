@@ -64,27 +64,8 @@ _IN_USE = frozenset({tfmd.UNKNOWN_STAGE, tfmd.BETA, tfmd.PRODUCTION})
 
 
 def from_text(text: str | bytes) -> Schema:
-    """Read a ``schema.pbtxt``.
+    """Read a ``schema.pbtxt``: features in the order of the text, sparse ones after the others.
 
-    Parameters
-    ----------
-    text : str or bytes
-        protobuf's text format; bytes are UTF-8.
-
-    Returns
-    -------
-    Schema
-        Features in the order of the text, sparse ones after the others.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` if the text is not in this format, for a feature without type or name,
-        and for a sparse one whose parts do not exist; ``UNSUPPORTED`` for features that an
-        Example cannot hold (STRUCT, nested values). `key` is the feature.
-
-    Examples
-    --------
     >>> from_text('''
     ... feature { name: "age" type: INT presence { min_fraction: 1 } shape {} }
     ... feature { name: "tags" type: BYTES skew_comparator { anything: 1 } }
@@ -198,7 +179,7 @@ class _Reader:
             self._kind(key, name)
             domain = self._features[key].int_domain
             if not domain.HasField("max"):
-                detail = f"needs a dense_shape, or an int_domain with a max for its index {key!r}"
+                detail = f"give a dense_shape, or an int_domain with a max for its index {key!r}"
                 raise _schema_error(detail, name)
             sizes.append(domain.max + 1)
         return sizes
