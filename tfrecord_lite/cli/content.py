@@ -10,8 +10,8 @@ share their first field::
     Event (TensorBoard)      1: double wall_time          2: int64 step      3: string file_version, ...
 
 So a record counts as one of the first two only if it has no unknown fields, a feature has a
-kind, and no name begins with the byte ``\n``, the tag of a field: names that do belong to an
-ExampleListWithContext, read as something else. A SequenceExample without feature lists has
+kind, and no name begins with the byte ``\n``, the tag of a field: such names appear when an
+ExampleListWithContext is read as something else. A SequenceExample without feature lists has
 the same bytes as an Example, and is reported as one.
 
 Whether a record is text, or any protobuf message at all, is a guess.

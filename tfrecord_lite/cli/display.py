@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrecord_lite.cli.content import ContentType, ExampleList, is_sequence, text_of
-from tfrecord_lite.cli.formatting import aligned, plural, printable
+from tfrecord_lite.cli.formatting import aligned, printable
+from tfrecord_lite.schema.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

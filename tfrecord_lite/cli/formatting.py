@@ -6,6 +6,8 @@ import json
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.schema.text import plural
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,8 +17,6 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 def human_bytes(n_bytes: int) -> str:
     """Return a size in the unit that suits it.
 
-    Examples
-    --------
     >>> human_bytes(523), human_bytes(53_869), human_bytes(1024**3 - 1)
     ('523 B', '52.6 KiB', '1.0 GiB')
     """
@@ -33,8 +33,6 @@ def human_bytes(n_bytes: int) -> str:
 def exact_bytes(n_bytes: int) -> str:
     """Return a size in bytes, and in the unit that suits it.
 
-    Examples
-    --------
     >>> exact_bytes(523), exact_bytes(53_869)
     ('523 bytes', '53,869 bytes (52.6 KiB)')
     """
@@ -42,22 +40,9 @@ def exact_bytes(n_bytes: int) -> str:
     return exact if n_bytes < 1024 else f"{exact} ({human_bytes(n_bytes)})"
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "record"), plural(1200, "record")
-    ('1 record', '1,200 records')
-    """
-    return f"{count:,} {noun}" + "s" * (count != 1)
-
-
 def printable(text: str) -> str:
     r"""Return a text on one line, with escapes for characters that cannot be printed.
 
-    Examples
-    --------
     >>> printable("a\tb")
     'a\\tb'
     """
@@ -70,12 +55,8 @@ def json_line(value: object, *, is_ascii: bool) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
-    """Lay out rows in columns, two spaces apart.
+    """Lay out rows, of any lengths, in columns with ``<`` or ``>`` for each.
 
-    `alignment` has ``<`` or ``>`` for each column. Rows may be shorter than others.
-
-    Examples
-    --------
     >>> aligned([("a", "10", "x"), ("long", "9", "")], "<><")
     ['a     10  x', 'long   9']
     """

@@ -11,11 +11,12 @@ import numpy as np
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.content import ContentType, Message, detect, detect_all
 from tfrecord_lite.cli.display import feature_lines, sections
-from tfrecord_lite.cli.formatting import aligned, exact_bytes, human_bytes, plural
+from tfrecord_lite.cli.formatting import aligned, exact_bytes, human_bytes
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.errors import DataLossError
 from tfrecord_lite.files.names import local_size
 from tfrecord_lite.records.damage import NEVER_SKIPPED, SkippingStream
+from tfrecord_lite.schema.text import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -217,18 +218,8 @@ def _page(info: _Info) -> list[str]:
 
 def _table(infos: list[_Info]) -> list[str]:
     """Show several files, one line each, and their total."""
-    header = [
-        "records",
-        "on disk",
-        "data",
-        "min",
-        "median",
-        "max",
-        "compression",
-        "content",
-        "file",
-    ]
-    rows = [header, *map(_row, infos)]
+    sizes = ("on disk", "data", "min", "median", "max")
+    rows = [["records", *sizes, "compression", "content", "file"], *map(_row, infos)]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
     rows.append(

@@ -199,7 +199,7 @@ def for_each_skipping(
     console: Console,
     work: Callable[[Records], None],
 ) -> None:
-    """Do the same, but with ``--skip-damage`` skip damage and report at the end what was lost."""
+    """Work on each file as :func:`for_each`; with ``--skip-damage`` report what was lost at the end."""
     if not args.skip_damage:
         for_each(sources, args, console, work)
         return

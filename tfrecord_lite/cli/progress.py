@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source
 
 DELAY_SECONDS = 1.0
-"""Work that is done by then shows no bar."""
+"""Shorter work shows no bar."""
 
 
 class Progress:

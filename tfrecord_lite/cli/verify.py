@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.formatting import exact_bytes, plural
+from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.cli.progress import Progress
+from tfrecord_lite.schema.text import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +32,7 @@ examples:
   tfrecord verify --json 'train-*.tfrecord' | jq 'select(.sound == false).file'
 
 with --json, an object for each damaged place (file, index, offset, length, reason, detail,
-records_before, records_after), for each record that is not such a message (file, index, offset,
+records_before, records_after), one for each record that cannot be parsed (file, index, offset,
 reason, key, detail), and one for each file (file, sound, records, record_bytes,
 damaged_places, lost_bytes, message_errors, error). error says why a file could not be
 opened, or not be read to its end, and is null otherwise."""
