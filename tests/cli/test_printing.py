@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.samples import (
-    JPEG,
-    damage,
-    feature,
-    features,
-    flower,
-    odd,
-    ranking,
-    sequence,
-    write,
-)
+from tests.cli.samples import JPEG, damage, feature, features, flower, odd, ranking, sequence, write
 from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.messages import Example

@@ -338,9 +338,7 @@ def exercise(tensor: RaggedTensor) -> None:
 
 
 @given(
-    st.lists(st.integers(-3, 9) | int64s, min_size=1, max_size=6),
-    st.integers(0, 6),
-    splits_dtypes,
+    st.lists(st.integers(-3, 9) | int64s, min_size=1, max_size=6), st.integers(0, 6), splits_dtypes
 )
 def test_no_splits_at_all_can_break_a_tensor(splits: list[int], n_values: int, dtype: Any) -> None:
     given_splits = np.array(splits, np.int64).astype(dtype)

@@ -80,10 +80,7 @@ OTHER_DTYPES: list[Any] = [
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        (
-            Kind.FLOAT,
-            [np.float32, "float32", float, "float", "f4", ">f4", np.dtype("float32")],
-        ),
+        (Kind.FLOAT, [np.float32, "float32", float, "float", "f4", ">f4", np.dtype("float32")]),
         (Kind.INT64, [np.int64, "int64", int, "int", "i8", np.dtype(">i8"), np.longlong]),
         (
             Kind.BYTES,
@@ -248,10 +245,7 @@ def test_a_prepared_feature_says_what_to_read_and_what_to_build() -> None:
     ragged = prepared["ragged"]
     assert isinstance(ragged, Ragged)
     assert (ragged.name, ragged.key, ragged.kind) == ("ragged", "r", Kind.BYTES)
-    assert ragged.partitions == (
-        RaggedFeature.RowLengths("n"),
-        RaggedFeature.UniformRowLength(2),
-    )
+    assert ragged.partitions == (RaggedFeature.RowLengths("n"), RaggedFeature.UniformRowLength(2))
     assert ragged.splits_dtype == np.int32
     assert ragged.validate is False
     assert keys_to_read(prepared) == {
@@ -514,10 +508,7 @@ SHARED: dict[str, tuple[dict[str, FeatureSpec], bool]] = {
         {"a": RaggedFeature(float, "v", [RaggedFeature.RowLengths("v")])},
         False,
     ),
-    "partition as values": (
-        {"a": RaggedFeature(int, "v", [RaggedFeature.RowLengths("v")])},
-        True,
-    ),
+    "partition as values": ({"a": RaggedFeature(int, "v", [RaggedFeature.RowLengths("v")])}, True),
 }
 
 

@@ -281,17 +281,11 @@ CASES: dict[str, tuple[Any, dict[str, FeatureSpec], dict[str, Original]]] = {
             "of boxes/mask": ragged(BYTES),
             "steps/a": ragged(INT64),
         },
-        {
-            "of boxes/box": Original("float32", [None, 4]),
-            "steps/a": Original("bool", [None]),
-        },
+        {"of boxes/box": Original("float32", [None, 4]), "steps/a": Original("bool", [None])},
     ),
     "sequences in sequences": (
         {"s": sequence(sequence(tensor("int32"))), "t": sequence(sequence(sequence(TEXT)))},
-        {
-            "s": ragged(INT64, **lengths("s", 0)),
-            "t": ragged(BYTES, **lengths("t", 0, 1)),
-        },
+        {"s": ragged(INT64, **lengths("s", 0)), "t": ragged(BYTES, **lengths("t", 0, 1))},
         {"s": Original("int32", [None, None])},
     ),
     "others": (

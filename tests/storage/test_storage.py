@@ -171,8 +171,7 @@ def nests(draw: DrawFn) -> Any:
             st.recursive(
                 leaf,
                 lambda inner: st.one_of(
-                    st.dictionaries(keys, inner, max_size=3),
-                    st.lists(inner, max_size=3).map(tuple),
+                    st.dictionaries(keys, inner, max_size=3), st.lists(inner, max_size=3).map(tuple)
                 ),
                 max_leaves=4,
             ),

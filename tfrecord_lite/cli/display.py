@@ -122,11 +122,7 @@ def record_lines(content: Content, width: int | None) -> Iterator[str]:
 
 
 def feature_lines(
-    message: Message,
-    width: int | None,
-    *,
-    with_values: bool,
-    max_examples: int | None = None,
+    message: Message, width: int | None, *, with_values: bool, max_examples: int | None = None
 ) -> Iterator[str]:
     """Yield a line for each feature of a message: name, kind, count, and maybe values."""
     for section in sections(message, max_examples):

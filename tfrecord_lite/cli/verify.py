@@ -42,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
     parser.add_argument(
-        "--messages",
-        action="store_true",
-        help="also check that every record is a tf.train.Example",
+        "--messages", action="store_true", help="also check that every record is a tf.train.Example"
     )
     parser.add_argument(
         "--schema",

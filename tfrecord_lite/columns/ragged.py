@@ -404,11 +404,7 @@ class RaggedTensor:
         return self._of_ranges(starts, limits - starts, self.uniform_row_length)
 
     def _of_ranges(
-        self,
-        starts: Int64Array,
-        lengths: Int64Array,
-        uniform: int | None,
-        step: int = 1,
+        self, starts: Int64Array, lengths: Int64Array, uniform: int | None, step: int = 1
     ) -> RaggedTensor:
         """Return rows that are ranges of the values; a view if the ranges are adjacent."""
         splits = splits_of_lengths(lengths)

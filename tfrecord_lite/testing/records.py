@@ -102,8 +102,7 @@ def damaged(draw: DrawFn, stream: bytes) -> bytes:
         st.integers(1, len(stream) - 1).map(lambda stop: stream[:stop]),
         st.integers(1, 64).map(lambda n: stream + bytes(n)),
         st.builds(
-            lambda data: mutate(lambda n: data.draw(st.integers(0, n - 1)), stream),
-            st.data(),
+            lambda data: mutate(lambda n: data.draw(st.integers(0, n - 1)), stream), st.data()
         ),
     )
     return draw(ways.filter(lambda out: not is_intact(out)))

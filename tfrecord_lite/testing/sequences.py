@@ -20,12 +20,7 @@ from tfrecord_lite.schema import (
     kind_of,
     prepare_sequence,
 )
-from tfrecord_lite.testing.features import (
-    IN_CONTEXT,
-    draw_lists,
-    draw_specs,
-    examples_for,
-)
+from tfrecord_lite.testing.features import IN_CONTEXT, draw_lists, draw_specs, examples_for
 from tfrecord_lite.testing.messages import lists_of, put
 
 if TYPE_CHECKING:

@@ -12,13 +12,6 @@ from tfrecord_lite.tf.io._bytes import (
     encode_png,
 )
 
-__all__ = [
-    "decode_bmp",
-    "decode_image",
-    "decode_jpeg",
-    "decode_png",
-    "encode_jpeg",
-    "encode_png",
-]
+__all__ = ["decode_bmp", "decode_image", "decode_jpeg", "decode_png", "encode_jpeg", "encode_png"]
 
 __getattr__ = unavailable(__name__, otherwise=HINTS["image"])

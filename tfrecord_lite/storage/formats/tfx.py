@@ -46,11 +46,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-_KINDS: dict[int, Kind] = {
-    tfmd.BYTES: Kind.BYTES,
-    tfmd.INT: Kind.INT64,
-    tfmd.FLOAT: Kind.FLOAT,
-}
+_KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
 _DEFAULTS: dict[Kind, tuple[str, ...]] = {
     Kind.BYTES: ("bytes_value",),
     Kind.INT64: ("int_value", "uint_value"),

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = [
-    "AUTOTUNE",
-    "TFRecordWriter",
-    "make_batched_features_dataset",
-    "parse_example_dataset",
-]
+__all__ = ["AUTOTUNE", "TFRecordWriter", "make_batched_features_dataset", "parse_example_dataset"]
 
 
 def make_batched_features_dataset(

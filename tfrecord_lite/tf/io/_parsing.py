@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def parse_example(
-    serialized: Any,
-    features: Features,
-    example_names: Any = None,
-    name: str | None = None,
+    serialized: Any, features: Features, example_names: Any = None, name: str | None = None
 ) -> dict[str, Any]:
     """Parse a batch of Examples, as :func:`tfrecord_lite.parse_example`."""
     if isinstance(serialized, BatchTensor):
@@ -35,10 +32,7 @@ def parse_example(
 
 
 def parse_single_example(
-    serialized: Any,
-    features: Features,
-    example_names: Any = None,
-    name: str | None = None,
+    serialized: Any, features: Features, example_names: Any = None, name: str | None = None
 ) -> dict[str, Any]:
     """Parse one Example, as :func:`tfrecord_lite.parse_single_example`."""
     parser = _example_parser(features)

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.schema import FeatureSpec
 
-__all__ = [
-    "TFRecordCompressionType",
-    "parse_example",
-    "parse_single_example",
-    "tf_record_iterator",
-]
+__all__ = ["TFRecordCompressionType", "parse_example", "parse_single_example", "tf_record_iterator"]
 
 
 def parse_example(
