@@ -1,7 +1,7 @@
 """Without a schema: Example messages to dictionaries, whatever features they have.
 
-A batch is read like any other once its keys are known: those of earlier batches, and those it
-turns out to have besides. The result is a dictionary per record.
+A batch is read like any other once its keys are known: those of earlier batches, and the new ones
+found in it. The result is a dictionary per record.
 
 A single message is read by the protobuf runtime, which is faster than a lockstep of one.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch
+from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.schema import Kind
@@ -39,7 +39,6 @@ __all__ = [
     "Arrays",
     "ExampleDecoder",
     "by_halves",
-    "by_runtime",
     "decode_example",
     "decode_examples",
     "split",
@@ -62,7 +61,7 @@ class ExampleDecoder:
 
     def __call__(self, block: Block) -> list[Row]:
         """Decode a block, as :func:`decode_examples`."""
-        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        rows = _rows_by_runtime(block) if len(block) <= FEW else None
         return parse_or_first_error(block, None, self.rows) if rows is None else rows
 
     def rows(self, block: Block) -> list[Row]:
@@ -77,7 +76,7 @@ class ExampleDecoder:
 
         batch = self._keys.read(len(block), read, int(block.lengths.sum()))
         if batch is None:
-            one_by_one = by_runtime(_row_of, block)
+            one_by_one = _rows_by_runtime(block)
             return by_halves(self.rows, block) if one_by_one is None else one_by_one
         names: list[str] = []
         columns: list[list[AnyArray]] = []
@@ -110,22 +109,9 @@ def by_halves(rows_of: Callable[[Block], list[AnyRow]], block: Block) -> list[An
         return rows + rows_of(block[middle:])
 
 
-def by_runtime(row_of: Callable[[bytes], AnyRow], records: Iterable[bytes]) -> list[AnyRow] | None:
+def _rows_by_runtime(records: Iterable[bytes]) -> list[Row] | None:
     """Decode a few messages with the protobuf runtime; None if it is unsure of one."""
-    from tfrecord_lite.example.decode.runtime import UnsureError  # noqa: PLC0415 - not light
-
-    try:
-        return [row_of(record) for record in records]
-    except UnsureError:
-        return None
-
-
-def _row_of(serialized: bytes) -> Row:
-    """Decode one message with the protobuf runtime, which may raise UnsureError."""
-    from tfrecord_lite.example.decode.runtime import array_of, features_of  # noqa: PLC0415 - not light
-
-    found = {name: array_of(feature) for name, feature in features_of(serialized).items()}
-    return {name: values for name, (_, values) in found.items() if values is not None}
+    return by_runtime(lambda runtime: [runtime.row_of(record) for record in records])
 
 
 class Arrays:
@@ -183,7 +169,7 @@ def decode_example(serialized: bytes | str) -> Row:
     {'a': array([7])}
     """
     record = as_bytes(serialized)
-    rows = by_runtime(_row_of, [record]) or ExampleDecoder()(as_block([record]))
+    rows = _rows_by_runtime([record]) or ExampleDecoder()(as_block([record]))
     return rows[0]
 
 

@@ -29,6 +29,8 @@ VARINT, I64, LEN, START_GROUP, END_GROUP, I32 = range(6)
 
 MAX_VARINT_BYTES = 10
 MAX_TAG_BYTES = 5
+MAX_LENGTH_BYTES = 5
+"""Bytes of a length below 2**35; longer ones are read by :func:`walk` only."""
 _MAX_DEPTH = 100
 
 
@@ -106,6 +108,27 @@ def read_varint(data: bytes | memoryview, start: int, stop: int) -> tuple[int, i
         if byte < 0x80:
             return value & 0xFFFFFFFFFFFFFFFF, start + place + 1
     return 0, -1
+
+
+def read_length(data: memoryview, start: int) -> tuple[int, int]:
+    """Return the length of the LEN field at `start`, whose tag is one byte, and where it ends.
+
+    The end is -1 if the length is cut or takes more than :data:`MAX_LENGTH_BYTES`.
+    """
+    return read_varint(data, start + 1, min(start + 1 + MAX_LENGTH_BYTES, len(data)))
+
+
+def content_start(data: memoryview, start: int, stop: int | None, tag: int) -> int | None:
+    """Return where the content of the LEN field at `start` begins; None if there is no such field.
+
+    If `stop` is given, the field must end there.
+    """
+    if start + 1 >= len(data) or data[start] != tag:
+        return None
+    length, content = read_length(data, start)
+    if content < 0 or (content + length != stop if stop is not None else False):
+        return None
+    return content
 
 
 def walk(

@@ -9,14 +9,13 @@
 
 A :class:`LayoutMemory` remembers the layouts, so the next batch need not learn them anew.
 
-Without a schema, :class:`DiscoveredKeys` reads batches with every key they have: its table of
-keys grows by those a batch turns out to have besides. The table stays for the batches that
-follow, so nearly all of them are read once.
+Without a schema, :class:`DiscoveredKeys` reads batches with every key they have: its table grows
+by the new keys found in each batch, and stays, so nearly all later batches are read once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.decode.layout import Layout, LayoutMatch
     from tfrecord_lite.example.decode.runtime import RuntimeMessages
     from tfrecord_lite.schema import Kind
+
+Found = TypeVar("Found")
 
 _MAX_LAYOUTS = 4
 _MAX_FAILED = 2
@@ -99,9 +100,11 @@ class MessageBatch:
         self.data = data
         self._parts: list[tuple[Int64Array, LayoutMatch | GeneralMessages | RuntimeMessages]] = []
         left = np.arange(starts.size)
-        if 0 < left.size <= FEW and (few := _read_few(data, starts, stops, table)):
-            self._parts.append((left, few))
-            return
+        if 0 < left.size <= FEW:
+            few = by_runtime(lambda runtime: runtime.RuntimeMessages(data, starts, stops, table))
+            if few is not None:
+                self._parts.append((left, few))
+                return
         left = self._read_by_layouts(starts, stops, table, memory, left)
         most = max(_MAX_CELLS // max(len(table.keys), 1), 1)
         for first in range(0, left.size, most):
@@ -184,17 +187,13 @@ class MessageBatch:
         return FeatureValues(self.n_messages, kinds, merge(kind, self.n_messages, parts))
 
 
-def _read_few(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    table: KeyTable,
-) -> RuntimeMessages | None:
-    from tfrecord_lite.example.decode.runtime import RuntimeMessages, UnsureError  # noqa: PLC0415 - not light
+def by_runtime(read: Callable[[Any], Found]) -> Found | None:
+    """Read a few messages: `read` is given :mod:`.runtime`. None if that is unsure of a message."""
+    from tfrecord_lite.example.decode import runtime  # noqa: PLC0415 - not light
 
     try:
-        return RuntimeMessages(data, starts, stops, table)
-    except UnsureError:
+        return read(runtime)
+    except runtime.UnsureError:
         return None
 
 

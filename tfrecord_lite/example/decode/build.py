@@ -21,7 +21,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns.dense import FlatValues, as_array
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.schema import Dense, Padded, RaggedFeature
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Partition, Ragged, Sparse
-
-    Flat: TypeAlias = AnyArray | BytesColumn
 
 _SHORT_BYTES = 256
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
@@ -64,7 +63,7 @@ class FeatureColumn:
         self,
         key: str,
         lists: FeatureValues,
-        flat: Flat,
+        flat: FlatValues,
         is_missing: BoolArray | None = None,
     ) -> None:
         self.key = key
@@ -77,7 +76,7 @@ class FeatureColumn:
         """Return a column with a copy of the values."""
         flat = self.flat
         if isinstance(flat, BytesColumn):
-            copied: Flat = BytesColumn(flat.offsets.copy(), flat.data.copy())
+            copied: FlatValues = BytesColumn(flat.offsets.copy(), flat.data.copy())
         else:
             copied = flat.copy()
         return FeatureColumn(self.key, self._lists, copied, self._is_missing)
@@ -127,8 +126,8 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
     r"""Build the result of a FixedLenFeature: shape (n, \\*shape) (rules X1, X3 to X5)."""
     shape = feature.shape if single else (column.n_messages, *feature.shape)
     flat = column.flat
-    if len(shape) != 1 and isinstance(flat, BytesColumn):
-        flat = flat.to_numpy()  # a column has one dimension
+    if len(shape) != 1:
+        flat = as_array(flat)  # a column has one dimension
     if column.count == feature.size:
         return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
     if feature.default is None:
@@ -142,8 +141,7 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
     if feature.default is not None and column.is_missing.any():
         default = feature.default.reshape(1, feature.size)
         filled = np.empty((column.counts.size, feature.size), feature.kind.dtype)
-        present = flat.to_numpy() if isinstance(flat, BytesColumn) else flat
-        filled[~column.is_missing] = present.reshape(-1, feature.size)
+        filled[~column.is_missing] = as_array(flat).reshape(-1, feature.size)
         filled[column.is_missing] = default
         if not isinstance(flat, BytesColumn):
             return filled.reshape(shape)
@@ -155,7 +153,7 @@ def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
     detail = f"found {{}} values, expected a multiple of {feature.size}"
     column.reject(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
-    flat = column.flat.to_numpy() if isinstance(column.flat, BytesColumn) else column.flat
+    flat = as_array(column.flat)
     if single:
         return flat.reshape(-1, *feature.shape)
     n_messages = column.counts.size
@@ -195,11 +193,6 @@ def var_len(column: FeatureColumn, *, single: bool) -> SparseTensor:
     message = np.repeat(np.arange(column.counts.size), column.counts)
     dense_shape = np.array([column.counts.size, longest])
     return SparseTensor(np.stack([message, place], 1), as_array(column.flat), dense_shape)
-
-
-def as_array(flat: Flat) -> AnyArray:
-    """Return values as an array; byte strings as objects."""
-    return flat.to_numpy() if isinstance(flat, BytesColumn) else flat
 
 
 def sparse(

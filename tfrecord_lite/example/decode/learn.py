@@ -8,8 +8,8 @@ if it varies with the value::
               ╰─ entry      ╰─ Feature ╰─ chunk
                     ╰─ key        ╰─ list
 
-The first sample that another looks like is the layout; the others say which sizes vary. Messages
-that programs do not write (keys twice, unknown fields, a value before its key) have no layout.
+The layout is the first sample that matches another; the rest show which sizes vary. Messages that
+programs do not write (keys twice, unknown fields, a value before its key) have no layout.
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.scalar import MAX_VARINT_BYTES, read_varint
+from tfrecord_lite.wire.scalar import (
+    MAX_LENGTH_BYTES,
+    MAX_VARINT_BYTES,
+    content_start,
+    read_length,
+)
 from tfrecord_lite.wire.template import MAX_TEMPLATE_BYTES, Hole
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array, Uint8Array
     from tfrecord_lite.wire.keys import KeyTable
 
-_MAX_HOLE_BYTES = 5
 _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
 
 
@@ -84,7 +88,7 @@ def _is_like(first: list[LayoutEntry], other: list[LayoutEntry]) -> bool:
 
 def _entries(view: memoryview, table: KeyTable) -> list[LayoutEntry] | None:
     """Read a message's entries; None if they are not as programs write them."""
-    body = nested(view, 0, len(view), FEATURES_TAG[0])
+    body = content_start(view, 0, len(view), FEATURES_TAG[0])
     if body is None:
         return None
     at = body
@@ -101,17 +105,17 @@ def _entries(view: memoryview, table: KeyTable) -> list[LayoutEntry] | None:
 def _entry(view: memoryview, start: int, table: KeyTable) -> tuple[LayoutEntry | None, int]:
     """Read the map entry at `start`, and where the next one starts; None for an unusual one."""
     none = None, 0
-    at = nested(view, start, None, ENTRY_TAG[0])
+    at = content_start(view, start, None, ENTRY_TAG[0])
     if at is None:
         return none
-    stop = at + length_before(view, start)
-    key = nested(view, at, None, KEY_TAG[0])
+    stop = at + read_length(view, start)[0]
+    key = content_start(view, at, None, KEY_TAG[0])
     if key is None or stop > len(view):
         return none
-    value = key + length_before(view, at)
+    value = key + read_length(view, at)[0]
     if value > stop or not _is_utf8(view[key:value]):
         return none
-    payload = nested(view, value, stop, VALUE_TAG[0])
+    payload = content_start(view, value, stop, VALUE_TAG[0])
     if payload is None:
         return none
     name = bytes(view[key:value])
@@ -126,7 +130,7 @@ def _entry(view: memoryview, start: int, table: KeyTable) -> tuple[LayoutEntry |
     length = stop - payload
     has_payload = payload < stop or form is ValueForm.STRING  # which may be an empty one
     holes = [_hole(view, field, start, length) for field in around] if has_payload else []
-    if any(hole.width > _MAX_HOLE_BYTES for hole in holes):
+    if any(hole.width > MAX_LENGTH_BYTES for hole in holes):
         return none
     prefix = bytes(view[start:payload])
     return LayoutEntry(name, feature, kind, form, prefix, tuple(holes), length), stop
@@ -137,10 +141,10 @@ def _feature(
 ) -> tuple[int, ValueForm, int, list[int]] | None:
     """Read a Feature: kind, form, where the payload starts, and the fields around that."""
     kind = int(KIND_OF_TAG[view[start]])
-    content = nested(view, start, stop, view[start])
+    content = content_start(view, start, stop, view[start])
     if not kind or content is None:
         return None
-    chunk = nested(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
+    chunk = content_start(view, content, stop, LIST_VALUE_TAG[0]) if content < stop else None
     if chunk is None:
         return kind, ValueForm.LIST, content, [start]
     if kind == Kind.FLOAT and (stop - chunk) % 4:
@@ -158,31 +162,8 @@ def _form(kind: int, chunk: memoryview) -> ValueForm:
 
 
 def _hole(view: memoryview, start: int, entry: int, length: int) -> Hole:
-    value, stop = _read_length(view, start)
+    value, stop = read_length(view, start)
     return Hole(start + 1 - entry, stop - start - 1, value - length)
-
-
-def length_before(view: memoryview, start: int) -> int:
-    """Return the length of the LEN field at `start` as a hole around a payload."""
-    return _read_length(view, start)[0]
-
-
-def _read_length(view: memoryview, start: int) -> tuple[int, int]:
-    """Return the length of the LEN field at `start` and where it ends: -1 if cut or too long."""
-    return read_varint(view, start + 1, min(start + 1 + _MAX_HOLE_BYTES, len(view)))
-
-
-def nested(view: memoryview, start: int, stop: int | None, tag: int) -> int | None:
-    """Return where the content of the LEN field at `start` begins; None if there is no such field.
-
-    If `stop` is given, the field must end there.
-    """
-    if start + 1 >= len(view) or view[start] != tag:
-        return None
-    length, content = _read_length(view, start)
-    if content < 0 or (content + length != stop if stop is not None else False):
-        return None
-    return content
 
 
 def _is_utf8(key: memoryview) -> bool:

@@ -1,10 +1,9 @@
 """The features of a few messages, read by the protobuf runtime.
 
 A step in lockstep costs as much for one message as for a thousand, so for a few messages the
-runtime's own parser is faster. It reads the same values from the same bytes. Where it cannot do
-all, it does nothing (:class:`UnsureError`), and the messages are read the general way: the runtime
-rejects messages without saying where, and its Python floats do not keep the bits of every NaN
-(rule P3).
+runtime's own parser is faster. It reads the same values from the same bytes. If it cannot read every
+message, it reads none (:class:`UnsureError`), and all are read the general way: the runtime rejects
+messages without saying where, and its Python floats do not keep the bits of every NaN (rule P3).
 """
 
 from __future__ import annotations
@@ -65,6 +64,17 @@ def array_of(feature: Any) -> tuple[int, AnyArray | None]:
             raise UnsureError("there may be a NaN")
         return kind, np.array(values, np.float32)
     return 0, None
+
+
+def arrays_of(features: Any) -> dict[str, AnyArray]:
+    """Return the values of a Features message by key, without the features that have no kind."""
+    found = {name: array_of(feature) for name, feature in features.feature.items()}
+    return {name: values for name, (_, values) in found.items() if values is not None}
+
+
+def row_of(serialized: bytes) -> dict[str, AnyArray]:
+    """Return the values of an Example by key; raises UnsureError."""
+    return arrays_of(_parsed(Example, serialized).features)
 
 
 class RuntimeMessages:

@@ -2,10 +2,10 @@
 
 ::
 
-    columns  columns ───────────────> value lists ──> messages    many at once, the plain way
-    one      one dictionary ────────────────────────> its bytes   fast path, no batch
-    plan     dictionaries of a form ─> value lists                fast path, no look at values
-    buffer   dictionaries, one by one, until they are worth a batch
+    columns   columns ───────────────> value lists ──> messages    many at once, the plain way
+    one       one dictionary ────────────────────────> its bytes   fast path, no batch
+    row_plan  dictionaries of a form ─> value lists                fast path, no look at values
+    buffer    dictionaries, one by one, until they are worth a batch
 
 Values become lists by :mod:`tfrecord_lite.convert.normalize`, under its lenient policy. Both
 fast paths leave to it whatever they do not know, errors included, and

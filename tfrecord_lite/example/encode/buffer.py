@@ -2,9 +2,8 @@
 
 Programs write their rows alike: the same keys, the same types, often lists of the same
 lengths. That is a row's *form*. Rows of a form seen before are taken apart by its row plan
-(:mod:`.plan`), and are a batch in the end. A row of a new form, or one with large, unusual or
-wrong values, is encoded by itself at once: an error is raised by the call that brings the
-row, and nothing of it is kept.
+(:mod:`.row_plan`), and become one batch. A row of a new form, or one with large, unusual or wrong
+values, is encoded alone at once, so the call that passes a bad row raises, and keeps nothing of it.
 
 Every row, and every record that is written between rows, has a number; they come out in order.
 """
@@ -19,7 +18,12 @@ import numpy as np
 from tfrecord_lite.block import Block
 from tfrecord_lite.example.encode.columns import encode_lists
 from tfrecord_lite.example.encode.one import encode_features, encoded_key
-from tfrecord_lite.example.encode.plan import LARGE_BYTES, SHORT_LIST, RowPlan, UnplannedError
+from tfrecord_lite.example.encode.row_plan import (
+    LARGE_BYTES,
+    SHORT_LIST,
+    RowPlan,
+    UnplannedError,
+)
 from tfrecord_lite.example.proto import FEATURES_TAG
 
 if TYPE_CHECKING:

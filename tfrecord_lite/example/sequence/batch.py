@@ -223,11 +223,13 @@ class SequenceMessageBatch:
         self.context_stops[context.owner] = context.stop  # of several, the last remains
         maps = submessages(fields, FEATURE_LISTS)
         self._groups: list[tuple[int, FeatureLists | RuntimeSequences]] = []
-        if 0 < starts.size <= min(_FEW, batch.FEW) and (
-            few := _read_few(data, starts, stops, table)
-        ):
-            self._groups.append((0, few))
-            return
+        if 0 < starts.size <= min(_FEW, batch.FEW):
+            few = batch.by_runtime(
+                lambda runtime: runtime.RuntimeSequences(data, starts, stops, table)
+            )
+            if few is not None:
+                self._groups.append((0, few))
+                return
         bounds = _bounds(stops - starts, len(table.keys))
         places = np.searchsorted(maps.owner, bounds)
         for i, first in enumerate(bounds[:-1].tolist()):
@@ -310,20 +312,6 @@ def _joined(flats: list[Flat]) -> Flat:
         return ByteRanges(common_buffer(strings), starts, lengths)
     flat: Flat = np.concatenate([flat for flat in flats if isinstance(flat, np.ndarray)])
     return flat
-
-
-def _read_few(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    table: KeyTable,
-) -> RuntimeSequences | None:
-    from tfrecord_lite.example.decode.runtime import RuntimeSequences, UnsureError  # noqa: PLC0415 - not light
-
-    try:
-        return RuntimeSequences(data, starts, stops, table)
-    except UnsureError:
-        return None
 
 
 def _bounds(lengths: Int64Array, n_keys: int) -> Int64Array:

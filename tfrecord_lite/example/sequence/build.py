@@ -14,6 +14,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
+from tfrecord_lite.columns.dense import as_array
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.example.decode import build
 from tfrecord_lite.example.decode.first_error import MisfitError
@@ -72,7 +73,7 @@ def padded(
             steps.reject(wrong, Reason.WRONG_COUNT, detail)
         except MisfitError as misfit:
             raise at_message(misfit, column.n_steps) from None
-    flat = build.as_array(steps.flat)
+    flat = as_array(steps.flat)
     if single:
         return flat.reshape(-1, *feature.shape), column.n_steps.reshape(())
     n_steps = column.n_steps
@@ -109,7 +110,7 @@ def var_len(column: FeatureListColumn, *, single: bool) -> SparseTensor:
         message = np.repeat(np.arange(column.n_steps.size), column.n_steps)
         coordinates.insert(0, np.repeat(message, counts))
         dense_shape.insert(0, column.n_steps.size)
-    values = build.as_array(column.steps.flat)
+    values = as_array(column.steps.flat)
     return SparseTensor(np.stack(coordinates, 1), values, np.array(dense_shape))
 
 

@@ -14,7 +14,7 @@ were a record: the steps of all records are one flat batch of Features. The byte
 steps in it are the record's payload.
 
 A single record is encoded by hand. Many are collected by their form, as rows of Examples are
-(:mod:`tfrecord_lite.example.encode.plan`): records with the same keys, and lists whose steps
+(:mod:`tfrecord_lite.example.encode.row_plan`): records with the same keys, and lists whose steps
 have the same types, become columns. The values of a list are copied end to end as soon as the
 record comes. A record without such a form is encoded by itself at once.
 """
@@ -61,7 +61,7 @@ from tfrecord_lite.example.encode.one import (
     encoded_key,
     feature_content,
 )
-from tfrecord_lite.example.encode.plan import RowPlan, UnplannedError
+from tfrecord_lite.example.encode.row_plan import RowPlan, UnplannedError
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
     FEATURE_LISTS_TAG,

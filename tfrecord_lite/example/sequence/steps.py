@@ -18,7 +18,7 @@ guess is right for a list if prefixes and sizes lead from its start exactly to i
 other lists are walked in lockstep by :func:`find_steps`.
 
 Steps of one size lie at even distances: where the first is and how many there are is all
-that need be known of a list. So floats of one size are padded without looking at any step::
+that needs to be known about a list. So floats of one size are padded without looking at any step::
 
     in the buffer        p 1 p 2 p 3 ..      p 4 ......      (p: a prefix)
     a copy per list      p 1 p 2 p 3         p 4 x x x x     as long as the longest
@@ -46,13 +46,12 @@ from tfrecord_lite.arrays import (
     rows,
 )
 from tfrecord_lite.example.decode.entries import join
-from tfrecord_lite.example.decode.learn import length_before, nested
 from tfrecord_lite.example.decode.oneof import NO_VALUES, ListValues
 from tfrecord_lite.example.proto import KIND_OF_TAG, KIND_TAGS, LIST_VALUE_TAG, STEP, STEP_TAG
 from tfrecord_lite.schema import Kind
 from tfrecord_lite.wire.fields import Fields, renumbered, tokenise
 from tfrecord_lite.wire.repeated import repeated_len, varint_runs
-from tfrecord_lite.wire.scalar import LEN
+from tfrecord_lite.wire.scalar import LEN, content_start, read_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,13 +126,13 @@ class _StepForm:
 
 def _first_step(view: memoryview) -> _StepForm | None:
     """Return the form of a list's first step; None if that is not plain."""
-    feature = nested(view, 0, None, STEP_TAG[0])
+    feature = content_start(view, 0, None, STEP_TAG[0])
     if feature is None or feature >= len(view):
         return None
-    stop = feature + length_before(view, 0)
+    stop = feature + read_length(view, 0)[0]
     tag = view[feature] if feature < stop <= len(view) else 0
-    values = nested(view, feature, stop, tag)
-    content = nested(view, values, stop, LIST_VALUE_TAG[0]) if values is not None else None
+    values = content_start(view, feature, stop, tag)
+    content = content_start(view, values, stop, LIST_VALUE_TAG[0]) if values is not None else None
     if content is None or not KIND_OF_TAG[tag]:
         return None
     kind, length = Kind(int(KIND_OF_TAG[tag])), stop - content

@@ -18,15 +18,15 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Uint8Array, row_splits
 from tfrecord_lite.block import Block
-from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys
+from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, by_runtime
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
-from tfrecord_lite.example.to_dicts import Arrays, ExampleDecoder, by_halves, by_runtime, split
+from tfrecord_lite.example.to_dicts import Arrays, ExampleDecoder, by_halves, split
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tfrecord_lite.example.decode.batch import LayoutMemory
     from tfrecord_lite.example.decode.reader import Serialized
@@ -65,7 +65,7 @@ class SequenceExampleDecoder:
         All messages are read here; the iterator only makes the dictionaries, a few at a time.
         Raises MALFORMED for the first message that is.
         """
-        rows = by_runtime(_row_of, block) if len(block) <= FEW else None
+        rows = _rows_by_runtime(block) if len(block) <= FEW else None
         if rows is not None:
             return iter(rows)
         parts = parse_or_first_error(block, None, self._read)
@@ -159,19 +159,20 @@ def _match_empty(steps: list[AnyArray], kinds: Uint8Array) -> None:
         steps[i] = np.empty(0, first.dtype)
 
 
-def _row_of(serialized: bytes) -> SequenceRow:
-    """Decode one message with the protobuf runtime; raises NotSure."""
-    from tfrecord_lite.example.decode.runtime import array_of, sequence_of  # noqa: PLC0415 - not light
-
-    message = sequence_of(serialized)
-    found = {name: array_of(each) for name, each in message.context.feature.items()}
+def _row_of(runtime: Any, serialized: bytes) -> SequenceRow:
+    """Decode one message with the protobuf runtime; raises UnsureError."""
+    message = runtime.sequence_of(serialized)
     lists: dict[str, Any] = {}
     for name, feature_list in message.feature_lists.feature_list.items():
-        steps = [array_of(feature) for feature in feature_list.feature]
+        steps = [runtime.array_of(feature) for feature in feature_list.feature]
         lists[name] = [values for _, values in steps]
         _match_empty(lists[name], np.array([kind for kind, _ in steps], np.uint8))
-    context = {name: values for name, (_, values) in found.items() if values is not None}
-    return {"context": context, "feature_lists": lists}
+    return {"context": runtime.arrays_of(message.context), "feature_lists": lists}
+
+
+def _rows_by_runtime(records: Iterable[bytes]) -> list[SequenceRow] | None:
+    """Decode a few messages with the protobuf runtime; None if it is unsure of one."""
+    return by_runtime(lambda runtime: [_row_of(runtime, record) for record in records])
 
 
 def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
@@ -206,7 +207,7 @@ def decode_sequence_example(serialized: bytes | str) -> SequenceRow:
     {'context': {}, 'feature_lists': {'my_ints': [array([5, 6]), array([7, 8, 9])]}}
     """
     record = as_bytes(serialized)
-    rows = by_runtime(_row_of, [record]) or list(SequenceExampleDecoder()(as_block([record])))
+    rows = _rows_by_runtime([record]) or list(SequenceExampleDecoder()(as_block([record])))
     return rows[0]
 
 
