@@ -8,7 +8,7 @@
 
 A block is one contiguous buffer and the extents of the records in it. What lies
 between the records does not matter: headers and footers if the block was read
-from a file, else anything. The last record is always followed by at least
+from a file, otherwise anything. The last record is always followed by at least
 :data:`SPARE_BYTES` bytes, so that loads of several bytes at once may run past a
 record's end without leaving the buffer.
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 _Error = TypeVar("_Error", bound=TFRecordError)
 
-__all__ = ["SPARE_BYTES", "Block", "Place", "Span", "as_bytes_like"]
-
 SPARE_BYTES = 512
 """At least this many bytes follow the last record of every block; their content is arbitrary."""
 
@@ -63,17 +61,17 @@ class Span:
     """Records of a block that came from one source, in even steps."""
 
     first: int
-    """Number, in the block, of the first of them."""
+    """Number of the first of them in the block."""
     source: str | None
     """Path or URL."""
     index: int
     """Number of that first record in `source`."""
     base: int | None
-    """Add it to a record's `offsets` entry to get its header's offset in the stream;
-    None for records from memory, which have no stream."""
+    """A record's entry in `offsets` plus this is its header's offset in the stream; None for
+    records from memory."""
     step: int = 1
-    """How much the number in `source` grows from one record to the next; negative in a
-    reversed block."""
+    """Difference between the numbers in `source` of adjacent records; negative in a reversed
+    block."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,8 +136,8 @@ class Block:
         Parameters
         ----------
         records : sequence of bytes-like
-            A list of ``bytes``, an object array of them, and so on. A buffer of larger
-            items is a record of all its bytes.
+            For example, a list or object array of ``bytes``. A buffer of larger items is one
+            record of all its bytes.
 
         Returns
         -------
@@ -192,7 +190,7 @@ class Block:
 
     @classmethod
     def _joined(cls, blocks: Sequence[Block]) -> Block:
-        """Copy blocks, none of them empty, into one."""
+        """Copy non-empty blocks into one."""
         starts = [int(block.offsets.min()) for block in blocks]
         stops = [int((block.offsets + block.lengths).max()) for block in blocks]
         parts = [b.data[lo:hi] for b, lo, hi in zip(blocks, starts, stops, strict=True)]
@@ -264,7 +262,7 @@ class Block:
         kept = []
         lasts = [span.first for span in self.spans[1:]] + [len(self)]
         for span, last in zip(self.spans, lasts, strict=False):
-            # The places in `numbers`, rounded up, where this span begins and ends.
+            # The indices in `numbers`, rounded up, where this span begins and ends.
             edges = (span.first, last) if step > 0 else (last - 1, span.first - 1)
             low, high = (-((numbers.start - edge) // step) for edge in edges)
             low, high = max(low, 0), min(high, len(numbers))
@@ -314,10 +312,7 @@ def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:
 
 
 def as_bytes_like(records: Sequence[Buffer]) -> Sequence[Buffer]:
-    """Return records as :meth:`Block.from_records` takes them with ``len`` in bytes.
-
-    These are `records` itself if all of them are ``bytes`` or ``bytearray``.
-    """
+    """Return records whose ``len`` is in bytes; `records` itself if all are bytes or bytearray."""
     if all(issubclass(kind, (bytes, bytearray)) for kind in set(map(type, records))):
         return records
     return [
@@ -340,5 +335,5 @@ def _bytes_of(record: Buffer, index: int) -> Buffer:
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, index=index, detail=detail)
     try:
         return view.cast("B")
-    except TypeError:  # an empty one, or items of several parts
+    except TypeError:  # it is empty, or its items have several fields
         return view.tobytes()

@@ -38,17 +38,7 @@ _LENGTH_BYTES = 8
 
 
 def masked_crc32c(data: Buffer) -> int:
-    """Return the masked CRC-32C of one piece of data.
-
-    Parameters
-    ----------
-    data : bytes-like
-        Any contiguous buffer; neither copied nor changed.
-
-    Returns
-    -------
-    int
-        The 32-bit checksum as the format stores it.
+    """Return the masked CRC-32C of a contiguous buffer, as the format stores it.
 
     Examples
     --------
@@ -60,16 +50,7 @@ def masked_crc32c(data: Buffer) -> int:
 
 
 def mask(crcs: Uint32Array) -> Uint32Array:
-    """Mask many CRCs at once (rule F2).
-
-    Parameters
-    ----------
-    crcs : uint32, shape (n_records,)
-
-    Returns
-    -------
-    uint32, shape (n_records,)
-    """
+    """Mask many CRCs at once (rule F2); shape (n_records,)."""
     rotated = (crcs >> np.uint32(15)) | (crcs << np.uint32(17))
     return rotated + np.uint32(_MASK_DELTA)
 
@@ -81,34 +62,12 @@ def unmask(masked: Uint32Array) -> Uint32Array:
 
 
 def crcs_of(records: Iterable[Buffer], n_records: SupportsIndex) -> Uint32Array:
-    """Return the masked CRC of each of many pieces of data.
-
-    Parameters
-    ----------
-    records : iterable of bytes-like
-        The data of each record.
-    n_records : int
-        How many there are.
-
-    Returns
-    -------
-    uint32, shape (n_records,)
-    """
+    """Return the masked CRC of the data of each of `n_records` records; shape (n_records,)."""
     return mask(np.fromiter(map(crc32c, records), np.uint32, n_records))
 
 
 def length_crcs(lengths: Uint64Array) -> Uint32Array:
-    """Return the masked CRC of each length as 8 little-endian bytes.
-
-    Parameters
-    ----------
-    lengths : uint64, shape (n_records,)
-        Lengths in bytes, as headers hold them.
-
-    Returns
-    -------
-    uint32, shape (n_records,)
-        What each header must hold after the length.
+    """Return the CRC that each header must hold after its length; shape (n_records,).
 
     Examples
     --------

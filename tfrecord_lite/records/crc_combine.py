@@ -6,8 +6,8 @@ b bytes to a message whose CRC is c shifts c by b bytes, and the appended bytes 
     crc(A + B) = shift(crc(A), len(B)) ^ crc(B)
 
 where ``shift(c, n)`` is c times x**(8n) modulo the CRC's polynomial, a linear map.
-So one call over a whole block of records is compared with what its records' stored
-CRCs, and the few bytes between the records, say it must be::
+So the CRC of a whole block, from one call, is compared with the value predicted from the
+stored CRCs of its records and the few bytes between them::
 
     piece 0 │ gap │ piece 1 │ gap │ piece 2         the CRC of all this, in one call
        c0      g0      c1      g1      c2           = xor of every c and g, each
@@ -52,10 +52,10 @@ def run_matches(
     stops: Int64Array,
     crcs: Uint32Array,
 ) -> bool:
-    """Whether pieces of a buffer all have the CRCs they should have.
+    """Whether all pieces of a buffer have the expected CRCs.
 
-    `starts` and `stops` (int64) and the expected plain `crcs` (uint32) have the shape (n,), n
-    from 1. The gaps between pieces are equally long, and the run is :data:`MAX_RUN_BYTES` at most.
+    `starts` and `stops` (int64) and the expected plain `crcs` (uint32) have the shape (n,), n at
+    least 1. All gaps between pieces have one length; the run has at most :data:`MAX_RUN_BYTES`.
 
     Examples
     --------
@@ -78,9 +78,9 @@ def run_matches(
 def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -> Uint32Array:
     """Return the CRCs of stretches of a stream, from the CRCs of the stream up to their edges.
 
-    `before` and `until` are the plain CRC-32C of the stream from anywhere to where each stretch
-    starts and ends, `n_bytes` how long it is; shapes (n,). However many stretches overlap, the
-    stream is read once.
+    `before` and `until` are plain CRCs of the stream, from one common start to the start and to
+    the end of each stretch; `n_bytes` is its length; shapes (n,). The stream is read once, even
+    if stretches overlap.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def crcs_between(before: Uint32Array, until: Uint32Array, n_bytes: Int64Array) -
 
 
 def _sum_shifted(crcs: Uint32Array, n_after: Int64Array) -> int:
-    """Shift each CRC by the bytes after it, which fall from one to the next, and xor them all."""
+    """Shift each CRC by its number in `n_after`, which is descending, and xor them all."""
     for digit in range(_RUN_DIGITS):
         crcs = _shift_each(_powers(digit), n_after & 0xFF, crcs)
         # CRCs with the same higher digits share all further shifts: xor them now.
@@ -124,12 +124,10 @@ def _shift(table: Uint32Array, crcs: Uint32Array) -> Uint32Array:
 
 
 def _shift_each(powers: Uint32Array, digits: Int64Array, crcs: Uint32Array) -> Uint32Array:
-    """Shift each CRC by a digit of its own."""
+    """Shift each CRC by its own digit."""
     places = _bytes_of(crcs)
     flat = powers.reshape(-1)
-    at = digits * (
-        _WORD_BYTES * 256
-    )  # in `flat`: the table of each digit, byte place by byte place
+    at = digits * (_WORD_BYTES * 256)  # where in `flat` each digit's table of 4 x 256 begins
     shifted: Uint32Array = flat[at + places[:, 0]]
     for place in range(1, _WORD_BYTES):
         at += 256
@@ -138,7 +136,7 @@ def _shift_each(powers: Uint32Array, digits: Int64Array, crcs: Uint32Array) -> U
 
 
 def _crcs_of_rows(data: Uint8Array, at: Int64Array, n_bytes: int) -> Uint32Array:
-    """Return the CRC of `n_bytes` bytes at each of many places, by one table per byte."""
+    """Return the CRC of the `n_bytes` bytes at each offset, by one table per byte; shape (n,)."""
     crcs = np.full(at.size, crc32c(bytes(n_bytes)), np.uint32)
     if n_bytes == 0:
         return crcs
@@ -162,8 +160,8 @@ def _powers(digit: int) -> Uint32Array:
 
     Entry [n, place, byte] is what a byte at that place of a CRC becomes.
     """
-    # A shift is linear, so what it makes of each bit determines it. From the first n shifts and
-    # the shift by n follow the next n, and so on.
+    # A shift is linear, so its values for single bits determine it. The first n shifts and
+    # the shift by n give the next n, and so on.
     bits = np.uint32(1) << np.arange(32, dtype=np.uint32)
     if digit == 0:
         by_n = _all_bytes(_byte_table()[bits & np.uint32(0xFF)] ^ (bits >> np.uint32(8)))

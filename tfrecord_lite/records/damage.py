@@ -11,7 +11,7 @@
 A :class:`SkippingStream` wraps a stream, and does nothing until that raises: intact files are
 read by the same code, at the same speed, either way. Nothing is skipped in silence: each
 damaged span is counted, kept for the report, and passed to the caller's function, or else
-counted in one warning at the end.
+summed up in one warning at the end.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
     from tfrecord_lite.records.stream import RecordStream
 
 _FEW_RECORDS, _MANY_RECORDS = 16, 4096
-"""How many records are decoded at a time right after damage, and at most until all at once are."""
-
+"""Records decoded at a time right after damage, and at most, before there is no limit again."""
 
 NEVER_SKIPPED = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
-"""Raised in any case: a file of another compression than the one named, and a limit."""
-
+"""Always raised: a file of another compression than the one named, and a limit."""
 
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
 
@@ -59,31 +57,24 @@ class FileUpdate:
 class DamageLog:
     """The damage that one iteration over files meets.
 
-    `on_error` is "skip", or a callable that is given each :class:`DamagedSpan` and may raise;
-    `max_errors` the number of damaged spans to skip, None for any number.
-
-    Attributes
-    ----------
-    is_quiet : bool
-        Whether not to warn: the caller's function, or another log, tells of the damage.
-    is_over : bool
-        Whether one damaged span too many was raised.
+    `on_error` is "skip", or a callable that is called with each :class:`DamagedSpan` and may
+    raise; `max_errors` is the number of damaged spans to skip, None for any number.
     """
 
     def __init__(self, on_error: OnError, max_errors: int | None) -> None:
         self._on_error = on_error
         self._left = max_errors
-        self.is_quiet: bool = callable(on_error)
-        self.is_over = False
+        self.is_quiet: bool = callable(on_error)  # the function, or another log, reports damage
+        self.is_over = False  # one damaged span too many was raised
         self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
         self._numbers: list[int] = []
         self._open: list[int] = []  # openings that may still be read
-        # Openings with possible updates: the spans and the offset of the last one.
+        # Openings with possible updates: how many spans, and the offset, at the last one.
         self._reported: dict[int, tuple[int, int]] = {}
 
     @classmethod
     def begin(cls, on_error: OnError, max_errors: int | None) -> DamageLog | None:
-        """Return a log for an iteration; None if it is to stop at damage."""
+        """Return a log for an iteration; None if it stops at damage."""
         return None if on_error == "raise" else cls(on_error, max_errors)
 
     def skipping(
@@ -93,7 +84,7 @@ class DamageLog:
         for i in self._open:
             opened = self._files[i]
             if isinstance(opened, SkippingStream) and opened.is_closed:
-                self._files[i] = opened.report()  # which keeps no buffer alive
+                self._files[i] = opened.report()  # a report keeps no buffer alive
         self._open = [i for i in self._open if isinstance(self._files[i], SkippingStream)]
         self._open.append(len(self._files))
         self._numbers.append(number)
@@ -144,7 +135,7 @@ class DamageLog:
         return updates
 
     def give_warning(self) -> None:
-        """Warn of damage, if there was any and the caller was not told of it before."""
+        """Warn of damage, if there was any and the caller does not know of it already."""
         if not self.is_quiet and not self.is_over:
             warn_of_damage(self.report())
 
@@ -159,7 +150,7 @@ def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLos
 
 
 class Log(Protocol):
-    """Of damage: a :class:`DamageLog`, or one joined from several."""
+    """A :class:`DamageLog`, or one joined from several."""
 
     def report(self) -> DamageReport:
         """Return what was read and lost so far."""
@@ -168,8 +159,8 @@ class Log(Protocol):
 class SkippingStream:
     """A stream of records that skips damage; otherwise as :class:`RecordStream`.
 
-    `stream` has not been read yet; `log` decides about each damage. With `may_be_torn` it is not
-    damage if the file ends inside a record: `torn_bytes` is the length of what is there of it.
+    `stream` has not been read yet; `log` decides about each damaged span. With `may_be_torn`, a
+    file may end inside a record, of which it has `torn_bytes`.
     """
 
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
@@ -181,14 +172,14 @@ class SkippingStream:
         self._n_damaged = 0
         self._lost_bytes = 0
         self._begin = stream.offset
-        self._most_records: int | None = None  # to be taken at a time; None for any number
+        self._most_records: int | None = None  # to take at a time; None for any number
 
     def next_block(self, n_records: int | None = None) -> Block | None:
         """Return the next intact records; fewer than asked for before and after damage.
 
-        After damage, the decoder's buffer is decoded again, up to the next damage. So few
-        records are asked for there, then more and more: where damage follows damage, the
-        buffer is not decoded again for each.
+        After damage, the decoder's buffer is decoded again, up to the next damage. So only a few
+        records are asked for there, then more and more: otherwise each of many damaged places
+        would have the whole buffer decoded again.
         """
         while True:
             most = self._most_records
@@ -266,7 +257,7 @@ class SkippingStream:
         return self._stream.n_records - self._n_damaged - (self.torn_bytes > 0)
 
     def report(self, first_span: int = 0) -> FileReport:
-        """Return what was read and lost so far, with the spans from a number on."""
+        """Return what was read and lost so far, with the spans from number `first_span` on."""
         n_records = self._n_records
         n_bytes = self._stream.offset - self._begin - self.torn_bytes
         spans = tuple(
@@ -309,7 +300,7 @@ class DamagedSpan:
     reason: Reason
     """What is wrong with the first record of the span."""
     detail: str | None
-    """The same in words."""
+    """The cause in words."""
     index: int
     """Number of that record in the file; each damaged span before it counts as one."""
     records_before: int
@@ -340,11 +331,11 @@ class FileReport:
     lost_bytes: int = 0
     """Bytes in all of them, of the decompressed stream."""
     message_errors: tuple[InvalidArgumentError, ...] = ()
-    """What is wrong with intact records as messages, if that was checked; as many at most."""
+    """Errors of intact records that are wrong messages, if that was checked; as many at most."""
     n_message_errors: int = 0
     """Number of such records."""
     failure: Exception | None = None
-    """Why the file could not be read, or not to its end, if not because of damage."""
+    """Why the file could not be read to its end, if not because of damage."""
 
     @property
     def is_sound(self) -> bool:

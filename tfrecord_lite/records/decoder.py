@@ -64,18 +64,9 @@ class FrameDecoder:
     :meth:`advance`; blocks come out of :meth:`next_block` and :meth:`rest`. How
     the stream was cut changes only the borders between blocks.
 
-    Parameters
-    ----------
-    verify : bool, optional
-        Check the CRC of every record's data. The CRCs of the lengths are always
-        checked: without them a damaged length sends the scan anywhere.
-    max_record_bytes : int, optional
-        Reject longer records.
-    source : str, optional
-        Path or URL of the stream, for errors.
+    The CRCs of the data are checked if `verify`; those of the lengths always, since after a
+    damaged length it is unknown where the next record is. `source`, a path or URL, is for errors.
 
-    Notes
-    -----
     Blocks share the memory of a buffer that is only ever appended to, and lives
     as long as a block of it does. Not thread-safe.
 
@@ -149,18 +140,10 @@ class FrameDecoder:
         self._base, self._n_given = offset, n_records
 
     def writable(self, n_records: int | None = None) -> memoryview:
-        """Return room for the next bytes of the stream.
+        """Return room for the next bytes of the stream, more of it if `n_records` are wanted.
 
-        Parameters
-        ----------
-        n_records : int, optional
-            How many records are wanted; determines how much room there is.
-
-        Returns
-        -------
-        memoryview
-            Write to its beginning, then tell :meth:`advance` how much. Valid
-            until the next call of any method.
+        Write to its beginning, then tell :meth:`advance` how much. Valid until the next call
+        of any method.
         """
         wanted = CHUNK_BYTES
         if n_records is not None:
@@ -170,7 +153,7 @@ class FrameDecoder:
             # A record that outgrows the buffer at most doubles it, whatever its length says.
             missing = self._next + self._next_length + OVERHEAD_BYTES - self._stop
             wanted = max(wanted, min(missing, self.pending_bytes))
-        elif n_records is None:  # only after damage is much pending, and ever more wanted
+        elif n_records is None:  # after damage much may be pending, and more and more is wanted
             wanted = max(wanted, self.pending_bytes)
         room = self._buffer.size - SPARE_BYTES - self._stop
         if room < _MIN_ROOM_BYTES:
@@ -180,8 +163,8 @@ class FrameDecoder:
     def recycle(self) -> None:
         """Let the memory of all blocks given out so far be written again.
 
-        For a caller that has copied what it needs out of them: memory that is
-        used again is in the cache already, and costs no page faults.
+        For a caller that has copied the records it needs: reused memory is in the cache
+        already, and costs no page faults.
         """
         self._move_to(self._buffer)
 
@@ -200,22 +183,9 @@ class FrameDecoder:
         self._stop += n_bytes
 
     def feed(self, data: Buffer) -> Block:
-        """Take in bytes and give out the records they complete.
+        """Copy the next bytes of the stream in, and give out the records they complete.
 
-        Parameters
-        ----------
-        data : bytes-like
-            The next bytes of the stream, any number of them; copied.
-
-        Returns
-        -------
-        Block
-            May be empty.
-
-        Raises
-        ------
-        DataLossError
-            As :meth:`next_block`.
+        The block may be empty. Raises as :meth:`next_block`.
         """
         left = memoryview(data).cast("B")
         while left:
@@ -227,25 +197,12 @@ class FrameDecoder:
         return self.rest()
 
     def next_block(self, n_records: int | None = None) -> Block | None:
-        """Give out the next records, if they are whole.
+        """Give out the next `n_records` records, without a number all that are whole, at least one.
 
-        Parameters
-        ----------
-        n_records : int, optional
-            Exactly that many; None for all that are there, at least one.
-
-        Returns
-        -------
-        Block or None
-            None when more bytes are needed. Fewer records than asked for when
-            the one after them is damaged.
-
-        Raises
-        ------
-        DataLossError
-            ``LENGTH_CRC``, ``DATA_CRC`` or ``RECORD_TOO_LARGE``, when the next
-            record is the damaged one. `offset` is the record's, also for
-            ``DATA_CRC``, where TensorFlow gives that of the data (R5).
+        Returns None if more bytes are needed, and fewer records if the one after them is
+        damaged. If the next record is the damaged one, raises DataLossError: ``LENGTH_CRC``,
+        ``DATA_CRC`` or ``RECORD_TOO_LARGE``. Its `offset` is the record's, also for ``DATA_CRC``,
+        where TensorFlow gives that of the data (R5).
         """
         edges = self._next_edges(n_records)
         if edges is None:
@@ -271,21 +228,8 @@ class FrameDecoder:
 
         Saves a large record one copy of its data. Its header has come in, and maybe a part
         of its data; the caller knows that the source still holds `next_length` bytes.
-
-        Parameters
-        ----------
-        read : callable
-            Returns the next bytes of the stream, at most as many as it is given.
-
-        Returns
-        -------
-        bytes or None
-            None if the record cannot be had this way: go on with :meth:`next_records`.
-
-        Raises
-        ------
-        DataLossError
-            As :meth:`next_block`.
+        `read(n)` returns the next bytes of the stream, at most n. Returns None if the record
+        cannot be read this way: continue with :meth:`next_records`. Raises as :meth:`next_block`.
         """
         length, came = self._next_length, self.pending_bytes - HEADER_BYTES
         if self._headers or length is None or came > length:
@@ -333,23 +277,14 @@ class FrameDecoder:
         self._n_given += 1
 
     def rest(self) -> Block:
-        """Give out all whole records that came in, maybe none.
-
-        Raises
-        ------
-        DataLossError
-            As :meth:`next_block`.
-        """
+        """Give out all whole records that came in, maybe none; raises as :meth:`next_block`."""
         return self.next_block() or Block.from_records([])
 
     def close(self) -> None:
         """Check that the stream may end here.
 
-        Raises
-        ------
-        DataLossError
-            ``TRUNCATED`` if it ends inside a record, the header included (there
-            TensorFlow sees a clean end, rule R2); or as :meth:`next_block`.
+        Raises ``TRUNCATED`` if it ends inside a record, even inside the header, where TensorFlow
+        sees a clean end (rule R2); else as :meth:`next_block`.
         """
         self._scan(None)
         if self._error is not None:
@@ -414,9 +349,10 @@ class FrameDecoder:
         return edges if n_records is None else edges[: n_records + 1]
 
     def _admit(self, edges: Int64Array, copies: list[bytes] | None = None) -> int:
-        """Check the data of the frames between these edges, or its copies; raise if the first is bad.
+        """Check the data of the frames between these edges, or its copies.
 
-        Counts those before a damaged one as given out, and returns their number.
+        Counts the records before the first damaged one as given out, and returns their number;
+        raises if there are none.
         """
         n_intact = edges.size - 1
         if self.verify:

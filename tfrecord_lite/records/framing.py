@@ -59,18 +59,10 @@ def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
 
 
 def frame_in_place(block: Block) -> memoryview | None:
-    """Put a block's records into frames where they are, if there is exactly room for them.
+    """Write headers and footers around a block's records, in the block's own memory.
 
-    Parameters
-    ----------
-    block : Block
-        Owns its memory, which is written to before, between and after the records.
-
-    Returns
-    -------
-    memoryview or None
-        The frames, as :func:`frame` gives them, in the block's memory. None, and the block
-        unchanged, if the records are not as far apart as frames need.
+    Returns the frames; None, and the block unchanged, if the gaps between its records are not
+    exactly a footer and a header long.
     """
     if not len(block) or block.offsets[0] < HEADER_BYTES:
         return None
@@ -84,18 +76,7 @@ def frame_in_place(block: Block) -> memoryview | None:
 
 
 def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
-    r"""Put one record, given in pieces, into a frame.
-
-    Parameters
-    ----------
-    pieces : sequence of bytes-like
-    buffer : bytearray
-        Where to; at least as long as the frame.
-
-    Returns
-    -------
-    memoryview
-        The frame, in `buffer`.
+    r"""Put one record, given in pieces, into a frame at the start of `buffer`, and return it.
 
     Examples
     --------
@@ -118,22 +99,7 @@ def frame_pieces(pieces: Sequence[Buffer], buffer: bytearray) -> memoryview:
 def frame(records: Sequence[Buffer] | Block) -> bytearray:
     r"""Put many records into frames, end to end, as a file holds them.
 
-    Parameters
-    ----------
-    records : sequence of bytes-like, or Block
-        Copied once, not changed; see :meth:`Block.from_records`.
-
-    Returns
-    -------
-    bytearray
-        The frames; nothing before, between or after them.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for a buffer that is not contiguous.
-    TypeError
-        If a record is not a buffer.
+    The records are copied once; raises as :meth:`Block.from_records` about wrong ones.
 
     Examples
     --------
@@ -186,8 +152,8 @@ def first_bad_data(
 ) -> int | None:
     """Return the number of the first record whose data has a wrong CRC; None if none has.
 
-    `starts` and `stops` are those of the data, int64, shape (n,); each footer follows. Fresh
-    `copies` of the data are in the processor's cache, and checked instead.
+    `starts` and `stops` of the data are int64, shape (n,); each record's footer follows. If
+    there are `copies` of the data, they are checked instead: they are in the processor's cache.
     """
     stored = at_every_byte(buffer, FOOTER)[stops]
     pieces: Iterable[Buffer]
@@ -205,7 +171,7 @@ def first_bad_data(
 def _run_is_intact(
     buffer: Uint8Array, starts: Int64Array, stops: Int64Array, stored: AnyArray
 ) -> bool:
-    """Check many short frames that lie end to end, at once; False also where that does not pay."""
+    """Check many short frames that lie end to end, at once; False also if that is not worthwhile."""
     n_records = starts.size
     if n_records < _FEW_RECORDS or stops[-1] - starts[0] > n_records * _LONG_RECORD_BYTES:
         return False
@@ -258,8 +224,8 @@ def frame_error(
 ) -> DataLossError | FailedPreconditionError:
     """Return the error about a frame that is damaged or not of its size.
 
-    `frame` holds what is there, fewer than `size` bytes if the source ends before; of a frame
-    whose header is wrong, the header will do.
+    `frame` holds fewer than `size` bytes if the source ends before. If the header is wrong,
+    the header alone is enough.
     """
     if len(frame) < size:
         takes = f"a record takes {size} bytes" if size > HEADER_BYTES else "a header takes 12 bytes"
@@ -274,11 +240,8 @@ def frame_error(
     if length != size - OVERHEAD_BYTES:
         detail = f"the index says {size - OVERHEAD_BYTES} bytes of data, the record says {length}"
         return FailedPreconditionError(Reason.STALE_INDEX, offset, source, index, None, detail)
-    stored, computed = (
-        frame[-FOOTER_BYTES:],
-        crc32c.masked_crc32c(frame[HEADER_BYTES:-FOOTER_BYTES]),
-    )
-    detail = _crc_detail(Reason.DATA_CRC, stored, computed)
+    computed = crc32c.masked_crc32c(frame[HEADER_BYTES:-FOOTER_BYTES])
+    detail = _crc_detail(Reason.DATA_CRC, frame[-FOOTER_BYTES:], computed)
     return DataLossError(Reason.DATA_CRC, offset, source, index, None, detail)
 
 

@@ -1,8 +1,8 @@
 """How to read files of records: one bundle that every reader hands on.
 
-Users pass the options as keywords; :class:`ReadOptions` checks them once, where they come in.
-A file says itself how long its records are, and a compressed one inflates to any size: the
-limits are what bounds memory and time on hostile input.
+Users pass the options as keywords; :class:`ReadOptions` checks them once. The limits bound memory
+and time on hostile input: a file claims any record length, and a compressed one inflates to any
+size.
 """
 
 from __future__ import annotations
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The keywords of :class:`TFRecordReader`, checked.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for an unknown `compression` or `on_error`, or a number out of range.
-    TypeError
-        For a limit that is not a number, or `storage_options` that are not a mapping.
-    """
+    """The keywords of :class:`TFRecordReader`; raises ``BAD_ARGUMENT`` or TypeError if wrong."""
 
     compression: CompressionType = INFER
     verify: bool = True

@@ -7,19 +7,19 @@ until one of the two rules it out::
     ... damage ... ? ? ? [length|CRC] data ... [CRC] [length|CRC] ...
                          ╰─ the first offset where both CRCs hold
 
-1. *Headers*: NumPy looks at all offsets of a piece at once. The upper half of the length
-   must not exceed the limit (it is zero for records below 4 GiB), which leaves few
-   offsets; for these, the CRC of the 8 length bytes is a handful of table look-ups.
+1. *Headers*: NumPy looks at all offsets of a piece at once. Few of them hold a length
+   whose upper half is within the limit (zero for records below 4 GiB); for these, the CRC
+   of the 8 length bytes is a handful of table look-ups.
 2. *Data*: the CRC of any stretch follows from the CRCs of the stream up to the stretch's
-   start and end (:func:`tfrecord_lite.records.crc_combine.crcs_between`). So all candidates
-   are checked by reading the bytes once, however long they are and however many overlap.
+   start and end (:func:`tfrecord_lite.records.crc_combine.crcs_between`). So reading the
+   bytes once checks all candidates, even long ones that overlap.
 
-Results are kept for the next damage too. So the work is linear in the bytes of the stream,
+Results are kept for the next damage. So the work is linear in the bytes of the stream,
 whatever they hold: a million forged headers that each promise megabytes cost a million
 look-ups, not a million megabytes. Memory is that of the earliest undecided candidate, at
 most one record, and about 20 bytes per candidate in it.
 
-A whole record inside another one's data proves itself just as well.
+A whole record inside another one's data passes both checks too.
 :meth:`tfrecord_lite.records.stream.RecordStream.skip_damage` says when such data is searched.
 
 No I/O.
@@ -50,9 +50,9 @@ _HIGHEST_LENGTH = 2**62
 
 
 def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, Int64Array]:
-    """Find all offsets where a length, at most the limit, is followed by its CRC.
+    """Find all offsets where a length within the limit is followed by its CRC.
 
-    Returns the offsets, ascending, and the lengths; int64, shape (n_headers,).
+    Returns the offsets, ascending, and the lengths; int64, shapes (n_headers,).
 
     Examples
     --------
@@ -74,7 +74,7 @@ def find_headers(data: Uint8Array, max_record_bytes: int) -> tuple[Int64Array, I
 
 @dataclass(slots=True)
 class _Candidates:
-    """Headers whose data is intact, or not known yet, by offset; shapes (n,)."""
+    """Headers, by offset, whose data is intact or not checked yet; shapes (n,)."""
 
     starts: Int64Array  # of the data, in the stream
     stops: Int64Array
@@ -94,7 +94,7 @@ class _Candidates:
         )
 
     def with_more(self, starts: Int64Array, stops: Int64Array, crcs: Uint32Array) -> _Candidates:
-        """Return these and undecided ones after them."""
+        """Append undecided candidates."""
         return _Candidates(
             np.concatenate([self.starts, starts]),
             np.concatenate([self.stops, stops]),
@@ -124,7 +124,7 @@ class RecordFinder:
 
     @property
     def _frontier(self) -> int:
-        """How far the CRC of the stream goes: to the data of the next header, less one byte."""
+        """The end of the bytes that `_crc` covers: one byte before the data of the next header."""
         return self._scanned + HEADER_BYTES - 1
 
     @property
@@ -136,13 +136,13 @@ class RecordFinder:
 
     @property
     def scanned(self) -> int:
-        """Where the next header is looked for: all before that is known."""
+        """The offset where the next header is looked for; all before it is known."""
         return self._scanned
 
     def n_intact(self, offset: int, n_records: int) -> int:
-        """Count the records known to be intact that follow each other from an offset on.
+        """Count the records from an offset on that are known to be intact, at most `n_records`.
 
-        Counts no more than `n_records`; `offset` is not before the last one found.
+        `offset` is not before the last record that was found.
         """
         found, count, place = self._candidates, 0, offset + HEADER_BYTES
         while count < n_records:
@@ -155,23 +155,13 @@ class RecordFinder:
     def find(
         self, data: Uint8Array, base: int, first: int, *, is_end: bool, through: int = 0
     ) -> int | None:
-        """Return the offset in the stream where the first intact record starts, from `first` on.
+        """Return the offset in the stream of the first intact record that starts at `first` or later.
 
-        Its end if no intact record follows; None if more bytes are needed to tell.
-
-        Parameters
-        ----------
-        data : uint8, shape (n_bytes,)
-            A stretch of the stream, from `first` or before it, or from `wanted_from` on when
-            more is brought.
-        base : int
-            The offset of its first byte in the stream.
-        first : int
-            Never lower than in an earlier call.
-        is_end : bool
-            Whether the stream ends after `data`.
-        through : int, optional
-            Scan all before this offset, even if a record was found already.
+        The stream's end if there is none; None if more bytes are needed to tell. `data`, uint8,
+        shape (n_bytes,), is the stream from offset `base` on: from `first` or before it, in a
+        further call for the same record from `wanted_from` or before it. `first` is never lower
+        than in an earlier call; `is_end` tells that the stream ends after `data`. All before
+        `through` is scanned, even if a record was found already.
         """
         end = base + data.size
         if first > self._scanned:
@@ -183,7 +173,7 @@ class RecordFinder:
         last = end - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
         through = min(through, last)
         while not (found := self._candidates).is_intact[:1].any() or self._scanned < through:
-            # If all depends on a long record, twice as far each time: few rounds, much in each.
+            # While a long record is undecided, scan twice as far each time: in few rounds.
             ahead = self._scanned - self.wanted_from
             until = self._scanned + max(_PIECE_BYTES, ahead)
             if until > last and not is_end:

@@ -50,25 +50,16 @@ _MAX_KEPT_BYTES = 8 * 1024 * 1024
 class RecordSink:
     """Write records to a file, framed, and compressed if asked.
 
-    Parameters
-    ----------
-    file : OutputFile
-        Where to write; closed by :meth:`finish` or :meth:`abandon`.
-    options : TFRecordOptions, str, int or None
-        The compression and its settings.
-    buffer_bytes : int
-        How much to collect at most.
+    It collects up to `buffer_bytes`; :meth:`finish` or :meth:`abandon` closes the file.
 
-    Notes
-    -----
-    A record that was added is the sink's, even if the call raises. A write that
-    fails (a full disk) raises :class:`OSError` and loses nothing: the file is as it was
-    before, and the next call tries again. Not thread-safe.
+    An added record belongs to the sink, even if the call raises. A write that fails (a full
+    disk) raises :class:`OSError` and loses nothing: the file is as it was before, and the next
+    call tries again. Not thread-safe.
 
     An interrupt (Ctrl-C) leaves a file without torn frames or a torn compressed stream, and a
     sink that can be used, finished or abandoned. What was flushed is in the file. Records that
-    were pending may be lost, each as a whole; none is written twice. Only a pipe or a file
-    object may be given bytes twice, if its own ``write`` was interrupted after it took some.
+    were pending may be lost, each as a whole; none is written twice. (A pipe or a file object
+    may get bytes twice, if its own ``write`` was interrupted after it took some.)
     """
 
     def __init__(
@@ -85,7 +76,7 @@ class RecordSink:
         self._large = bytearray()
         self._calls: list[Call] = []  # of the compressor; at most one
         self._unwritten: list[bytes | bytearray | memoryview] = []  # for the end of the file
-        self._is_ended = False  # nothing can follow what was taken in
+        self._is_ended = False  # the end of the file is made: no record can be added
         _SINKS.add(self)
 
     def add(self, record: Buffer) -> None:
@@ -98,7 +89,7 @@ class RecordSink:
     def add_all(self, records: Sequence[Buffer] | Block) -> None:
         """Add many records, which must not change until they are written; write if enough.
 
-        A block must be nobody else's: a large one is framed in its own memory.
+        A block becomes the sink's own: a large one is framed in its own memory.
         """
         if isinstance(records, Block):
             frames = frame_in_place(records) if records.data.size >= _LARGE_BLOCK_BYTES else None
@@ -124,7 +115,7 @@ class RecordSink:
         if n_bytes > len(buffer):
             buffer = bytearray(n_bytes)
         self._write_frames(frame_pieces(pieces, buffer))
-        if n_bytes <= _MAX_KEPT_BYTES:  # and it was written: used again for the next
+        if n_bytes <= _MAX_KEPT_BYTES:  # it was written; the next record may use the memory
             self._large = buffer
 
     def _drain(self) -> None:
@@ -151,14 +142,14 @@ class RecordSink:
         if self._compressor is None:
             self._unwritten.append(frames)
         else:
-            self._compress()  # what an interrupt has left
+            self._compress()  # a call that an interrupt left
             self._calls = [self._compressor.compress(frames)]
             self._compress()
 
     def _compress(self) -> None:
         """Make the compressor's call, if there is one, and keep what it returns."""
-        # From taking the call to keeping its result this is one call into C: an interrupt
-        # in between would tear the compressed stream.
+        # Taking the call, making it and keeping its result is one call into C: an interrupt in
+        # between would tear the compressed stream.
         calls = islice(iter(self._calls.pop, None), len(self._calls))
         self._unwritten.extend(map(operator.call, calls))
 
@@ -188,7 +179,7 @@ class RecordSink:
         self._file.finish()
 
     def _check_open(self, *, has_more: bool) -> None:
-        """Raise in another process, or if there is more to write and the file has its end."""
+        """Raise in another process, or if there is more to write after the end of the file."""
         self.check_process()
         if self._is_ended and has_more:
             self._records = []
@@ -202,7 +193,7 @@ class RecordSink:
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=self._file.name, detail=detail)
 
     def disown(self) -> None:
-        """Leave pending records to the process that opened the file; have later ones rejected."""
+        """Leave pending records to the process that opened the file, and reject later ones."""
         self._records, self._buffer_bytes = [], 0
 
     @property
@@ -211,7 +202,7 @@ class RecordSink:
         return self._file.belongs_here
 
     def commit(self, name: str | None = None) -> None:
-        """Put the finished file in its place, if it was written beside it."""
+        """Rename the finished file, if it was written under a temporary name."""
         self._file.commit(name)
 
     def replaces(self, name: str) -> bool:
@@ -223,9 +214,9 @@ class RecordSink:
         self._file.take_back()
 
     def abandon(self) -> None:
-        """Close the file without the pending records; remove it if it was beside its place.
+        """Close the file without the pending records; remove it if its name is temporary.
 
-        Nothing happens in a process that was forked from the one that opened it.
+        Does nothing in a process that was forked from the one that opened it.
         """
         self._file.abandon()
 
@@ -234,9 +225,9 @@ _SINKS: weakref.WeakSet[RecordSink] = weakref.WeakSet()
 
 
 def _disown_all() -> None:
-    """In a process that was just forked, leave all records to its parent.
+    """In a process that was just forked, leave all pending records to its parent.
 
-    To ask for the process at each record would take half as long as writing it.
+    Checking the process at each record would take half as long as writing it.
     """
     for sink in list(_SINKS):
         sink.disown()

@@ -48,28 +48,10 @@ _STREAM_DAMAGE = (
 class RecordStream:
     """Read the records of one open file.
 
-    Parameters
-    ----------
-    source : source
-        A path, a URL or a binary file object.
-    options : ReadOptions, optional
-        Damage is raised, whatever they say of it; see :meth:`skip_damage`.
-    limits : InflationLimits, optional
-        Limits on what a compressed file inflates to, instead of those of the options.
-    block_records : int
-        A block has room for that many records, if they are large and no number is asked for.
+    Damage is raised, whatever `options` say about it; see :meth:`skip_damage`. `limits` on what
+    a compressed file inflates to replace those of the options. If records are large and no number
+    is asked for, a block has room for `block_records`.
 
-    Attributes
-    ----------
-    name : str
-        The path or URL, for errors.
-    compression : str
-        The one that was given, or found in the first bytes.
-    broke_off : bool
-        Whether damage of the compressed stream was skipped: nothing more is read.
-
-    Notes
-    -----
     At the end of the file every method returns None, and can be called again: if the
     file has grown, it returns the new records (rule R8).
     """
@@ -97,7 +79,7 @@ class RecordStream:
             self._file.close()
             raise
         self._is_closed = False
-        self.broke_off = False
+        self.broke_off = False  # whether damage of the compressed stream was skipped: the end
         self._is_at_end = False  # nothing more is read, whatever the file has
         self._read_error: OSError | None = None  # to be raised by the next read
         self._finder: RecordFinder | None = None  # of records after damage
@@ -108,21 +90,16 @@ class RecordStream:
     def next_block(self, n_records: int | None = None) -> Block | None:
         """Return the next block, of `n_records` if the file has them; None at its end.
 
-        Without a number, a block is what one read brings: a megabyte, or more if
-        records are large.
-
-        Raises
-        ------
-        DataLossError
-            For damage right after the records given out so far; ``TRUNCATED``
-            for a file that ends inside a record (rules R2, R3).
+        Without a number, a block is what one read brings: a megabyte, or more if records are
+        large. Raises DataLossError for damage right after the records given out so far;
+        ``TRUNCATED`` for a file that ends inside a record (rules R2, R3).
         """
         decoder = self._decoder
         while (block := decoder.next_block(n_records)) is None:
             try:
                 goes_on = self._fill(n_records or self._block_records)
             except DataLossError:
-                # First the records before it; the next call meets the error again.
+                # Return the records before it first; the next call meets the error again.
                 if len(rest := decoder.rest()):
                     return rest
                 raise
@@ -141,8 +118,8 @@ class RecordStream:
     def next_block_after_damage(self, n_records: int) -> Block | None:
         """Return the next block as :meth:`next_block`, maybe a smaller one.
 
-        Where the search has looked already, it decides about records: the megabytes that many
-        forged headers promise are read once for all of them, not once for each.
+        Records in bytes that were searched already are judged by the search: the megabytes that
+        many forged headers promise are read once for all of them, not once for each.
         """
         decoder, finder = self._decoder, self._finder
         if finder is None or not self.is_searched or not decoder.verify:
@@ -172,16 +149,13 @@ class RecordStream:
 
     @property
     def is_searched(self) -> bool:
-        """Whether the search for a record after damage has looked at what comes next."""
+        """Whether the search for a record after damage covers the next bytes."""
         return self._finder is not None and self.offset < self._finder.scanned
 
     def next_records(self) -> list[bytes] | None:
         """Return the next records, at least one, each as ``bytes``; None at the end of the file.
 
-        Raises
-        ------
-        DataLossError
-            As :meth:`next_block`.
+        Raises as :meth:`next_block`.
         """
         decoder = self._decoder
         while (records := decoder.next_records()) is None:
@@ -213,13 +187,8 @@ class RecordStream:
     def begin_at(self, offset: int, n_records: int) -> None:
         """Start at this offset of the stream, after `n_records`; before anything is read.
 
-        What is skipped is not looked at. Of an uncompressed file that can seek it
-        is not even read; in any case it takes constant memory.
-
-        Raises
-        ------
-        DataLossError
-            If a compressed file is damaged before that place.
+        The skipped bytes are not checked, and take constant memory; they are read only if the
+        file is compressed, where damage is raised, or cannot seek.
         """
         self._decoder.begin_at(offset, n_records)
         if self._content is self._file:
@@ -232,22 +201,14 @@ class RecordStream:
     def skip_damage(self, error: DataLossError) -> int:
         """Continue after damage, with the next intact record or at the end of the file.
 
-        A record whose length is right and whose data is wrong is skipped, if another
-        one, or the end of the file, is where its length says. Otherwise nothing is known of
-        what follows: all offsets after the start of the damaged record are searched for the
-        first record whose length and data both have the right CRC. It may be one that a
-        damaged record held in its data; that cannot be told apart.
+        A record whose length is right and whose data is wrong is skipped, if another record or
+        the end of the file is where its length says. Otherwise nothing is known about what
+        follows: all offsets after the start of the damaged record are searched for the first
+        record whose length and data both have the right CRC. It may be one that was part of a
+        damaged record's data; that cannot be told apart.
 
-        Parameters
-        ----------
-        error : DataLossError
-            The one raised last. After damage of the compressed stream only the bytes
-            that were inflated before it can be read.
-
-        Returns
-        -------
-        int
-            Number of bytes skipped; can be 0 for damage of the compressed stream.
+        `error` is the one raised last. After damage of the compressed stream only the bytes
+        inflated before it can be read. Returns the number of bytes skipped; it can be 0 there.
         """
         decoder, start = self._decoder, self._decoder.offset
         self.broke_off = self.broke_off or error.reason in _STREAM_DAMAGE
@@ -256,7 +217,7 @@ class RecordStream:
         if after is None:
             if self._finder is None:
                 self._finder = RecordFinder(decoder.max_record_bytes)
-            # What only seems to be a record is searched to its end.
+            # The length was chance or forged: search as far as it reaches.
             n_bytes = decoder.damaged_bytes if error.reason is Reason.DATA_CRC else 0
             after = self._find(self._finder, start + 1, start + n_bytes)
         decoder.go_to(after)
@@ -286,14 +247,14 @@ class RecordStream:
             is_end = not self._fill_after_damage()
 
     def _fill_after_damage(self) -> bool:
-        """Read more of the file as :meth:`_fill`; an error is met again later."""
+        """Read more of the file as :meth:`_fill`; an error ends it, and is met again later."""
         try:
             return self._fill(None)
         except DataLossError:
             return False
 
     def _is_large(self, length: int) -> bool:
-        """Whether to read the next record directly: not if only its length says it is there."""
+        """Whether to read the next record directly; only if the file is long enough for it."""
         is_raw = self._content is self._file and not self._is_closed
         return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
 
@@ -316,7 +277,7 @@ class RecordStream:
         return n_bytes > 0
 
     def close(self) -> None:
-        """Close the file; records that came in already can still be read."""
+        """Close the file; records that were read from it already can still be given out."""
         self._is_closed = True
         self._file.close()
 
