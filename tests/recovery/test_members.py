@@ -291,7 +291,7 @@ class TestManyMembers:
     ) -> None:
         if not is_free:
             monkeypatch.setattr(searching, "_FREE_COST", 0)
-            monkeypatch.setattr(searching, "_MAX_PLACES", 100)
+            monkeypatch.setattr(searching, "_MAX_CANDIDATES", 100)
         few, many = (count_read(data * n) for n in (1000, 8000))
 
         assert 0 < many < 10 * few

@@ -7,24 +7,25 @@
 
 A deflate stream cannot be entered in its middle, so nothing of it can be inflated after damage.
 A further member (rule C5: appending writes one, and ``cat a.gz b.gz`` joins them) is looked for
-by its magic bytes, its *place*. Some places are not the start of a member: those by chance, one
-in 16 MB of compressed data, which give no record; and those in a record that is itself a
-compressed file, where the member stores it as it is. Such a place is inside what inflated to an
-intact record, and is skipped.
+by its magic bytes. An offset with these is a *candidate*. Some candidates do not start a member:
+those by chance, one in 16 MB of compressed data, which give no record; and those in a record that
+is itself a compressed file, if the member stores its bytes unchanged. Such a candidate is inside
+bytes that inflated to an intact record, and is skipped.
 
-To know what became of a place, the file is read in pieces that end at each place. Then
-the number of bytes inflated so far is where it is in the content.
+To know where each candidate is in the content, the file is read in pieces that end at
+candidates: the number of bytes inflated up to there is the offset in the content.
 
-After damage, bytes may be mistaken for others: a stored block whose end is missing takes the next
-member for its data, and the records that one stores come out of it as well. So a place that
-gives records of its own makes a *hole* in the reading it is in. What the reading makes of the
-bytes in the hole is left out, and what it makes of those after it is kept::
+A *reading* is one pass over the file, from a candidate up to damage. It may run into the next
+member: a stored block whose end is missing takes that member for its data, and the records stored
+there come out of it as well. So if a candidate in the damage gives records of its own, its
+reading is an *inner* one. The outer reading then leaves out what it makes of the same bytes, and
+keeps what it makes of those after them::
 
-    reading   [records . . . torn][records, once more][records]
-    hole                          [records, all of them]
+    outer   [records . . . torn][records, once more][records]
+    inner                       [records, all of them]
 
-Holes have no holes: if another stream begins in the damage of a hole, the hole ends there, and
-that stream is the next hole.
+Inner readings do not nest: if another stream begins in the damage of an inner reading, that
+reading ends there, and the stream is the next inner one.
 """
 
 from __future__ import annotations
@@ -50,30 +51,30 @@ if TYPE_CHECKING:
     from tfrecord_lite.records.stream import RecordStream
 
 _PIECE_BYTES, _MIN_PIECE_BYTES = 64 * 1024, 512
-"""How many bytes are searched at once for a place; twice as many each time there is none."""
+"""How many bytes are searched at once for a candidate; twice as many after each vain search."""
 
 _LATE_BYTES = 8
 """A decompressor may keep back this many bytes that it could give."""
 
 _MAX_TIMES, _FREE_COST, _PIECE_COST = 8, 64 * 1024 * 1024, 4096
-"""Readings from several places may overlap, without end in a hostile file. Each costs the bytes it
-reads and inflates, and some for each piece. Those in vain may cost a multiple of the file's size,
-and a constant more. After that nothing is read twice, so the work is linear for any file."""
+"""Readings may overlap, without end in a hostile file. Each costs the bytes it reads and inflates,
+and some more per piece. Those in vain may cost a multiple of the file's size plus a constant; after
+that nothing is read twice, so the work is linear for any file."""
 
-_MAX_PLACES, _MAX_HOLES = 100_000, 1000
-"""How many places and holes of one reading are kept."""
+_MAX_CANDIDATES, _MAX_INNER = 100_000, 1000
+"""How many candidates and inner readings of one reading are kept."""
 
 
-class Places:
-    """The offsets of a file at which a member's first bytes are."""
+class Candidates:
+    """The offsets of a file that have a member's first bytes."""
 
     def __init__(self, file: IO[bytes], magic: bytes) -> None:
         self._file = file
         self._magic = magic
-        self._known = range(0)  # offsets without a place; there may be one after them
+        self._known = range(0)  # offsets without a candidate; the next may be one
 
     def first(self, start: int, stop: int | None = None) -> int | None:
-        """Return the first place from an offset on, and before another one."""
+        """Return the first candidate from `start` on and before `stop`; None if there is none."""
         at = self._known.stop if start in self._known else start
         n_bytes = _MIN_PIECE_BYTES
         found = -1
@@ -90,28 +91,24 @@ class Places:
 
 
 class Edges:
-    """The offsets at which a reading ends, and its holes start and end; as :class:`Places`."""
+    """The offsets where a reading ends, and its inner ones begin and end; as :class:`Candidates`."""
 
     def __init__(self, reading: Reading) -> None:
-        edges = {edge for hole in reading.holes for edge in (hole.start, hole.stop)}
+        edges = {edge for inner in reading.inner for edge in (inner.start, inner.stop)}
         # Damage shows only with the bytes after it.
         self._edges = sorted({reading.stop + _LATE_BYTES, *edges})
 
     def first(self, start: int, stop: int) -> int | None:
-        """Return the first edge from an offset on, and before another one."""
+        """Return the first edge from `start` on and before `stop`; None if there is none."""
         i = bisect_left(self._edges, start)
         return self._edges[i] if i < len(self._edges) and self._edges[i] < stop else None
 
 
 class FilePart:
-    """A file from an offset on, as a file object that reads pieces which end at each place.
+    """A file from an offset on, as a file object that reads pieces which end at each edge.
 
-    Attributes
-    ----------
-    n_read, n_pieces : int
-        Bytes and pieces read so far, those read again included.
-    on_place : callable
-        Called with each place where a piece begins, before that is read.
+    `on_edge` is called with each edge where a piece begins, before that is read. `n_read` and
+    `n_pieces` count what was read so far, repetitions included.
     """
 
     def __init__(
@@ -119,17 +116,17 @@ class FilePart:
         file: IO[bytes],
         name: str,
         start: int,
-        places: Places | Edges,
+        edges: Candidates | Edges,
         stop: int | None = None,
     ) -> None:
         self.name = name
         self._file = file
         self._start = start
         self._at = start
-        self._places = places
+        self._edges = edges
         self._stop = stop
         self.n_read = self.n_pieces = 0
-        self.on_place: Callable[[int], object] = lambda _: None
+        self.on_edge: Callable[[int], object] = lambda _: None
 
     def seekable(self) -> bool:
         """Return that it can seek."""
@@ -146,10 +143,10 @@ class FilePart:
 
     def read(self, n_bytes: int) -> bytes:
         """Return the next bytes, at most that many."""
-        at, places = self._at, self._places
-        if at > self._start and places.first(at, at + 1) is not None:
-            self.on_place(at)
-        stop = places.first(at + 1, at + n_bytes) or at + n_bytes
+        at, edges = self._at, self._edges
+        if at > self._start and edges.first(at, at + 1) is not None:
+            self.on_edge(at)
+        stop = edges.first(at + 1, at + n_bytes) or at + n_bytes
         if self._stop is not None:
             stop = min(stop, self._stop)
         self._file.seek(at)
@@ -162,42 +159,42 @@ class FilePart:
 
 @dataclass(slots=True)
 class Reading:
-    """What can be read of a file from a place on, up to damage or the end."""
+    """One pass over the file from a candidate on, up to damage or the end."""
 
     start: int
     stop: int = 0
     """Where in the file reading ended."""
     is_cut: bool = False
-    """Whether it ends there because the next stream begins."""
+    """Whether it ends there because the next inner reading begins."""
     broke_off: bool = False
     """Whether it ended with damage of the compressed stream."""
     has_records: bool = False
     """Whether it has an intact record."""
     cost: int = 0
-    places: array[int] = field(default_factory=partial(array, "q"))
-    """Where another member may start, in what was read."""
+    candidates: array[int] = field(default_factory=partial(array, "q"))
+    """Those in its damage."""
     n_left_out: int = 0
-    """Number of places beyond those that are kept."""
-    holes: list[Reading] = field(default_factory=list)
-    """Other streams in it, in order."""
-    _met: deque[tuple[int, int]] = field(default_factory=deque)  # places, and where in the content
+    """Number of candidates beyond those that are kept."""
+    inner: list[Reading] = field(default_factory=list)
+    """Readings of other streams in its damage, in order."""
+    _met: deque[tuple[int, int]] = field(default_factory=deque)  # in the file, in the content
     _last: int = -1
     _run: range = range(0)
     """The last stretch of the content with intact records that follow each other."""
 
     @property
     def end(self) -> int:
-        """Where in the file this reading and its holes end."""
-        return max(self.stop, self.holes[-1].stop) if self.holes else self.stop
+        """Where in the file this reading and its inner ones end."""
+        return max(self.stop, self.inner[-1].stop) if self.inner else self.stop
 
-    def meet(self, content: Inflated, place: int) -> None:
-        """Note a place that comes next, and the position of the content there."""
-        if place > self._last and not content.is_between:
-            if len(self._met) < _MAX_PLACES:
-                self._met.append((place, content.position))
+    def meet(self, content: Inflated, candidate: int) -> None:
+        """Note a candidate that comes next, and the position of the content there."""
+        if candidate > self._last and not content.is_between:
+            if len(self._met) < _MAX_CANDIDATES:
+                self._met.append((candidate, content.position))
             else:
                 self.n_left_out += 1
-        self._last = max(self._last, place)
+        self._last = max(self._last, candidate)
 
     def add(self, start: int, stop: int) -> None:
         """Note intact records, from one offset of the content to another."""
@@ -210,11 +207,11 @@ class Reading:
             self._met.popleft()  # inside intact records
 
     def _keep_until(self, offset: int | None) -> None:
-        """Keep the places before an offset of the content, which are in no intact record."""
+        """Keep the candidates before an offset of the content: they are in no intact record."""
         while self._met and (offset is None or self._met[0][1] <= offset):
-            place, _ = self._met.popleft()
-            if len(self.places) < _MAX_PLACES:
-                self.places.append(place)
+            candidate, _ = self._met.popleft()
+            if len(self.candidates) < _MAX_CANDIDATES:
+                self.candidates.append(candidate)
             else:
                 self.n_left_out += 1
 
@@ -228,13 +225,9 @@ class Reading:
 class MemberSearch:
     """Find the parts of a compressed file that can be inflated.
 
-    `file` can seek, and is read several times; `magic` are the first bytes of a member;
-    `open_stream` opens a part as a stream of records.
-
-    Attributes
-    ----------
-    n_untried : int
-        Number of places that were not tried, since that would have taken too long.
+    `file` can seek, and is read several times; `magic` is the first bytes of a member;
+    `open_stream` opens a part as a stream of records. `n_untried` counts the candidates that were
+    not tried, since that would have taken too long.
     """
 
     def __init__(
@@ -247,66 +240,67 @@ class MemberSearch:
         self._file = file
         self._name = name
         self._open_stream = open_stream
-        self._places = Places(file, magic)
+        self._candidates = Candidates(file, magic)
         self._budget = _MAX_TIMES * file.seek(0, io.SEEK_END) + _FREE_COST
         self.n_untried = 0
 
     def readings(self) -> Iterator[Reading]:
-        """Yield what can be read, in order; each from a place after the damage of the last."""
-        reading: Reading | None = self._read(self._places.first(0) or 0)
+        """Yield the outer readings in order; each begins after the damage of the one before."""
+        reading: Reading | None = self._read(self._candidates.first(0) or 0)
         while reading is not None:
-            self._find_holes(reading)
+            self._find_inner(reading)
             yield reading
             reading = self._next(reading.end)
 
-    def _find_holes(self, reading: Reading) -> None:
-        """Find the streams in a reading that has ended with damage."""
-        while (hole := self._stream_in(reading, reading.holes)) is not None:
-            reading.holes.append(hole)
-            # A stream that begins in the damage of a hole cuts that off, and is the next hole.
-            while (other := self._stream_in(hole, reading.holes)) is not None:
-                hole.stop, hole.is_cut, hole.places = other.start, True, array("q")
-                reading.holes.append(other)
-                hole = other
-            reading.places = array("q", [place for place in reading.places if place >= hole.stop])
+    def _find_inner(self, outer: Reading) -> None:
+        """Find the inner readings of one that has ended with damage."""
+        while (inner := self._reading_in(outer, outer.inner)) is not None:
+            outer.inner.append(inner)
+            # A stream that begins in the damage of an inner reading cuts that off.
+            while (other := self._reading_in(inner, outer.inner)) is not None:
+                inner.stop, inner.is_cut, inner.candidates = other.start, True, array("q")
+                outer.inner.append(other)
+                inner = other
+            left = [candidate for candidate in outer.candidates if candidate >= inner.stop]
+            outer.candidates = array("q", left)
 
-    def _stream_in(self, reading: Reading, holes: list[Reading]) -> Reading | None:
-        """Return the first stream with records in the damage of a reading; forget its places."""
+    def _reading_in(self, reading: Reading, known: list[Reading]) -> Reading | None:
+        """Return the first reading with records in another's damage; drop its earlier candidates."""
         if not reading.broke_off:
             return None
-        for i, place in enumerate(reading.places):
-            if self._budget <= 0 or len(holes) == _MAX_HOLES:
-                self.n_untried += len(reading.places) - i
+        for i, candidate in enumerate(reading.candidates):
+            if self._budget <= 0 or len(known) == _MAX_INNER:
+                self.n_untried += len(reading.candidates) - i
                 break
-            found = self._read(place)
+            found = self._read(candidate)
             self._budget -= min(found.cost, reading.cost) if found.has_records else found.cost
             if found.has_records:
-                reading.places = reading.places[i + 1 :]
+                reading.candidates = reading.candidates[i + 1 :]
                 return found
         self.n_untried += reading.n_left_out
-        reading.places, reading.n_left_out = array("q"), 0
+        reading.candidates, reading.n_left_out = array("q"), 0
         return None
 
     def _next(self, offset: int) -> Reading | None:
         """Return the first reading with records, from an offset of the file on."""
-        while (place := self._places.first(offset)) is not None:
-            reading = self._read(place)
+        while (candidate := self._candidates.first(offset)) is not None:
+            reading = self._read(candidate)
             if reading.has_records:
                 return reading
             self._budget -= reading.cost
-            offset = place + 1
+            offset = candidate + 1
             if self._budget <= 0:
-                self.n_untried += len(reading.places) + reading.n_left_out
+                self.n_untried += len(reading.candidates) + reading.n_left_out
                 offset = max(reading.stop, offset)
         return None
 
     def _read(self, start: int) -> Reading:
-        """Read from a place on, as far as that goes."""
-        part = FilePart(self._file, self._name, start, self._places)
+        """Read from an offset on, as far as that is possible."""
+        part = FilePart(self._file, self._name, start, self._candidates)
         reading = Reading(start)
         with closing(self._open_stream(part)) as stream:
             content = stream.inflated
-            part.on_place = partial(reading.meet, content)
+            part.on_edge = partial(reading.meet, content)
             records = DamageLog("skip", None).skipping(stream)
             try:
                 while (block := records.next_block()) is not None:
@@ -314,7 +308,7 @@ class MemberSearch:
             except DataLossError as error:
                 if error.reason is not Reason.INFLATED_TOO_LARGE:
                     raise
-                # If the limit matters, copying this reading meets it again.
+                # If the limit matters, copying this reading raises it again.
             reading.finish(part, content, broke_off=stream.broke_off)
         return reading
 

@@ -1,8 +1,8 @@
 """Save every intact record of a damaged file to a new file, and report what is lost.
 
-Of a compressed file, the parts that can be inflated are saved (:mod:`.members`); no record whose
-CRCs are wrong comes of any of them. The damaged file is opened for reading only. The new
-file is written under a temporary name and renamed when it is complete.
+Of a compressed file, the parts that can be inflated are saved (:mod:`.members`). A record whose
+CRCs are wrong is never written. The damaged file is opened for reading only. The new file is
+written under a temporary name and renamed when it is complete.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ def recover(
     output_path : str, bytes or PathLike
         The new file; it appears when it is complete.
     compression : str, int, TFRecordOptions or None, optional
-        Of the damaged file, as for :class:`TFRecordReader`. To be named if the first bytes
-        are damaged.
+        Of the damaged file, as for :class:`TFRecordReader`. Name it if the first bytes are
+        damaged.
     output_compression : str, int, TFRecordOptions or None, optional
-        Of the new file, as for :class:`TFRecordWriter`; but if the ending of its name is not
-        that of a compression, ``"infer"`` is the compression of the damaged file.
+        Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means that of the
+        damaged file if the new name's ending does not choose one.
     overwrite : bool, optional
         Replace an existing file.
     max_record_bytes : int, optional
@@ -105,8 +105,8 @@ def recover(
     Returns
     -------
     DamageReport
-        Of one file: how many records were written, and what was lost. Offsets count what
-        could be inflated; what could not be, between two members, has no length.
+        Of one file: how many records were written, and what was lost. Offsets count the bytes
+        that could be inflated; bytes between two members that could not be have no length.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def recover(
 
 
 def _check_apart(source: str, target: str, storage_options: StorageOptions) -> None:
-    """Raise if the file that is read would be written over, by whatever name."""
+    """Raise if the new file would replace the damaged one, also under another name."""
     if is_same_file(source, target, storage_options):
         detail = "the new file would replace the damaged one; give another name"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=target, detail=detail)
@@ -197,7 +197,7 @@ def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
         with closing(opened(source)) as stream:
             copier.copy_stream(stream)
         return
-    # The search reads in smaller pieces than those by which a ratio is measured.
+    # The search reads in smaller pieces than those for which a ratio is computed.
     lax = replace(options.inflation, ahead_bytes=PIECE_BYTES)
     with closing(open_seekable(source, options.storage_options)) as file:
         search = MemberSearch(file, source, codec.magic, lambda part: opened(part, lax))
@@ -209,14 +209,14 @@ def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
     if search.n_untried:
         detail = (
             f"{search.n_untried} places that look like the start of another stream were not "
-            "tried, since there are too many of them"
+            "tried: there are too many"
         )
         copier.account.add_damage(Reason.COMPRESSED_CORRUPT, detail)
 
 
 @dataclass(slots=True)
 class Account:
-    """What was saved of a file and what was lost, counted as if it were one stream."""
+    """Count what was saved of a file and what was lost, as if it were one stream."""
 
     source: str
     n_records: int = 0
@@ -258,10 +258,10 @@ class Account:
 
 
 class Copier:
-    """Write intact records to a sink, and keep account.
+    """Write intact records to a sink, and count them and the damage.
 
-    `max_bytes` limits the content; `on_progress` is called with the number of bytes that
-    were read since the last call.
+    `max_bytes` limits the content; `on_progress` is called with the number of bytes read since
+    its last call.
     """
 
     def __init__(
@@ -290,19 +290,19 @@ class Copier:
         reading: Reading,
         open_stream: Callable[[FilePart], RecordStream],
     ) -> None:
-        """Write the intact records of a reading, those of each hole in its place."""
+        """Write the intact records of a reading, those of inner readings in their places."""
 
-        def copy_hole(hole: Reading) -> None:
-            stop = hole.stop if hole.is_cut else None
-            part = FilePart(file, self.account.source, hole.start, Edges(hole), stop)
+        def copy_inner(inner: Reading) -> None:
+            stop = inner.stop if inner.is_cut else None
+            part = FilePart(file, self.account.source, inner.start, Edges(inner), stop)
             with closing(open_stream(part)) as stream:
                 self.copy_stream(stream)
 
         part = FilePart(file, self.account.source, reading.start, Edges(reading))
         with closing(open_stream(part)) as stream:
-            outside = _OutsideHoles(self.account, reading, stream, part, copy_hole)
-            self._copy(stream, outside.tell, outside.records_of)
-            outside.finish()
+            outer = _Outer(self.account, reading, stream, part, copy_inner)
+            self._copy(stream, outer.tell, outer.records_of)
+            outer.finish()
 
     def _copy(
         self,
@@ -310,7 +310,7 @@ class Copier:
         on_damage: Callable[[DamagedSpan], None],
         chosen: Callable[[Block], Block],
     ) -> None:
-        """Write the records that are chosen of each block."""
+        """Write the records that `chosen` returns of each block."""
         records, offset = DamageLog(on_damage, None).skipping(stream), 0
         while (block := records.next_block()) is not None:
             block = chosen(block)
@@ -329,11 +329,11 @@ class Copier:
             self._on_progress(n_bytes)
 
 
-class _OutsideHoles:
-    """The records and the damage of a reading outside its holes, which are copied in their places.
+class _Outer:
+    """The records and the damage of a reading outside its inner readings.
 
-    A hole begins in damage. Its place in the content is known before that damage is reported:
-    the file is read ahead of the records.
+    Inner readings, which begin in damage, are copied in their places. Their offsets in the content
+    are known before that damage is reported, since the file is read ahead of the records.
     """
 
     def __init__(
@@ -342,21 +342,21 @@ class _OutsideHoles:
         reading: Reading,
         stream: RecordStream,
         part: FilePart,
-        copy_hole: Callable[[Reading], None],
+        copy_inner: Callable[[Reading], None],
     ) -> None:
         self._account = account
-        self._copy_hole = copy_hole
+        self._copy_inner = copy_inner
         self._stream = stream
-        self._holes = deque(reading.holes)
-        self._offsets: dict[int, int] = {}  # in the content, of the edges of holes in the file
-        self._end: int | None = None  # in the file, of the hole that was copied last
-        part.on_place = self._meet
+        self._inner = deque(reading.inner)
+        self._offsets: dict[int, int] = {}  # offset in the content, by edge in the file
+        self._end: int | None = None  # in the file, of the inner reading copied last
+        part.on_edge = self._meet
 
-    def _meet(self, place: int) -> None:
-        self._offsets.setdefault(place, self._stream.inflated.position)
+    def _meet(self, edge: int) -> None:
+        self._offsets.setdefault(edge, self._stream.inflated.position)
 
     def tell(self, span: DamagedSpan) -> None:
-        """Count the damage outside holes, and copy the holes that begin in it."""
+        """Count the damage outside inner readings, and copy those that begin in it."""
         start, stop = span.offset, span.offset + span.length
         while True:
             if self._end is not None:
@@ -365,27 +365,27 @@ class _OutsideHoles:
                     return
                 start = max(start, after)
                 self._end = None if stop > after else self._end
-            if not self._holes or self._offsets.get(self._holes[0].start, stop + 1) > stop:
+            if not self._inner or self._offsets.get(self._inner[0].start, stop + 1) > stop:
                 break
-            self._begin_hole(max(self._offsets[self._holes[0].start] - start, 0))
+            self._copy_next(max(self._offsets[self._inner[0].start] - start, 0))
         if self._end is None:
             self._account.add_damage(span.reason, span.detail, stop - start)
 
-    def _begin_hole(self, n_lost: int) -> None:
-        hole = self._holes.popleft()
-        detail = f"another stream begins at byte {hole.start} of the file, before its end"
+    def _copy_next(self, n_lost: int) -> None:
+        inner = self._inner.popleft()
+        detail = f"another stream begins at byte {inner.start} of the file, before its end"
         self._account.add_damage(Reason.COMPRESSED_TRUNCATED, detail, n_lost)
-        self._copy_hole(hole)
-        self._end = hole.stop
+        self._copy_inner(inner)
+        self._end = inner.stop
 
     def records_of(self, block: Block) -> Block:
-        """Return the records of a block that end outside holes."""
+        """Return the records of a block that end outside inner readings."""
         if self._end is None:
             return block
         after = self._offsets.get(self._end)
         if after is None:
             return block[:0]
-        # Of the frames' data, in the content.
+        # The ends of the records' data, in the content.
         stops = block.offsets + block.lengths
         stops += self._stream.offset - int(stops[-1])
         n_inside = int(np.searchsorted(stops, after, side="right"))
@@ -394,6 +394,6 @@ class _OutsideHoles:
         return block[n_inside:]
 
     def finish(self) -> None:
-        """Copy the holes that no damage was reported for."""
-        while self._holes:
-            self._begin_hole(0)
+        """Copy the inner readings that no damage was reported for."""
+        while self._inner:
+            self._copy_next(0)

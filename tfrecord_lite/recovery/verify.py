@@ -1,8 +1,8 @@
 """Check files: every checksum and, if asked for, every message; several files at a time.
 
-A file is read as :class:`TFRecordReader` reads it with ``on_error="skip"``, so the report says
-what a reader finds. Threads keep several cores busy: checksums, inflating and reading release
-Python's lock. Processes would have to import everything first, and cannot take file objects.
+Files are read as :class:`TFRecordReader` reads them with ``on_error="skip"``, so it reports what a
+reader would find. Threads keep several cores busy, since checksums, inflating and reading release
+the GIL. Spawned processes would have to import everything first, and cannot take file objects.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
 _LARGE_RECORD_BYTES = 32 * 1024
-"""Records of this mean size are read one by one, straight into memory of their own."""
+"""Records of at least this mean size are read one by one, straight into memory of their own."""
 
 _PATIENCE_SECONDS = 1.0
-"""How long to wait for threads to stop: one that reads does so within a block."""
+"""How long to wait for threads to stop; a thread that reads stops after its block."""
 
 
 def verify(
@@ -196,7 +196,6 @@ class _Task:
         are_large = False
         while not self.is_over.is_set():
             offset = stream.offset
-            # For checksums alone, read in the faster way.
             taken = records.next_records() if are_large else records.next_block()
             if taken is None:
                 return
@@ -204,6 +203,7 @@ class _Task:
                 yield from errors_in(cast("Block", taken), check)
             n_bytes, n_records = stream.offset - offset, len(taken)
             del taken  # so that the next ones can use this memory
+            # For checksums alone, large records are read in the faster way.
             are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
             if self.on_progress is not None:
                 self.on_progress(n_bytes)
