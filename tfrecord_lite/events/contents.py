@@ -1,7 +1,7 @@
 """Decode one stored value: a histogram, images, audio, a text or a tensor.
 
-A new-style value is a tensor, whose meaning its tag's plugin says (its *category*); an old-style
-one is a message of its own.
+A new-style value is a tensor, whose meaning (its *category*) depends on its tag's plugin; an
+old-style one is a message of its own type.
 
 Sources: TensorBoard's ``summary.proto``, its ``data_compat`` module and the ``metadata``
 modules of its plugins.
@@ -42,10 +42,10 @@ class Image:
 
 
 def decode(category: str, form: int, content: bytes | np.float32) -> Any:
-    """Decode the message stored in the field `form` of a Value, or the number a tensor was.
+    """Decode the message stored in the field `form` of a Value, or the number of a tensor.
 
     A tensor becomes a value of its category, one of :data:`~.series.CATEGORIES`. Raises
-    ``MALFORMED`` if it is not one; else as :func:`parse_tensor`.
+    ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`.
     """
     from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
 
@@ -84,7 +84,7 @@ def _is_real(array: AnyArray) -> bool:
 
 
 def _is_size(text: bytes) -> bool:
-    """Whether this is the width or height of an image; Python rejects very long numbers."""
+    """Whether this is the width or height of an image; Python raises for very long numbers."""
     return text.isdigit() and len(text) <= _MAX_SIZE_DIGITS
 
 

@@ -13,9 +13,9 @@ and all small tensors. A single float, as a simple value or as a tensor of shape
 a number here, without a Python object; of everything else the bytes are kept, to be decoded
 on demand (:mod:`.contents`).
 
-If a message has a field twice, protobuf's rules of merging apply, which programs that write
-events never need. The protobuf runtime parses and serializes such an event first, which
-leaves each field once.
+If a message has a field twice, protobuf's merging rules apply; programs that write events never
+do this. The protobuf runtime parses and serializes such an event first, which leaves each field
+once.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class EventValues:
     form: Int32Array
     """Field number of what is stored."""
     number: Float64Array
-    """The number, if the value is a single float; else NaN."""
+    """The number, if the value is a single float; otherwise NaN."""
     is_number: BoolArray
     stored: ObjectArray
-    """The bytes of the stored message, if it is not; else None."""
+    """The bytes of the stored message, if it is not a single float; otherwise None."""
 
     def __len__(self) -> int:
         """Return the number of values."""
@@ -97,7 +97,7 @@ class EventValues:
 def parse_events(block: Block, tags: Tags) -> EventValues:
     """Parse the records of a block as Events, and add their tags to `tags`.
 
-    The result owns its memory. Raises ``MALFORMED``, about the first event that is.
+    The result owns its memory. Raises ``MALFORMED`` about the first malformed event.
     """
     try:
         return _read(block, tags)[0]
@@ -128,7 +128,7 @@ class _Split:
 def _read(block: Block, tags: Tags, *, is_anew: bool = False) -> tuple[EventValues, Int64Array]:
     """Return the values, and the numbers of their events."""
     split = _split(block)
-    # Protobuf's runtime in Python keeps some fields twice; these are not tried a second time.
+    # Protobuf's runtime in Python keeps some fields twice: do not try these a second time.
     if split.odd.size and not is_anew:
         return _read_apart(block, split.odd, tags)
     fields, owner = split.fields, split.owner
@@ -177,7 +177,7 @@ def _last(fields: Fields, is_it: BoolArray, n_messages: int) -> Int64Array:
     """Return the number of the last chosen field of each message, -1 for none; (n_messages,)."""
     found = np.full(n_messages, -1)
     chosen = np.flatnonzero(is_it)
-    found[fields.owner[chosen]] = chosen  # of several the last remains
+    found[fields.owner[chosen]] = chosen  # the last of several remains
     return found
 
 
@@ -208,14 +208,14 @@ def _written_anew(event: bytes, number: int) -> bytes:
 
 
 def _tags(split: _Split, tags: Tags) -> Int64Array:
-    """Return the number of each value's tag, and keep the metadata of tags."""
+    """Return the number of each value's tag; `tags` learns new ones, and metadata."""
     fields, n_values = split.fields, split.owner.size
     is_len = fields.wire_type == LEN
     at = _last(fields, is_len & (fields.number == 1), n_values)
     missing = np.flatnonzero(at < 0)
-    if missing.size:  # the oldest programs wrote the name of a graph's node instead
+    if missing.size:  # the oldest programs wrote the name of a graph node instead
         at[missing] = _last(fields, is_len & (fields.number == 7), n_values)[missing]
-    # An empty field at the end, for values without either.
+    # At the end an empty field, which -1 selects: for values without either.
     start, stop = (np.append(column, 0) for column in (fields.start, fields.stop))
     found = tags.numbers(ByteRanges(split.data, start[at], stop[at] - start[at]), split.owner)
     metadata = fields.only(is_len & (fields.number == 9))

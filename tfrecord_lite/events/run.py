@@ -1,11 +1,11 @@
 """The event files of an event run: read once, or followed while they grow.
 
 An *event run* is a folder of event files: files whose names contain ``tfevents``. They
-are read one after the other, in the order of their names, which start with the time they were
-made, as TensorBoard does. Folders inside it are runs of their own.
+are read one after the other, as TensorBoard does: in the order of their names, which start with
+the time they were made. Folders inside it are runs of their own.
 
-While a program is writing, the last record of its file is torn most of the time. So a
-file that ends inside a record may go on later, which is not an error; a wrong checksum is.
+While a program is writing, the last record of its file is torn most of the time. So it is not an
+error if a file ends inside a record, which may grow later; a wrong checksum is one.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def read_events(
     Returns
     -------
     Events
-        Holds scalars as arrays, and all else as the bytes that are stored. Its `torn`
-        names the files that end inside a record; its `report` has what was skipped.
+        Holds scalars as arrays, and everything else as the stored bytes. Its `torn` names the
+        files that end inside a record; its `report` says what was skipped.
 
     Raises
     ------
@@ -131,14 +131,14 @@ def follow_events(
     Parameters
     ----------
     paths : str, bytes, PathLike, or an iterable of them
-        As for :func:`read_events`; local files, since a URL does not tell that it has
+        As for :func:`read_events`; local files, since a URL does not show that its file has
         grown. Files that appear later in the folder, or match a pattern later, are read
         too; the folder may be empty at first.
     poll_seconds : float, optional
         How long to wait when there is nothing new; 0 for not at all.
     stop : callable, optional
-        Called before each look at the files; what was written before it first returns True
-        is still yielded. Without it, this never ends.
+        Called before each look at the files; events written before it first returns True are
+        still yielded. Without it, this never ends.
     storage_options : dict, optional
         As for :func:`read_events`.
 
@@ -156,7 +156,7 @@ def follow_events(
         As :func:`read_events`, after all events before the damage; ``TRUNCATED`` if a file
         became shorter.
     FailedPreconditionError
-        ``UNSUPPORTED`` if a file was replaced by another, after what the old one still had.
+        ``UNSUPPORTED`` if a file was replaced by another, after all events of the old one.
     InvalidArgumentError, TypeError
         ``BAD_ARGUMENT`` if `poll_seconds` is negative or infinite; TypeError if it is not a
         number. Raised by the call itself, not when the first events are asked for.
@@ -194,7 +194,7 @@ def find_runs(
     Parameters
     ----------
     folder : str or PathLike
-        What TensorBoard calls a log directory; a path or URL.
+        The path or URL of a log directory, in TensorBoard's words.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -213,7 +213,7 @@ def find_runs(
     root = os.fspath(folder)
     if is_url(root):
         return _find_remote_runs(root, storage_options)
-    os.scandir(folder).close()  # raises what os.walk would skip
+    os.scandir(folder).close()  # raises the errors that os.walk would ignore
     found = {
         os.path.relpath(path, root): path
         for path, _, names in os.walk(root)
@@ -261,9 +261,7 @@ class EventFiles:
         self._streams: dict[Source, RecordStream] = {}
         self._looks: dict[Source, os.stat_result | None] = {}
         self._error: Exception | None = None
-        self._unseen: list[
-            EventValues
-        ] = []  # read, and not yet returned, since an error was raised
+        self._unseen: list[EventValues] = []  # read, but not returned, since an error was raised
 
     def names(self) -> list[str]:
         """Return the names of the files that exist now, in the order they are read."""
@@ -291,7 +289,7 @@ class EventFiles:
         keep_open : bool, optional
             Whether this will be called again. If not, only one file is open at a time.
         log : DamageLog, optional
-            Decides about damage, if this will not be called again; without it, damage is raised.
+            Decides about damage, if `keep_open` is false; without a log, damage is raised.
 
         Returns
         -------
@@ -301,13 +299,12 @@ class EventFiles:
         Raises
         ------
         DataLossError, InvalidArgumentError, FailedPreconditionError
-            As :func:`follow_events`. With `keep_open` what came before the damage is
+            As :func:`follow_events`. With `keep_open`, all events before the damage are
             returned first, and each later call raises.
         OSError
-            If a file cannot be opened or read. With `keep_open` what came before is
-            returned first, and the next call raises if it fails again. Each call tries
-            again, and no event is lost: what was read before a call raised comes with
-            the next one that succeeds.
+            If a file cannot be opened or read. With `keep_open`, all events before it are
+            returned first, and the next call tries again. No event is lost: those read by a
+            call that raised are returned by the next one that succeeds.
         """
         is_again = isinstance(self._error, OSError)
         if is_again:
@@ -344,14 +341,14 @@ class EventFiles:
         )
 
     def check(self) -> None:
-        """Raise the error that the last :meth:`read` met after what it returned, if any."""
+        """Raise the error that the last :meth:`read` met after the events it returned, if any."""
         if self._error is not None:
             raise self._error
 
     def _new_values(
         self, stream: RecordStream | SkippingStream, torn: list[str]
     ) -> Iterator[EventValues]:
-        """Yield the values of all records that are whole; note the file if one is not."""
+        """Yield the values of all whole records; if the last one is not, add the file to `torn`."""
         while True:
             try:
                 block = stream.next_block()
@@ -374,10 +371,7 @@ class EventFiles:
             yield values
 
     def _check_same(self, source: Source, stream: RecordStream) -> None:
-        """Raise if another file has replaced this one, or it became shorter.
-
-        What was read of it is not the beginning of what is there now.
-        """
+        """Raise if another file has replaced this one, or it became shorter."""
         before, now = self._looks[source], _look_at(source)
         if before is None or now is None:
             return
@@ -400,7 +394,7 @@ class EventFiles:
         self._streams = {}
 
     def __enter__(self) -> Self:
-        """Return the reader itself."""
+        """Return itself."""
         return self
 
     def __exit__(
@@ -434,7 +428,7 @@ def _remote_event_files(url: str, storage_options: StorageOptions) -> list[Sourc
 
 
 def _nothing_in(paths: Sources, storage_options: StorageOptions) -> str:
-    """Say that a folder has no event files, and which folders in it have."""
+    """Say that a folder has no event files, and which folders below it do."""
     folder = cast("str", paths)
     runs = list(find_runs(folder, storage_options=storage_options))
     hint = f"; there are runs in {', '.join(map(repr, runs[:3]))}" if runs else ""

@@ -74,8 +74,8 @@ class Events:
     """The values in some event files.
 
     Made by :func:`read_events` and :func:`follow_events`. Each method returns the values of
-    one category, of one tag or of all, as a :class:`Series` in the order of the files. It is
-    empty for a tag that has only values of other categories; `tags` lists what there is. An
+    one category, of one tag or of all, as a :class:`Series` in the order of the files. The series
+    is empty for a tag that has only values of other categories; `tags` lists the tags of each. An
     unknown tag raises :class:`InvalidArgumentError`, ``MISSING``, except with
     :func:`follow_events`, where a tag may come later.
     """
@@ -93,8 +93,8 @@ class Events:
         self._tags = tags
         self._is_part = is_part
         self.torn = torn
-        """Files that end inside a record: being written, or left so by a program that
-        was killed. All before that record was read."""
+        """Files that end inside a record: they are being written, or their program was killed.
+        Everything before that record was read."""
         self.report = report
         """What was read of the files, and lost; None without ``on_error=``."""
         names = np.array([*tags.names, None], object)[:-1]
@@ -123,7 +123,7 @@ class Events:
         return found
 
     def metadata(self, tag: str) -> SummaryMetadata | None:
-        """Return the metadata of a tag, which its first value has; None if there is none."""
+        """Return the metadata that a tag's first value has; None if there is none."""
         return self._tags.metadata.get(self._number_of(tag))
 
     def scalars(self, tag: str | None = None) -> Series:
@@ -184,7 +184,7 @@ class Events:
         return self._series("texts", tag)
 
     def tensors(self, tag: str | None = None) -> Series:
-        """Return tensors: those of one tag, of any category; or all of no other category.
+        """Return the tensors of a tag, of any category; without a tag, those of no other category.
 
         Raises
         ------

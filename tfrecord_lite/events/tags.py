@@ -1,10 +1,10 @@
 """The tags of an event run: a number for each, and the metadata of the tag's first value.
 
 Every value repeats its tag, so a file of a hundred thousand scalars has a hundred thousand,
-nearly all of them known already: they are looked up many at once, and only a new tag is decoded.
+nearly all of them known already. They are looked up many at once, and only new tags are decoded.
 
-A tag's *metadata* says what it is for, and need stand with its first value only. The first
-that is found counts for all values of the tag, those before it too.
+A tag's *metadata* says what the tag is for, and needs to be stored with its first value only. The
+first metadata found counts for all values of the tag, also those before it.
 """
 
 from __future__ import annotations
@@ -23,32 +23,23 @@ if TYPE_CHECKING:
 _FEW = 8
 """How many unknown tags are decoded in the first round; four times as many in each further one."""
 _MAX_IN_TABLE = 4096
-"""How many tags are looked up many at once. A run that has more is odd; the table, which is
-built again for new tags, would cost it the square of their number."""
+"""How many tags are looked up many at once. The table is built again for new tags: without this
+limit, a run of very many tags would take quadratic time."""
 
 
 class Tags:
-    """The tags seen so far, by number, and their metadata.
-
-    Attributes
-    ----------
-    names : list of str
-        In the order they were first seen.
-    metadata : dict of int to SummaryMetadata
-        Of the tags that have some, by their number.
-    """
+    """The tags seen so far, and their metadata."""
 
     def __init__(self) -> None:
-        self.names: list[str] = []
-        self.metadata: dict[int, SummaryMetadata] = {}
+        self.names: list[str] = []  # by number, in the order they were first seen
+        self.metadata: dict[int, SummaryMetadata] = {}  # by number of the tag
         self._numbers: dict[bytes, int] = {}
         self._table = KeyTable([])  # of the first tags
 
     def numbers(self, tags: ByteRanges, owner: Int64Array) -> Int64Array:
         """Return the number of each tag, int64, shape (n,); new tags get one.
 
-        `owner` has the numbers of their messages, for errors: WireError for a tag that is not
-        UTF-8.
+        Raises WireError for a tag that is not UTF-8, with the number of its message in `owner`.
         """
         found = self._table.find(tags)
         unknown = np.flatnonzero(found < 0)
@@ -79,10 +70,9 @@ class Tags:
         return number
 
     def learn(self, numbers: Int64Array, metadata: ByteRanges, owner: Int64Array) -> None:
-        """Keep the first metadata of each tag that had none.
+        """Keep the first metadata of each tag that had none; `numbers` has their tags.
 
-        `numbers` has the tag of each metadata, `owner` the number of its message, for errors:
-        WireError if it is malformed. Shapes (n,).
+        Raises WireError for malformed metadata, with the number of its message in `owner`.
         """
         from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
 

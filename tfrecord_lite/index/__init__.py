@@ -3,7 +3,7 @@
 ::
 
     index    RecordIndex: the extents of a file's records, from a scan
-    text     indexes as files of text, in DALI's form; which index a file is read by
+    text     index files in DALI's text form; choosing the index for a data file
     pread    local files read at any offset; many frames into one buffer
     file     TFRecordFile: records by number; tf_record_random_reader: by offset
 """

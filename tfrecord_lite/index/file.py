@@ -1,7 +1,7 @@
 """Random access to records: by number, or by offset.
 
-:class:`TFRecordFile` is a sequence of the records of one file or many, by way of their indexes;
-:func:`tf_record_random_reader` reads the record at an offset that the caller knows (rule R10).
+:class:`TFRecordFile` is a sequence of the records of one file or many, found by their indexes;
+:func:`tf_record_random_reader` reads the record at a known offset (rule R10).
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class TFRecordFile:
         Local paths; patterns as for :class:`TFRecordReader`. Records are numbered
         across files, in the order of the files.
     index : "auto", None, or a path or list of paths, optional
-        ``"auto"`` takes the index that ``tfrecord index`` or :meth:`save_index` wrote
-        beside a file (``FILE.idx``) if it fits, and otherwise reads the file once to make one.
-        None always does. Paths, one per file, name indexes in DALI's form.
+        ``"auto"`` uses the index that ``tfrecord index`` or :meth:`save_index` wrote beside a
+        file (``FILE.idx``) if it fits, and otherwise reads the file once to make one. None
+        always makes one. Paths, one per file, name indexes in DALI's form.
     verify : bool, optional
         Check the CRC of each record's data when it is read. Its header is always checked
         against the index.
@@ -184,8 +184,7 @@ class TFRecordFile:
         -------
         Block
             Record i is ``file[indices[i]]``. Owns as much memory as the records take in
-            the file. Its :meth:`~tfrecord_lite.block.Block.place` knows no files; see
-            :meth:`place`.
+            the file. The block does not know its files; :meth:`place` does.
 
         Raises
         ------
@@ -194,8 +193,8 @@ class TFRecordFile:
         TypeError
             If the indices are not integers.
         DataLossError
-            ``DATA_CRC``, ``LENGTH_CRC`` or ``TRUNCATED``, about the first damaged record
-            among these.
+            ``DATA_CRC``, ``LENGTH_CRC`` or ``TRUNCATED``, about the first damaged one of
+            these records.
         FailedPreconditionError
             ``STALE_INDEX`` if the file has changed; ``CLOSED`` after :meth:`close`.
         """
@@ -274,7 +273,7 @@ class TFRecordFile:
         Raises
         ------
         InvalidArgumentError
-            As :class:`ExampleParser`, about a record of its file.
+            As :class:`ExampleParser`, with the record's place in its file.
         IndexError, TypeError, DataLossError, FailedPreconditionError
             As :meth:`block`.
         """
@@ -369,7 +368,7 @@ class TFRecordFile:
             self._pool.close()
 
     def __enter__(self) -> Self:
-        """Return the file itself."""
+        """Return itself."""
         return self
 
     def __exit__(

@@ -62,9 +62,7 @@ class RecordIndex:
         # Each alone first, so that their sum cannot wrap around.
         is_odd = self.offsets.min() < 0 or self.sizes.min() < OVERHEAD_BYTES
         if is_odd or max(self.offsets.max(), self.sizes.max()) > np.iinfo(np.int64).max // 2:
-            detail = (
-                f"expected offsets from 0 and sizes from {OVERHEAD_BYTES} on, none beyond any file"
-            )
+            detail = f"offsets must be 0 or more, sizes {OVERHEAD_BYTES} or more, none larger than any file"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
     def __len__(self) -> int:
@@ -77,7 +75,7 @@ class RecordIndex:
         return int((self.offsets + self.sizes).max(initial=0))
 
     def misfit(self, stamp: FileStamp) -> str | None:
-        """Say how the index does not fit a file that looks like this; None if it may fit."""
+        """Return why the index does not fit a file that looks like this; None if it may fit."""
         if self.end > stamp.file_bytes:
             return f"it ends at byte {self.end}, the file at {stamp.file_bytes}"
         first = np.flatnonzero(self.offsets == 0)[:1]
@@ -104,7 +102,7 @@ def scan(stream: RecordStream) -> RecordIndex:
             "file (TFRecordWriter)"
         )
         raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
-    # These grow in place, so 16 bytes per record are all the memory it takes.
+    # These grow in place, so the scan takes no more than 16 bytes of memory per record.
     offsets, sizes = array.array("q"), array.array("q")
     while (block := stream.next_block()) is not None:
         base = block.spans[0].base
@@ -114,7 +112,7 @@ def scan(stream: RecordStream) -> RecordIndex:
 
 
 def scan_file(name: str, max_record_bytes: int = MAX_RECORD_BYTES) -> RecordIndex:
-    """Open a file and index it by :func:`scan`, without a look at the data."""
+    """Open a file and index it by :func:`scan`, without checking the data."""
     options = ReadOptions(verify=False, max_record_bytes=max_record_bytes)
     with closing(RecordStream(name, options)) as stream:
         return scan(stream)

@@ -1,11 +1,11 @@
 """Local files read at any offset, by any thread and in forked children.
 
-``pread`` takes the offset as an argument, so readers share no position in the file. A
-handle closes its file when the last reference to it goes: a thread that reads from a handle
-which has left the pool meanwhile can finish.
+``pread`` takes the offset as an argument, so readers share no position in the file. A handle
+closes its file when the last reference to it is dropped, so a thread can finish reading with a
+handle that the pool has dropped.
 
-:func:`read_frames` reads many frames into one buffer, those that are adjacent in the file with
-one call. The result is not checked here; see :func:`~tfrecord_lite.records.framing.first_bad_frame`.
+:func:`read_frames` reads many frames into one buffer, with one call per run of frames that are
+adjacent in the file. :func:`~tfrecord_lite.records.framing.first_bad_frame` checks the result.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class HandlePool:
 
     def handle(self, number: int) -> Handle:
         """Return file `number`, open; ``STALE_INDEX`` if it has changed."""
-        # A child that was forked while a thread held the lock makes a pool of its own
-        # (``TFRecordFile`` looks at the process), so this never waits for a thread that is gone.
+        # A child forked while a thread held the lock would wait for it forever, if
+        # ``TFRecordFile`` did not make a new pool in each process.
         with self._lock:
             handle = self._open.pop(number, None)
             if handle is None:
@@ -128,7 +128,7 @@ class HandlePool:
             return handle
 
     def close(self) -> None:
-        """Let go of all files; they are opened again when needed."""
+        """Drop all files; they are opened again when needed."""
         with self._lock:
             self._open.clear()
 
@@ -138,7 +138,7 @@ def read_frames(
 ) -> Int64Array:
     """Read frames of one file into `out` from `at` on, end to end, in the order of the file.
 
-    `offsets` and `sizes`, shape (n,), are in any order; what the file does not have is zero.
+    `offsets` and `sizes`, shape (n,), are in any order; bytes after the end of the file are zero.
     Returns where in `out` each frame starts, int64, shape (n,).
     """
     order = np.argsort(offsets, kind="stable")

@@ -1,4 +1,4 @@
-"""Index files in DALI's text form (``tfrecord2idx``), and which index a data file is read by.
+"""Index files in DALI's text form (``tfrecord2idx``), and choosing the index for a data file.
 
 ::
 
@@ -7,12 +7,12 @@
     620 304
 
 One line per record: its offset in the data file and its size with header and footer, in bytes.
-The form does not say what the data file looked like. So a loaded index is checked against it:
+The form does not say what the data file looked like, so a loaded index is checked against it:
 the index must not be older, its records must follow each other to the file's end, and it must
-know the first record's length.
+have the first record's length.
 
-A data file is read by the index that was named, which must fit; else by the one beside it
-(``FILE.idx``) if that fits; else by a new one, from a scan. Only local paths have an index.
+The index for a data file is the one that was named, which must fit; otherwise the one beside it
+(``FILE.idx``) if that fits; otherwise a new one, from a scan. Only local paths have an index.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LINES_AT_ONCE = 65_536
 
 
 def save(index: RecordIndex, name: str) -> None:
-    """Write an index file; replace an older one when the new one is complete."""
+    """Write an index file; an older one is replaced when the new one is complete."""
     output = open_output(name, atomic=True)
     try:
         for first in range(0, len(index), _LINES_AT_ONCE):
@@ -58,11 +58,7 @@ def save(index: RecordIndex, name: str) -> None:
 
 
 def load(name: str) -> RecordIndex:
-    """Read an index file.
-
-    Raises ``MALFORMED`` if it is not lines of two numbers, ``BAD_ARGUMENT`` if these cannot be
-    offsets and sizes.
-    """
+    """Read an index file; raises ``MALFORMED``, or as :class:`RecordIndex`."""
     try:
         with open(name, "rb") as file:  # noqa: PTH123 - as every name here
             is_empty = not file.read(1)
@@ -81,7 +77,7 @@ def load(name: str) -> RecordIndex:
 def load_checked(name: str, stamp: FileStamp, source: str) -> RecordIndex:
     """Read the index file `name` of the data file `source`, which looks like `stamp` now.
 
-    Raises ``STALE_INDEX`` if it does not fit or is older; else as :func:`load`.
+    Raises ``STALE_INDEX`` if it does not fit or is older; otherwise as :func:`load`.
     """
     index = load(name)
     wrong = index.misfit(stamp)
@@ -108,7 +104,7 @@ def local_name(source: object) -> str:
 
 
 def wanted_indexes(index: object, n_files: int) -> list[str | None]:
-    """Return the index that was asked for of each file: a path, ``auto`` or None."""
+    """Return the index asked for, per file: a path, ``auto`` or None."""
     if index is None or index == "auto":
         return [index] * n_files
     paths = [index] if isinstance(index, (str, bytes, os.PathLike)) else list(index)  # type: ignore[call-overload]
