@@ -26,8 +26,7 @@ def fill_value(default: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> An
     """Check a default value and convert it to the value to fill an array with.
 
     `default` is None for zero or ``b""``; a scalar; or an array that broadcasts to `shape`, the
-    shape of one value, without adding dimensions. No value is changed to make it fit: a shape or
-    number that does not is an InvalidArgumentError, another type a TypeError.
+    shape of one value, without adding dimensions. Nothing is changed to make it fit.
     """
     if dtype.kind == "O":
         if not isinstance(default, bytes | str | None):

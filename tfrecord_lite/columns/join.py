@@ -24,8 +24,6 @@ def join(columns: Sequence[Any]) -> Any:
     BytesColumn. Arrays may differ in their second dimension, as padded batches do: the shorter
     ones are padded with 0 or ``b""``.
 
-    Examples
-    --------
     >>> join([RaggedTensor([1, 2], [0, 2]), RaggedTensor([3], [0, 0, 1])])
     <RaggedTensor [[1, 2], [], [3]]>
     """

@@ -640,8 +640,6 @@ def _slice_ranges(
 
     Range ``i`` is ``starts[i]``, ``starts[i] + 1``, and so on, `sizes[i]` numbers; all int64.
 
-    Examples
-    --------
     >>> starts, lengths, step = _slice_ranges(np.array([0, 10]), np.array([3, 1]), slice(1, None))
     >>> starts.tolist(), lengths.tolist(), step
     ([1, 11], [2, 0], 1)

@@ -1,7 +1,7 @@
 """Strategies for columns: single ones as parsing returns them, and tables to be written.
 
 Tables have columns in every form that :func:`~tfrecord_lite.encode_examples` and a writer
-take. Sizes are often such that a length takes one more byte in some records than in others.
+accept. Sizes are often such that a length takes one more byte in some records than in others.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 One message has many encodings, and a reader must accept all of them:
 
 - repeated numbers packed, one by one, or mixed; in one chunk or several;
-- fields in any order, as long as those with one number keep theirs;
+- fields in any order, as long as fields with the same number keep their order;
 - a field twice, of which the last counts; a member of a oneof before the one that counts; a
   map entry before another with its key;
 - a map entry without its key or value, if that is the default;
@@ -255,11 +255,9 @@ class Reencoder:
         return self.tag(known.number, wire_type) + self._number(content, wire_type)
 
     def _number(self, content: bytes, wire_type: int) -> bytes:
-        return (
-            self.varint(read_varint(content, 0, len(content))[0])
-            if wire_type == VARINT
-            else content
-        )
+        if wire_type != VARINT:
+            return content
+        return self.varint(read_varint(content, 0, len(content))[0])
 
     def _repeated(self, known: FieldDescriptor, some: list[_Field]) -> list[bytes]:
         if known.type == _MESSAGE:

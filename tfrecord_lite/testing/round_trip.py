@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, BoolArray
 
     Item = TypeVar("Item")
-    _Array = AnyArray
 
 
 _BYTES = (bytes, bytearray, memoryview)
@@ -149,7 +148,9 @@ def assert_same(found: Any, expected: Any, where: str = "value") -> None:
         At the first difference.
     """
     if _kind(found) != _kind(expected):
-        raise AssertionError(f"{where} is {_name(found)}, expected {_name(expected)}")
+        raise AssertionError(
+            f"{where} is {type(found).__name__}, expected {type(expected).__name__}"
+        )
     found, expected = _plain(found), _plain(expected)
     if isinstance(expected, np.ndarray):
         _assert_same_array(found, expected, where)
@@ -194,10 +195,6 @@ def _is_message(value: Any) -> bool:
     return hasattr(value, "SerializeToString") and hasattr(value, "DESCRIPTOR")
 
 
-def _name(value: Any) -> str:
-    return type(value).__name__
-
-
 def _plain(value: Any) -> Any:
     """Return a value in a form that can be compared, after its class has been."""
     if isinstance(value, _BYTES):
@@ -225,7 +222,9 @@ def _assert_same_array(found: Any, expected: Any, where: str) -> None:
     _assert_same_values(np.asarray(found), np.asarray(expected), where, hidden)
 
 
-def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any = None) -> None:
+def _assert_same_values(
+    found: AnyArray, expected: AnyArray, where: str, hidden: Any = None
+) -> None:
     """Compare arrays of one dtype and shape, except where a mask is True."""
     if expected.dtype.names is not None:
         for name in expected.dtype.names:
@@ -246,7 +245,7 @@ def _assert_same_values(found: _Array, expected: _Array, where: str, hidden: Any
         )
 
 
-def _are_same(found: _Array, expected: _Array) -> BoolArray:
+def _are_same(found: AnyArray, expected: AnyArray) -> BoolArray:
     """Return which values of two flat arrays have the same bits, or are both NaN."""
     dtype = expected.dtype
     if dtype.kind == "c":
@@ -263,7 +262,7 @@ def _are_same(found: _Array, expected: _Array) -> BoolArray:
         return same  # type: ignore[no-any-return]
 
 
-def _bits(values: _Array) -> _Array:
+def _bits(values: AnyArray) -> AnyArray:
     """View a flat array as unsigned integers, shape (n_values, n_integers)."""
     size = values.dtype.itemsize
     if not size:

@@ -130,11 +130,5 @@ ALL = {type_.name: DType(type_) for type_ in TYPES}
 
 
 def as_dtype(type_value: object) -> DType:
-    """Return a dtype, given its name, NumPy's dtype, a Python type or TensorFlow's number.
-
-    Raises
-    ------
-    TypeError, InvalidArgumentError
-        If there is no such dtype.
-    """
+    """Return a dtype, given its name, NumPy's dtype, a Python type or TensorFlow's number."""
     return ALL[tensor_type(type_value).name]

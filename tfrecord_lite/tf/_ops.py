@@ -94,13 +94,7 @@ def shape(input: Any, out_type: object = "int32", name: str | None = None) -> Te
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Check the shape of a tensor and return it, as ``tf.ensure_shape``.
-
-    Raises
-    ------
-    ValueError
-        If the tensor has another shape. None stands for any size.
-    """
+    """Return a tensor, or raise ValueError unless it has the shape, in which None is any size."""
     tensor = convert_to_tensor(x)
     tensor.set_shape(shape)
     return tensor

@@ -1,12 +1,11 @@
-"""Parse the records around one record with it.
+"""Parse a record together with its neighbours.
 
-Scripts parse record by record, ``dataset.map(parse)``, although parsing one record costs
-nearly as much as parsing a hundred together. So a record that ``map`` passes to a function
-straight from a file is a tensor that knows its block. The first call that parses it parses a
-group of records of that block; the calls for the others return their rows of the result. Groups
-grow as more records of a block are asked for. If a group cannot be parsed, its records are
-parsed one by one, so each error is raised for its own record. A batch of records is likewise
-a tensor that knows its block.
+Scripts parse record by record, ``dataset.map(parse)``, although parsing one record costs nearly
+as much as parsing a hundred together. So each record that ``map`` passes on from a file is a
+tensor that knows its block. The first call that parses one parses a group of the block's records;
+the calls for the others return their rows of the result. Groups grow as more records of a block
+are asked for. If a group cannot be parsed, its records are parsed one by one, so each error is
+raised for its own record. A batch of records is likewise a tensor that knows its block.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
     Row = dict[str, Any]
+    RowOf = Callable[[int], Row]
 
 
 _FIRST, _LARGEST = 4, 1024
@@ -89,9 +89,7 @@ class ParsedGroups:
 
     def __init__(self, chunk: RecordChunk) -> None:
         self._chunk = chunk
-        self._groups: dict[
-            tuple[int, int], tuple[ExampleParser[Any], Callable[[int], Row] | None]
-        ] = {}
+        self._groups: dict[tuple[int, int], tuple[ExampleParser[Any], RowOf | None]] = {}
         self._lock = Lock()
         n_bytes = max(int(chunk.lengths.sum()) // max(len(chunk), 1), 1)
         self._largest = min(max(_MAX_GROUP_BYTES // n_bytes, 1), _LARGEST)
@@ -108,9 +106,7 @@ class ParsedGroups:
             cut = self._groups[key][1]
         return None if cut is None else cut(number - start)
 
-    def _parsed(
-        self, parser: ExampleParser[Any], start: int, stop: int
-    ) -> Callable[[int], Row] | None:
+    def _parsed(self, parser: ExampleParser[Any], start: int, stop: int) -> RowOf | None:
         try:
             return _cutter(parser(self._chunk[start:stop].block))
         except TFRecordError:
@@ -131,7 +127,7 @@ def can_be_cut(features: Mapping[str, FeatureSpec]) -> bool:
     return all(isinstance(spec, (FixedLenFeature, VarLenFeature)) for spec in features.values())
 
 
-def _cutter(columns: dict[str, Any]) -> Callable[[int], Row]:
+def _cutter(columns: dict[str, Any]) -> RowOf:
     """Return a function that copies one row out of the columns of a batch."""
     cuts = {name: _cut(column) for name, column in columns.items()}
     return lambda number: {name: cut(number) for name, cut in cuts.items()}

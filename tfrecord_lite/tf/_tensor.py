@@ -236,7 +236,7 @@ class SparseTensor(_Composite):
 
 
 def _maker(name: str) -> staticmethod[..., Any]:
-    """Return the constructor of RaggedColumn with that name, for values and a partition."""
+    """Return RaggedColumn's constructor of that name, as one that accepts tensors."""
 
     def make(values: Any, *partition: Any, **settings: Any) -> Any:
         values = values if isinstance(values, _Composite) else Tensor(plain_array(values))
@@ -366,7 +366,7 @@ def _without_tensors(value: Any) -> Any:
 
 
 def _as(array: AnyArray, wanted: DType, *, is_given: bool) -> AnyArray:
-    """Convert numbers; Python's only if their values stay the same."""
+    """Convert to `wanted`; Python's own numbers (not `is_given`) only if they keep their values."""
     found = as_dtype(array.dtype)
     if found == wanted:
         return array

@@ -1,4 +1,4 @@
-"""tf.sparse: sparse tensors, as VarLenFeature and SparseFeature parse to."""
+"""tf.sparse: sparse tensors, the results of VarLenFeature and SparseFeature."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ def to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Return a dense tensor, with `default_value` for missing values, as ``tf.sparse.to_dense``.
-
-    Raises
-    ------
-    InvalidArgumentError
-        As :meth:`tfrecord_lite.SparseTensor.to_dense`.
-    """
+    """Return a dense tensor, as :meth:`tfrecord_lite.SparseTensor.to_dense`."""
     default = None if default_value is None else unwrap(default_value)
     return wrap(unwrap(sp_input).to_dense(default, validate_indices=validate_indices))
 

@@ -65,6 +65,7 @@ class PaddedBatch(Batch):
     shapes: Any
     """The shapes, in the structure of an element or a part of it; None for the largest sizes."""
     fills: Any
+    """The padding, likewise; None for zeros and empty strings."""
 
     def _cut(self, chunk: Any) -> Any:
         return ObjectChunk([_padded(chunk.elements(), self.shapes, self.fills)])

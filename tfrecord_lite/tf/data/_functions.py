@@ -34,7 +34,7 @@ class Calling:
 
 @dataclass(frozen=True)
 class Generating:
-    """A generator of anything, turned into one of plain values as specified."""
+    """A generator of anything, turned into one of plain values of the given specs."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -71,10 +71,12 @@ class One:
 
 
 def numbered(number: int, element: Any) -> Any:
+    """Pair an element with its number, for ``enumerate``."""
     return np.int64(number), element
 
 
 def specs_of(types: Any, shapes: Any) -> Any:
+    """Return TensorSpecs in the structure of `types`; all shapes are unknown if `shapes` is None."""
     if isinstance(types, dict):
         return {name: specs_of(each, shapes and shapes[name]) for name, each in types.items()}
     if isinstance(types, (tuple, list)):

@@ -1,6 +1,7 @@
 """Sources that only tf.data has: arrays, functions, and other data sets, zipped or concatenated.
 
-The state of a source is the number of elements yielded, or the states of its inputs.
+The state of a source is the number of elements yielded, or the states of its inputs. Methods are
+those of :class:`PlanNode`.
 """
 
 from __future__ import annotations
@@ -26,18 +27,12 @@ _CHUNK_SIZE = 1024
 
 
 def rows_of(structure: Any) -> int:
-    """Return the size of the first dimension, which all leaves must share.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``WRONG_COUNT`` if they differ; ``BAD_SHAPE`` if a leaf has no dimensions.
-    """
+    """Return the size of the first dimension, which all leaves must share."""
     sizes: set[int] = set()
 
     def add(leaf: Any) -> None:
         if isinstance(leaf, bytes) or not leaf.shape:
-            detail = "a single value cannot be sliced, only an array"
+            detail = "a single value cannot be sliced; give an array"
             raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
         sizes.add(leaf.shape[0])
 
@@ -57,7 +52,6 @@ class _Numbered(PlanNode):
     number: int = 0
 
     def part(self, n_parts: int, number: int) -> PlanNode:
-        """Return the source of every n-th element."""
         step, first = self.n_parts * n_parts, self.number + self.n_parts * number
         return replace(self, n_parts=step, number=first)
 
@@ -70,11 +64,9 @@ class Slices(_Numbered):
     n_rows: int
 
     def size(self) -> int | None:
-        """Return the number of rows."""
         return len(range(self.number, self.n_rows, self.n_parts))
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield chunks and states."""
         first = state["next"] if state else self.number
         step = self.n_parts * _CHUNK_SIZE
         for start in range(first, self.n_rows, step):
@@ -93,7 +85,6 @@ class Calls(_Numbered):
     function: Callable[[], Any]
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield it."""
         done = state["done"] if state else 0
         for i, element in enumerate(self.function()):
             if i >= done and i % self.n_parts == self.number:
@@ -102,7 +93,7 @@ class Calls(_Numbered):
 
 @dataclass(frozen=True, kw_only=True)
 class _Several(PlanNode):
-    """Elements of several plans; a part of them is found by counting all."""
+    """Elements of several plans; a shard of them is found by counting all."""
 
     gives: ClassVar[Content | None] = "objects"
     inputs: tuple[PlanNode, ...]
@@ -113,7 +104,6 @@ class _Several(PlanNode):
         return sizes if len(sizes) == len(self.inputs) else None
 
     def part(self, n_parts: int, number: int) -> PlanNode:
-        """Return the source of every n-th element."""
         return Shard(input=self, n_parts=n_parts, number=number)
 
 
@@ -122,12 +112,10 @@ class Concatenated(_Several):
     """The elements of one plan after the other."""
 
     def size(self) -> int | None:
-        """Return the number of elements."""
         sizes = self.sizes()
         return None if sizes is None else sum(sizes)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield chunks and states."""
         first, where = (state["input"], state["feed"]) if state else (0, None)
         for i in range(first, len(self.inputs)):
             with feed_of(self.inputs[i], run, where if i == first else None) as feed:
@@ -140,12 +128,10 @@ class Zipped(_Several):
     """Tuples of one element from each plan, up to the shortest."""
 
     def size(self) -> int | None:
-        """Return the number of tuples."""
         sizes = self.sizes()
         return None if sizes is None else min(sizes)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield chunks and states."""
         starts = state["feeds"] if state else [None] * len(self.inputs)
         pairs = zip(self.inputs, starts, strict=True)
         feeds = [feed_of(plan, run, start) for plan, start in pairs]

@@ -34,7 +34,6 @@ class Records(Stage):
     is_one_to_one: ClassVar[bool] = True
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield chunks and states."""
         with self.feed(run, state) as feed:
             while (chunk := feed.take()) is not None:
                 yield ObjectChunk(_with_blocks(chunk)), {"feed": feed.state()}
@@ -65,7 +64,6 @@ class Interleave(Stage):
     block_length: int
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield chunks and states."""
         done = state["done"] if state else 0
         feed = self.feed(run, None)
         slots: list[Feed | None] = [None] * self.cycle_length
@@ -105,7 +103,6 @@ class Unbatch(Stage):
     counts: ClassVar[bool] = True
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield chunks and states."""
         with self.feed(run, state) as feed:
             for element, _, _, after in elements(feed):
                 whole = Slices(arrays=element, n_rows=rows_of(element))

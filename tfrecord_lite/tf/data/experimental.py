@@ -55,13 +55,7 @@ def parse_example_dataset(
 
 
 class TFRecordWriter:
-    """Writes a data set of byte strings to a file.
-
-    Parameters
-    ----------
-    filename : path
-    compression_type : str, optional
-    """
+    """Writes a data set of byte strings to a file."""
 
     def __init__(self, filename: Any, compression_type: str | None = None) -> None:
         self._filename = filename

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 class TFRecordWriter(writer.TFRecordWriter):
-    """Write records to one file, compressed only if the options say so, whatever its name.
-
-    Parameters
-    ----------
-    path : str, bytes or PathLike
-    options : TFRecordOptions, str, int or None, optional
-    """
+    """Writes records to one file, compressed only if the options say so, whatever its name."""
 
     def __init__(self, path: Source, options: CompressionType = None) -> None:
         super().__init__(path, "" if options is None else options)

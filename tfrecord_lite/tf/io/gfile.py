@@ -78,25 +78,13 @@ def rmtree(path: Any) -> None:
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copy a file.
-
-    Raises
-    ------
-    FileExistsError
-        If the target exists, without `overwrite`.
-    """
+    """Copy a file; raise FileExistsError if the target exists, unless `overwrite` is true."""
     _check_free(dst, overwrite=overwrite)
     shutil.copyfile(_local(src), _local(dst))
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Move a file or folder.
-
-    Raises
-    ------
-    FileExistsError
-        If the target exists, without `overwrite`.
-    """
+    """Move a file or folder; raise FileExistsError as :func:`copy`."""
     _check_free(dst, overwrite=overwrite)
     os.replace(_local(src), _local(dst))
 

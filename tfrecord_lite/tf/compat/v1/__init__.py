@@ -1,6 +1,6 @@
 """tf.compat.v1: the names of tf, and those that only TensorFlow 1 had.
 
-The same goes for its modules ``io`` and ``gfile``.
+Its modules ``io`` and ``gfile`` likewise extend ``tf.io`` and ``tf.io.gfile``.
 """
 
 from __future__ import annotations
@@ -52,13 +52,7 @@ enable_v2_behavior = enable_eager_execution
 
 
 def disable_eager_execution() -> None:
-    """Raise an error, as everything runs eagerly.
-
-    Raises
-    ------
-    NotImplementedError
-        Always.
-    """
+    """Raise NotImplementedError, as everything runs eagerly."""
     raise NotImplementedError("there are no graphs here: everything runs eagerly")
 
 
