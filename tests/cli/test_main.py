@@ -248,7 +248,7 @@ class TestProcess:
         assert done.stderr == b"status 141\n"
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-    def test_a_full_disk_behind_standard_output_is_said(self, tmp_path: Path) -> None:
+    def test_a_full_disk_under_standard_output_is_reported(self, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"one"])
 
         with Path("/dev/full").open("wb") as full:

@@ -46,7 +46,7 @@ class TestHead:
         assert done.status == 0
         assert len(titles(done.out)) == 2 * printed
 
-    def test_damage_behind_the_records_asked_for_is_not_met(self, run: Run, tmp_path: Path) -> None:
+    def test_damage_after_the_records_asked_for_is_not_met(self, run: Run, tmp_path: Path) -> None:
         path = damage(write(tmp_path / "a", [b"one", b"two", b"three"]), 19 + 12)
 
         assert run("head", "-n", 1, path).status == 0

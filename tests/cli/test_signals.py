@@ -79,7 +79,7 @@ def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_handlers_are_as_before_behind_a_run(source: Path, number: int) -> None:
+def test_handlers_are_as_before_after_a_run(source: Path, number: int) -> None:
     def own(*_: object) -> None:
         raise AssertionError
 

@@ -52,7 +52,7 @@ def test_every_damaged_place_is_named_and_the_check_goes_on(run: Run, tmp_path: 
     assert [place["reason"] for place in places] == ["DATA_CRC", "LENGTH_CRC", "DATA_CRC"]
     assert [place["offset"] for place in places] == [3 * size, 10 * size, 49 * size]
     assert [place["index"] for place in places][:2] == [3, 10]
-    # Two neighbouring heads are gone, so that the first one's damage reaches to the third.
+    # Two neighbouring headers are gone, so that the damage of the first reaches to the third.
     assert [place["length"] for place in places] == [size, 2 * size, size]
     assert [place["records_before"] for place in places] == [3, 9, 46]
     assert [place["records_after"] for place in places] == [43, 37, 0]
@@ -101,7 +101,7 @@ def test_a_cut_compressed_stream_rule_c3(run: Run, tmp_path: Path, compression: 
     assert summary["records"] <= 10
 
 
-def test_data_behind_a_compressed_stream_rule_c5(run: Run, tmp_path: Path) -> None:
+def test_data_after_a_compressed_stream_rule_c5(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "a", [b"one"], "ZLIB")
     path.write_bytes(path.read_bytes() + b"junk")
 

@@ -50,14 +50,14 @@ def one(spec: Any) -> Any:
 
 
 class TensorFlowDType:
-    """What a dtype of TensorFlow shows of itself."""
+    """The attributes of a TensorFlow dtype that are used here."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """Fail, as those do that NumPy has no counterpart of."""
+        """Fail, as for a dtype that NumPy lacks."""
         raise KeyError
 
 
@@ -628,8 +628,8 @@ def test_schemas_pickle_and_are_made_of_themselves(schema: Schema) -> None:
 def test_a_schema_prepares_to_the_same_as_its_features(features: dict[str, FeatureSpec]) -> None:
     try:
         expected = prepare(features)
-    except InvalidArgumentError as refused:
-        with pytest.raises(InvalidArgumentError, match=re.escape(str(refused))):
+    except InvalidArgumentError as error:
+        with pytest.raises(InvalidArgumentError, match=re.escape(str(error))):
             prepare(Schema(features))
         return
     found = prepare(Schema(features))
@@ -822,7 +822,7 @@ def test_the_first_version_of_the_json_stays_readable() -> None:
 
 
 def feature(**members: Any) -> str:
-    """Write the JSON of one feature, of these members."""
+    """Return the JSON of one feature with these members."""
     features = {"a": {"specification": "FixedLenFeature", "shape": [], "dtype": "int64"} | members}
     return json.dumps({"format": "tfrecord_lite.Schema", "version": 1, "features": features})
 

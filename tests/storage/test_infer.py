@@ -1,4 +1,4 @@
-"""Inference: what is said of the records is what the protobuf runtime finds in them."""
+"""Inference: a summary says what the protobuf runtime finds in the records."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def check(summary: Summary, records: list[bytes]) -> None:
 
 
 def first_misfit(records: list[bytes]) -> int | None:
-    """Return the number of the first record that is no Example, or has feature lists as well."""
+    """Return the number of the first record that is not an Example, or has feature lists as well."""
     for number, record in enumerate(records):
         try:
             unknown: Any = UnknownFieldSet(Example.FromString(record))
@@ -406,7 +406,7 @@ def test_a_missing_file_is_a_missing_file(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------- errors
 
 
-def refused(records: Any, **arguments: Any) -> InvalidArgumentError:
+def error_of(records: Any, **arguments: Any) -> InvalidArgumentError:
     with pytest.raises(InvalidArgumentError) as caught:
         infer_schema(records, **arguments)
     return caught.value
@@ -415,7 +415,7 @@ def refused(records: Any, **arguments: Any) -> InvalidArgumentError:
 def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path: Path) -> None:
     path = write(tmp_path / "f", [*[example(a=[1])] * 20, example(a=[1.0]), *[example(a=[1])] * 9])
 
-    error = refused(path)
+    error = error_of(path)
 
     assert (error.reason, error.key, error.index) == (Reason.WRONG_KIND, "a", 20)
     assert error.source == str(path)
@@ -428,7 +428,7 @@ def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path
 def test_examples_mixed_with_sequence_examples_are_rejected(n_before: int, n_after: int) -> None:
     records = [example(a=[1])] * n_before + [sequence()] * 5 + [example(a=[1])] * n_after
 
-    error = refused(records)
+    error = error_of(records)
 
     alone = n_before == n_after == 0
     assert error.reason is (Reason.UNSUPPORTED if alone else Reason.MALFORMED)
@@ -439,7 +439,7 @@ def test_they_are_rejected_in_a_later_block_too(tmp_path: Path) -> None:
     first = write(tmp_path / "0", [example(a=[1])] * 10)
     second = write(tmp_path / "1", [sequence()] * 10)
 
-    error = refused([first, second])
+    error = error_of([first, second])
 
     assert (error.reason, error.index) == (Reason.MALFORMED, 0)
     assert error.source == str(second)
@@ -447,22 +447,22 @@ def test_they_are_rejected_in_a_later_block_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", corpus_files(kind="sequence_example"))
 def test_real_sequence_examples_are_detected(sample: CorpusFile) -> None:
-    assert refused(sample.path).reason is Reason.UNSUPPORTED
+    assert error_of(sample.path).reason is Reason.UNSUPPORTED
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="elwc"))
 def test_real_lists_of_examples_are_not_examples(sample: CorpusFile) -> None:
-    assert refused(sample.path).reason in {Reason.UNSUPPORTED, Reason.MALFORMED}
+    assert error_of(sample.path).reason in {Reason.UNSUPPORTED, Reason.MALFORMED}
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="tfevents"))
 def test_real_events_are_not_examples(sample: CorpusFile) -> None:
-    assert refused(sample.path).reason in {Reason.BAD_ARGUMENT, Reason.MALFORMED}
+    assert error_of(sample.path).reason in {Reason.BAD_ARGUMENT, Reason.MALFORMED}
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 40])
 def test_junk_is_rejected_with_its_place(n_before: int) -> None:
-    error = refused([*[example(a=[1])] * n_before, b"\x0a\xff", example(a=[1])])
+    error = error_of([*[example(a=[1])] * n_before, b"\x0a\xff", example(a=[1])])
 
     assert (error.reason, error.index) == (Reason.MALFORMED, n_before)
 
@@ -472,14 +472,14 @@ def test_the_first_of_two_malformed_records_is_named() -> None:
     bad_value = bytearray(example(a=[1, 2]))
     bad_value[-1] |= 0x80  # the last varint does not end
 
-    error = refused([*good, bytes(bad_value), *good, b"\x0a\xff", *good])
+    error = error_of([*good, bytes(bad_value), *good, b"\x0a\xff", *good])
 
     assert (error.reason, error.index) == (Reason.MALFORMED, 30)
 
 
 @pytest.mark.parametrize("records", [[], [b""], [b"", b""]])
 def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
-    assert refused(records).reason is Reason.BAD_ARGUMENT
+    assert error_of(records).reason is Reason.BAD_ARGUMENT
     assert summarize(records).n_records == len(records)
 
 
@@ -496,7 +496,7 @@ def test_from_nothing_nothing_is_inferred(records: list[bytes]) -> None:
 def test_invalid_arguments_are_rejected(arguments: dict[str, Any], key: str | None) -> None:
     records = [example(a=[1], many=[1]), example(many=[1, 2])]
 
-    error = refused(records, **arguments)
+    error = error_of(records, **arguments)
 
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
 

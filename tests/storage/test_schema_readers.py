@@ -1,4 +1,4 @@
-"""Schemas that other programs wrote: what they say of their own data holds of the data."""
+"""Schemas of other programs fit the data of these programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ragged(dtype: str, **arguments: Any) -> RaggedFeature:
     return RaggedFeature(dtype, row_splits_dtype="int64", **arguments)
 
 
-def refused(read: Callable[..., Schema], *arguments: Any) -> InvalidArgumentError:
+def error_of(read: Callable[..., Schema], *arguments: Any) -> InvalidArgumentError:
     with pytest.raises(InvalidArgumentError) as caught:
         read(*arguments)
     assert "payload" not in str(caught.value)
@@ -122,7 +122,7 @@ def test_a_shape_may_be_a_tuple() -> None:
 
 @pytest.mark.parametrize("number", [8, 18])
 def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
-    error = refused(superserial.from_mapping, {"x": {"shape": [], "dtype": number}})
+    error = error_of(superserial.from_mapping, {"x": {"shape": [], "dtype": number}})
 
     assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
 
@@ -157,7 +157,7 @@ def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
     ],
 )
 def test_what_is_not_a_header_is_rejected(text: str, key: str | None) -> None:
-    error = refused(superserial.from_yaml, text)
+    error = error_of(superserial.from_yaml, text)
 
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, key)
 
@@ -379,7 +379,7 @@ def test_a_nested_sequence_reads_as_its_rows() -> None:
     ],
 )
 def test_what_cannot_be_mapped_names_feature_and_class(node: Any, word: str) -> None:
-    error = refused(tfds.from_json, json.dumps(features_dict(outer=features_dict(inner=node))))
+    error = error_of(tfds.from_json, json.dumps(features_dict(outer=features_dict(inner=node))))
 
     assert (error.reason, error.key) == (Reason.UNSUPPORTED, "outer/inner")
     assert word in str(error)
@@ -406,7 +406,7 @@ def test_what_cannot_be_mapped_names_feature_and_class(node: Any, word: str) -> 
     ],
 )
 def test_what_is_not_a_features_json_is_rejected(document: str) -> None:
-    assert refused(tfds.from_json, document).reason is Reason.BAD_ARGUMENT
+    assert error_of(tfds.from_json, document).reason is Reason.BAD_ARGUMENT
 
 
 def test_endless_nesting_is_rejected() -> None:
@@ -416,7 +416,7 @@ def test_endless_nesting_is_rejected() -> None:
     document = json.dumps(features_dict(x=node))
     deep = document.replace(json.dumps(LABEL), "[" * 90_000)
 
-    assert refused(tfds.from_json, deep).reason is Reason.BAD_ARGUMENT
+    assert error_of(tfds.from_json, deep).reason is Reason.BAD_ARGUMENT
 
 
 def test_data_in_another_file_format_are_rejected() -> None:
@@ -424,7 +424,7 @@ def test_data_in_another_file_format_are_rejected() -> None:
 
     assert list(tfds.from_json(features, '{"name": "d"}')) == ["x"]
     assert list(tfds.from_json(features, '{"fileFormat": "tfrecord"}')) == ["x"]
-    error = refused(tfds.from_json, features, '{"fileFormat": "array_record"}')
+    error = error_of(tfds.from_json, features, '{"fileFormat": "array_record"}')
     assert error.reason is Reason.UNSUPPORTED
 
 
@@ -623,7 +623,7 @@ def test_unknown_parts_are_skipped() -> None:
     ],
 )
 def test_what_cannot_be_read_is_rejected(text: str, reason: Reason, key: str | None) -> None:
-    error = refused(tfx.from_text, text)
+    error = error_of(tfx.from_text, text)
 
     assert (error.reason, error.key) == (reason, key)
 
@@ -653,7 +653,7 @@ def dense(kind: str, shape: str, default: str) -> str:
     ],
 )
 def test_invalid_dense_tensors_are_rejected(kind: str, shape: str, default: str) -> None:
-    error = refused(tfx.from_text, dense(kind, shape, default))
+    error = error_of(tfx.from_text, dense(kind, shape, default))
 
     assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "t")
 

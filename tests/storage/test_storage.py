@@ -1,4 +1,4 @@
-"""What is saved is loaded: values, dtypes, shapes and structure, and nothing half-done is seen."""
+"""Saved data are loaded as they were: values, dtypes, shapes, structure; files appear whole."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def nests(draw: DrawFn) -> Any:
 
 
 def clashes(data: Any) -> bool:
-    """Whether two of the names of flattened columns, or of what they are stored in, are one."""
+    """Return whether two flattened columns, or the features they are stored in, share a name."""
     try:
         names = list(flatten(data)[1])
     except InvalidArgumentError:
@@ -224,7 +224,7 @@ def test_batches_are_all_of_it(
 
 
 def row_of(data: Any, i: int) -> Any:
-    """Return a row, as a user would write it; None for what is masked."""
+    """Return a row as a user would write it, with None for masked values."""
     if isinstance(data, dict):
         return {key: row_of(item, i) for key, item in data.items()}
     if isinstance(data, tuple):
@@ -1132,7 +1132,7 @@ def test_data_frames_are_saved_and_inferred(tmp_path: Path, library: str) -> Non
 
 
 class Frame:
-    """What a pandas DataFrame is, as far as it matters."""
+    """Those parts of a pandas DataFrame that matter here."""
 
     iloc = None
 

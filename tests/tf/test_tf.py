@@ -144,7 +144,7 @@ def described(value: Any) -> Any:
 
 
 @given(structures)
-def test_plain_values_are_the_same_behind_tensors(value: Any) -> None:
+def test_plain_values_survive_as_tensors(value: Any) -> None:
     wrapped = wrap(value)
 
     assert described(unwrap(wrapped)) == described(value)
