@@ -2,7 +2,7 @@
 
 Columns are plain NumPy arrays, so ``jax.device_put`` accepts a batch as it is. A thread reads
 the next batch while a compiled function works on this one; here it sums each column of
-numbers. Strings are not read, as devices cannot hold them.
+numbers. Strings are not read, since devices cannot hold them.
 
 Without arguments, some records are written first. Needs jax: ``pip install jax``.
 """
@@ -13,20 +13,17 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tfrecord_lite import (
     FixedLenFeature,
-    TFRecordDataset,
     TFRecordError,
     TFRecordWriter,
     infer_schema,
+    read_batches,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def make(folder: Path) -> str:
@@ -45,7 +42,7 @@ def run(files: list[str], batch_size: int) -> None:
     except ImportError:
         print("jax is not installed, so there is nothing to show: pip install jax")
         return
-    schema: Mapping[str, Any] = infer_schema(files)
+    schema = infer_schema(files)
     features = {
         name: spec
         for name, spec in schema.items()
@@ -60,8 +57,7 @@ def run(files: list[str], batch_size: int) -> None:
     total = jax.jit(add_up)
     sums = dict.fromkeys(features, 0.0)
     n_records = 0
-    batches: Any = TFRecordDataset(files).batch(batch_size).parse_example(features).prefetch(2)
-    for batch in batches:
+    for batch in read_batches(files, features, batch_size, prefetch=2):
         on_device = jax.device_put(batch)
         n_records += len(next(iter(batch.values())))
         for name, value in total(on_device).items():

@@ -191,7 +191,7 @@ def test_a_run_goes_on_from_anywhere(paths: list[str], cycle: int) -> None:
         assert rest(second) == whole[n:]
 
 
-def test_random_order_of_all_records_needs_sound_files(paths: list[str]) -> None:
+def test_random_order_of_all_records_needs_intact_files(paths: list[str]) -> None:
     with pytest.raises(InvalidArgumentError, match="recover the files"):
         TFRecordDataset(paths, on_error="skip").shuffle_all(1)
 

@@ -1,7 +1,7 @@
-"""Batches of elements, and the columns parsed from batches of records.
+"""The stages Batch and Parse: batches of elements, and the columns parsed from them.
 
-Batches of records stay records until they are parsed: many batches are cut from one chunk, and
-parsed at once if their columns can be cut into batches again.
+Batches of records remain records until they are parsed. One chunk holds many batches; they are
+parsed at once if the resulting columns can be cut into batches again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, RecordChunk, objects
+from tfrecord_lite.dataset.feed import further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
 from tfrecord_lite.schema import FixedLenFeature
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _MOST_RECORDS = 4096
 _MOST_BYTES = 2 * 1024 * 1024
-"""About what is parsed at once: it fits the processor's cache."""
+"""About the bytes that are parsed at once: they fit the processor's cache."""
 _MOST_NAMES = 8
 """Features named in a fingerprint."""
 _DIGEST_DIGITS = 16
@@ -40,7 +41,7 @@ class Batch(Stage):
 
     @property
     def content(self) -> Content:
-        """Which chunks it gives: batches of records stay records."""
+        """Which chunks it gives: batches of records remain records."""
         return self.gives or ("batches" if self.input.content == "records" else "objects")
 
     def size(self) -> int | None:
@@ -62,9 +63,9 @@ class Batch(Stage):
                 n_whole = len(chunk) // self.n
                 n_used = n_whole * self.n
                 if n_whole:
-                    after = {**before, "skip": before["skip"] + n_used}
                     is_all = n_used == len(chunk)
-                    yield self._cut(chunk[:n_used]), {"feed": feed.state() if is_all else after}
+                    after = feed.state() if is_all else further(before, n_used)
+                    yield self._cut(chunk[:n_used]), {"feed": after}
                 if n_used < len(chunk) and not self.drop_remainder:
                     yield self._cut(chunk[n_used:]), {"feed": feed.state()}
                 if isinstance(chunk, RecordChunk):
@@ -79,14 +80,7 @@ class Batch(Stage):
 
 
 def stack(elements: list[Any]) -> Any:
-    """Make one batch of elements: arrays of one more dimension, part by part.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``WRONG_COUNT`` if their parts and shapes differ; ``UNSUPPORTED`` for ragged and sparse
-        tensors.
-    """
+    """Stack elements, part by part, to arrays with one more dimension."""
     first = elements[0]
     if isinstance(first, (BytesColumn, RaggedTensor, SparseTensor)):
         detail = f"a {type(first).__name__} cannot be stacked; use batch before parse_example"
@@ -109,24 +103,24 @@ def stack(elements: list[Any]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Parse(Stage):
-    """What a parser returns for each batch, or for each record by its ``parse_single``."""
+    """The columns of each batch; those of single records by the parser's ``parse_single``."""
 
     gives: ClassVar[Content | None] = "objects"
     is_one_to_one: ClassVar[bool] = True
     parser: Any
     """An ExampleParser, or a SequenceExampleParser."""
     features: str
-    """A fingerprint of what is parsed."""
+    """A fingerprint of the feature specifications."""
     label_key: str | None = None
     is_dense: bool
     """Whether columns of several batches can be cut into those of each."""
 
     def settings(self) -> dict[str, Any]:
-        """Return also which features there are, and which one is the label."""
+        """Add the features and the label."""
         return {**super().settings(), "features": self.features, "label_key": self.label_key}
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield it."""
+        """Yield them."""
         with self.feed(run, state) as feed:
             yield from self._parse(feed)
 
@@ -141,16 +135,16 @@ class Parse(Stage):
                 try:
                     columns = self.parser(chunk.records.block)
                 except TFRecordError:
-                    pass  # batch by batch: those before the bad one come first
+                    pass  # parse batch by batch, so that those before the bad one come first
                 else:
                     made = ColumnChunk(columns, chunk.splits, self.label_key)
                     yield made, {"feed": feed.state()}
                     continue
             for i in range(len(chunk)):
                 element = self._parse_one(chunk[i : i + 1])
-                after = {**before, "skip": before["skip"] + i + 1}
                 is_last = i + 1 == len(chunk)
-                yield ObjectChunk([element]), {"feed": feed.state() if is_last else after}
+                after = feed.state() if is_last else further(before, i + 1)
+                yield ObjectChunk([element]), {"feed": after}
 
     def _parse_one(self, chunk: Any) -> Any:
         """Parse the one element of a chunk."""

@@ -1,7 +1,7 @@
 """Cache: the elements of the first whole epoch, again in each later one.
 
-An epoch is kept once it is complete, never a part of one. What comes out are copies of arrays
-and containers: a batch that is changed in place is as it was in the next epoch.
+An epoch is kept once it is complete, never a part of one. It yields copies of arrays and containers,
+so changing a batch in place does not change the next epoch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 from tfrecord_lite.dataset.chunks import BatchChunk, ObjectChunk, RecordChunk
 from tfrecord_lite.dataset.plan import MemoryKey, Run, Stage, feed_of
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,19 +26,19 @@ class _CachedEpoch:
     """The elements of one epoch."""
 
     of: dict[str, Any]
-    """Which epoch this is, and which one a cache before this held when it was made."""
+    """The number of the epoch, and what the caches before this one held when it was made."""
     chunks: list[Chunk]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cache(Stage):
-    """The elements of one epoch each time, kept in memory once that is complete."""
+    """The same elements in every epoch, kept in memory once an epoch is complete."""
 
     is_one_to_one: ClassVar[bool] = True
     key: MemoryKey = field(default_factory=MemoryKey, compare=False)
 
     def cached(self) -> dict[str, Any]:
-        """Return which epoch is kept, None if none is; and the same of a cache before."""
+        """Return the number of the epoch kept (None: none), and the same of the cache before."""
         kept: _CachedEpoch | None = self.key.recall()
         return {"epoch": None, "before": self.input.cached()} if kept is None else kept.of
 
@@ -51,14 +50,14 @@ class Cache(Stage):
         """Yield them."""
         n_given = state["given"] if state else 0
         of = state["of"] if state else run.cached or self.cached()
-        if of["epoch"] is None:  # this one is to be kept
+        if of["epoch"] is None:  # keep this one
             of = {**of, "epoch": list(run.epoch)}
         kept: _CachedEpoch | None = self.key.recall()
         if kept is not None and kept.of == of:
             yield from _from(n_given, kept.chunks, of)
             return
         made: list[Chunk] = []
-        # The epoch to be kept may be an earlier one, in random order: its key makes it again.
+        # A state may ask for an earlier epoch than this; its number gives the same random order.
         again = Run(tuple(of["epoch"]), of["before"], run.damage)
         with feed_of(self.input, again, None) as feed:
             yield from _from(n_given, _kept_in(made, feed), of)
@@ -75,7 +74,7 @@ def _from(n_given: int, chunks: Iterable[Chunk], of: dict[str, Any]) -> Iterator
 
 
 def _kept_in(made: list[Chunk], feed: Feed) -> Iterator[Chunk]:
-    """Yield what a feed has, added to a list."""
+    """Yield the chunks of a feed, and add each to a list."""
     while (chunk := feed.take()) is not None:
         made.append(_lean(chunk))
         yield made[-1]
@@ -84,23 +83,21 @@ def _kept_in(made: list[Chunk], feed: Feed) -> Iterator[Chunk]:
 def _lean(chunk: Chunk) -> Chunk:
     """Return the same elements, copied if most of their buffer holds something else."""
     if isinstance(chunk, RecordChunk):
-        is_lean = chunk.data.size <= 2 * (int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk))
-        return chunk if is_lean else chunk.take(np.arange(len(chunk)))
+        return chunk.compacted(chunk.data.size)
     if isinstance(chunk, BatchChunk):
-        records: Any = _lean(chunk.records)
-        return BatchChunk(records, chunk.splits)
+        return BatchChunk(chunk.records.compacted(chunk.records.data.size), chunk.splits)
     return chunk
 
 
 def _fresh(chunk: Any, most: int) -> Chunk:
     """Return the last `most` elements of a chunk, in copies that may be changed in place."""
     out: Chunk = chunk[max(len(chunk) - most, 0) :]
-    # Other chunks make new objects of their elements each time.
+    # The other chunks make new objects each time that their elements are asked for.
     return ObjectChunk([_copy(item) for item in out.items]) if isinstance(out, ObjectChunk) else out
 
 
 def _copy(item: Any) -> Any:
-    """Copy the containers and arrays of an element; what else is in them stays the same."""
+    """Copy the containers and arrays of an element; share everything else."""
     if isinstance(item, np.ndarray):
         return item.copy()
     if type(item) is dict:

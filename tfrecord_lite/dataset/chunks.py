@@ -7,9 +7,8 @@
     ColumnChunk    batches of columns, as the parser returns them
     ObjectChunk    anything else: columns, results of functions, ...
 
-All are cut, joined and permuted alike, so a stage need not know which one it has: ``len``, a slice,
-``take`` (elements by number, any order), ``join``. Python objects are only made at the edge, by
-``elements``.
+All have ``len``, slices, ``take`` (elements by number, in any order) and ``join``, so a stage need not
+know which one it has. Python objects are made by ``elements`` only, at the end of the pipeline.
 """
 
 from __future__ import annotations
@@ -49,12 +48,10 @@ class RecordChunk:
         """Return the number of records."""
         return self.offsets.size
 
-    def __getitem__(self, key: slice) -> RecordChunk:
-        """Return a range of records on the same buffer."""
-        return self._of(self.offsets[key], self.lengths[key], self.places[key])
-
-    def _of(self, offsets: Int64Array, lengths: Int64Array, places: Int64Array) -> RecordChunk:
-        return RecordChunk(self.names, self.data, offsets, lengths, places)
+    def __getitem__(self, key: slice | Int64Array) -> RecordChunk:
+        """Return records, by a slice or by their numbers in any order, on the same buffer."""
+        offsets, lengths = self.offsets[key], self.lengths[key]
+        return RecordChunk(self.names, self.data, offsets, lengths, self.places[key])
 
     def take(self, numbers: Int64Array) -> RecordChunk:
         """Copy records, in any order, into a buffer of their own."""
@@ -65,9 +62,14 @@ class RecordChunk:
         data[splits[-1] :] = 0
         return RecordChunk(self.names, data, splits[:-1], lengths, self.places[numbers])
 
-    def pick(self, numbers: Int64Array) -> RecordChunk:
-        """Return records, in any order, on the same buffer."""
-        return self._of(self.offsets[numbers], self.lengths[numbers], self.places[numbers])
+    def compacted(self, held_bytes: int) -> RecordChunk:
+        """Copy the records if they fill less than half of `held_bytes`; otherwise return self."""
+        n_bytes = int(self.lengths.sum()) + OVERHEAD_BYTES * len(self)
+        return self.take(np.arange(len(self))) if held_bytes > 2 * n_bytes else self
+
+    def stretch(self) -> tuple[int, int]:
+        """Return start and stop of the smallest part of the buffer that holds all records."""
+        return int(self.offsets.min()), int((self.offsets + self.lengths).max())
 
     @property
     def block(self) -> Block:
@@ -147,14 +149,12 @@ class ObjectChunk:
         """Return objects, in any order."""
         return ObjectChunk([self.items[i] for i in numbers.tolist()])
 
-    pick = take
-
     def elements(self) -> list[Any]:
         """Return the objects."""
         return self.items
 
     def where(self, number: int) -> None:
-        """Return None: it is not known where an object came from."""
+        """Return None: objects do not know where they came from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +198,7 @@ class ColumnChunk:
         return [(piece, piece.pop(self.label_key)) for piece in out]
 
     def where(self, number: int) -> None:
-        """Return None: it is not known where columns came from."""
+        """Return None: columns do not know where they came from."""
 
 
 Chunk: TypeAlias = RecordChunk | BatchChunk | ColumnChunk | ObjectChunk
@@ -229,8 +229,10 @@ def _join_records(chunks: Sequence[RecordChunk]) -> RecordChunk:
         offsets = np.concatenate([chunk.offsets for chunk in chunks])
         return RecordChunk(first.names, first.data, offsets, lengths, places)
     parts, offsets_of, at = [], [], 0
-    for chunk in map(_dense, chunks):
-        low, high = _stretch(chunk)
+    for held in chunks:
+        low, high = held.stretch()
+        chunk = held.compacted(high - low)
+        low, high = chunk.stretch()
         parts.append(chunk.data[low:high])
         offsets_of.append(chunk.offsets + (at - low))
         at += high - low
@@ -238,20 +240,8 @@ def _join_records(chunks: Sequence[RecordChunk]) -> RecordChunk:
     return RecordChunk(first.names, data, np.concatenate(offsets_of), lengths, places)
 
 
-def _stretch(chunk: RecordChunk) -> tuple[int, int]:
-    """Return start and stop of the smallest part of the buffer that has all records."""
-    return int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
-
-
-def _dense(chunk: RecordChunk) -> RecordChunk:
-    """Return the same records, copied if most of their stretch holds something else."""
-    low, high = _stretch(chunk)
-    n_bytes = int(chunk.lengths.sum()) + OVERHEAD_BYTES * len(chunk)
-    return chunk.take(np.arange(len(chunk))) if high - low > 2 * n_bytes else chunk
-
-
 def record_chunk(names: Sequence[str], items: Sequence[bytes], places: Int64Array) -> RecordChunk:
-    """Copy records into a new buffer; `places` as in a chunk."""
+    """Copy records into a new buffer; `places` as in a RecordChunk."""
     data = np.frombuffer(bytearray().join([*items, bytes(SPARE_BYTES)]), np.uint8)
     splits = row_splits(np.fromiter(map(len, items), np.int64, len(items)))
     return RecordChunk(names, data, splits[:-1], np.diff(splits), places)

@@ -13,7 +13,7 @@ from tfrecord_lite.dataset.iterator import DatasetIterator, T_co
 from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, describe
 from tfrecord_lite.dataset.prefetch import Prefetch
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.records import Files, ShuffledFiles
+from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
 from tfrecord_lite.dataset.workers import Processes
@@ -35,30 +35,27 @@ if TYPE_CHECKING:
     Columns: TypeAlias = dict[str, Column]
     """What an :class:`ExampleParser` returns."""
     Leaf: TypeAlias = float | np.generic | AnyArray
-    """What is stacked to one array."""
+    """An element that :meth:`Dataset.batch` stacks to an array."""
 
 _AUTO = 2
-"""Elements that are prefetched if their number is left open."""
+"""Number of elements to prefetch if none is given."""
 _ALL = -(2**63)
-"""The least count, which as any negative one means all elements."""
+"""The smallest count; as any negative one, it means all elements."""
 
 
 class Dataset(Generic[T_co]):
     """Elements that come one after the other, from a chain of stages.
 
-    Made by the methods of another data set, :class:`TFRecordDataset` first. Each returns a new data
-    set and leaves its own unchanged. Nothing is read before iteration.
-
-    For type checkers a ``Dataset[T]`` has elements of type ``T``.
+    Start with a :class:`TFRecordDataset`; each method adds a stage and returns a new data set.
+    Nothing is read before iteration. For type checkers a ``Dataset[T]`` has elements of type ``T``.
 
     Notes
     -----
     Each iteration is the next *epoch*, counted from 0 or from :meth:`set_epoch`. Shuffles give a
     new order in each, which follows from their seed and the epoch's number.
 
-    In the workers of a torch ``DataLoader`` each element of an epoch comes in one of them
-    (import torch before the data set is made). A data set can be pickled if the functions given
-    to it can.
+    In the workers of a torch ``DataLoader`` each element of an epoch comes in exactly one worker
+    (import torch before the data set is made). A data set can be pickled if its functions can.
     """
 
     def __init__(self, plan: PlanNode) -> None:
@@ -83,10 +80,10 @@ class Dataset(Generic[T_co]):
         Parameters
         ----------
         buffer_size : int
-            Number of elements from which the next one is drawn. The larger it is, the more random
-            is the order; :meth:`TFRecordDataset.shuffle_all` makes all orders equally likely.
+            Number of elements from which the next one is drawn. The larger, the more random the
+            order; :meth:`TFRecordDataset.shuffle_all` makes all orders equally likely.
         seed : int, optional
-            The same seed gives the same order, on every machine. None draws one now.
+            The same seed gives the same order on every machine. None draws a seed now.
         reshuffle_each_iteration : bool, optional
             Whether each epoch has an order of its own.
 
@@ -105,7 +102,7 @@ class Dataset(Generic[T_co]):
         )
 
     def repeat(self, count: int | None = None) -> Dataset[T_co]:
-        """Go through the elements `count` times; None or a negative number: for ever."""
+        """Go through the elements `count` times; for ever if it is None or negative."""
         n = None if count is None else require_int("count", count, _ALL)
         return self._then(Repeat, n=None if n is not None and n < 0 else n)
 
@@ -128,7 +125,7 @@ class Dataset(Generic[T_co]):
     @overload
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]: ...
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset[Any]:
-        """Put `batch_size` elements into one: records into an object array, arrays stacked.
+        """Join `batch_size` elements to one: records to an object array; arrays are stacked.
 
         Parameters
         ----------
@@ -287,7 +284,7 @@ class Dataset(Generic[T_co]):
     @overload
     def filter(self, predicate: Callable[[T_co], object]) -> Dataset[T_co]: ...
     def filter(self, predicate: Callable[..., object]) -> Dataset[Any]:
-        """Leave out the elements for which a function returns false."""
+        """Keep only the elements for which a function returns true."""
         return self._then(Filter, function=predicate)
 
     def take(self, count: int) -> Dataset[T_co]:
@@ -313,12 +310,12 @@ class Dataset(Generic[T_co]):
             rank would shuffle in another order.
         """
         settings = self._part(num_shards, index)
-        if isinstance(self._plan, (Files, ShuffledFiles)):
+        if isinstance(self._plan, (Files, ShuffledRecords)):
             return Dataset(self._plan.part(**settings))
         return self._then(Shard, **settings)
 
     def _part(self, num_shards: int, index: int) -> dict[str, int]:
-        """Check which shard is wanted."""
+        """Check the arguments of :meth:`shard`, and return them by the names of nodes."""
         n_parts = require_int("num_shards", num_shards, 1)
         number = require_int("index", index, 0)
         if number >= n_parts:
@@ -337,9 +334,9 @@ class Dataset(Generic[T_co]):
     def cache(self) -> Dataset[T_co]:
         """Keep the elements of the first whole epoch in memory, and give them in all later ones.
 
-        A shuffle after it gives new orders; the order of one before it is kept. The elements are
-        kept in the memory of a process, and end with it. In torch's ``DataLoader`` each worker
-        keeps its part, from epoch to epoch only with ``persistent_workers=True``.
+        A shuffle after it gives new orders; the order of one before it is kept. The elements belong
+        to the process. In torch's ``DataLoader`` each worker keeps its part, from epoch to epoch
+        only with ``persistent_workers=True``.
         """
         return self._then(Cache)
 
@@ -381,7 +378,7 @@ class Dataset(Generic[T_co]):
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         if not n_workers:
             return self
-        if sharding.has_idle_cache(self._plan):
+        if _has_idle_cache(self._plan):
             detail = (
                 "cache before in_processes keeps nothing, as each epoch has its own processes; "
                 "put cache after in_processes, or repeat between the two"
@@ -392,8 +389,8 @@ class Dataset(Generic[T_co]):
     def set_epoch(self, epoch: int) -> Self:
         """Set the number of the next iteration's epoch; return the data set itself.
 
-        Needed only to agree with other processes, or with an earlier run. Worker processes that
-        were started before do not learn of it.
+        Needed only to agree with other processes, or with an earlier run. Workers that already run
+        do not learn of it.
         """
         self._next_epoch = require_int("epoch", epoch, 0)
         self._is_epoch_set = True
@@ -407,15 +404,15 @@ class Dataset(Generic[T_co]):
         part = (worker.n_workers, worker.number)
         if part not in self._parts:
             self._parts[part] = sharding.worker_part(self._plan, *part)
-        # Each epoch may find a copy of the data set as it was at first; torch's number for the
-        # epoch tells them apart. Ranks have different ones, so where they share an order,
-        # only set_epoch can.
+        # Workers may start each epoch with a copy of the data set as it was at first; torch's seed
+        # tells the epochs apart. It differs between ranks, so where these share an order, only
+        # set_epoch can.
         is_fixed = self._is_epoch_set or sharding.is_rank_bound(self._plan)
         key = (epoch,) if is_fixed else (epoch, worker.salt)
         return DatasetIterator(self._parts[part], key, self._begun)
 
     def _begun(self, run: Run) -> None:
-        """Note a run of this data set, which may be a resumed one."""
+        """Note a run of this data set, new or resumed."""
         self._next_epoch = run.epoch[0] + 1
         self._last_damage = run.damage
 
@@ -425,12 +422,12 @@ class Dataset(Generic[T_co]):
 
     @property
     def report(self) -> DamageReport | None:
-        """What the iteration begun last over this data set has read of files, and lost, so far.
+        """What the latest iteration over this data set has read of files, and lost, so far.
 
         None before the first iteration, and without ``on_error=``; see :class:`TFRecordDataset`.
-        With :meth:`in_processes` it holds what the processes had met when they made what was taken
-        from them: each file once, in the order in which the files were given. Each iterator has a
-        report of its own (:attr:`DatasetIterator.report`).
+        With :meth:`in_processes` it holds what the processes had met by the elements taken from
+        them: each file once, in the order in which the files were given. Each iterator has a report
+        of its own (:attr:`DatasetIterator.report`).
         """
         return None if self._last_damage is None else self._last_damage.report()
 
@@ -445,8 +442,8 @@ class Dataset(Generic[T_co]):
         ------
         TypeError
             If it is not known without reading the files, or there is no end. If torch's data
-            loaders are imported, also for batches that each of their workers makes of its own
-            part: a ``DataLoader`` reports this length, however many batches its workers make.
+            loaders are imported, also after :meth:`batch`: each worker batches its own part, but
+            a ``DataLoader`` reports this length, however many batches its workers make.
         """
         size = self._plan.size()
         if sharding.is_torch_there() and sharding.has_own_batches(self._plan):
@@ -461,7 +458,7 @@ class Dataset(Generic[T_co]):
         return size
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what belongs to this process."""
+        """Leave out what belongs to this process."""
         return {**self.__dict__, "_parts": {}, "_last_damage": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -472,3 +469,10 @@ class Dataset(Generic[T_co]):
     def __repr__(self) -> str:
         """Name the stages."""
         return f"<{type(self).__name__}: {' > '.join(describe(self._plan))}>"
+
+
+def _has_idle_cache(plan: PlanNode) -> bool:
+    """Whether a cache comes after the last repeat: of no use in processes that end with the epoch."""
+    nodes = chain(plan)
+    last = max((i for i, node in enumerate(nodes) if isinstance(node, Repeat)), default=0)
+    return any(isinstance(node, Cache) for node in nodes[last + 1 :])

@@ -1,17 +1,16 @@
 """Feeds: the elements of a plan's node, cut to any size, and where a run stands between any two.
 
 A node runs as a generator of pairs: a chunk, and the state after it. A *state* is plain data
-(dictionaries, lists, numbers, strings, None) from which the same node, started again, gives
-exactly what follows. Chunks may have any number of elements. A feed cuts them as its taker needs
-them, and its own state is that of the node before the current chunk, with the number of elements
-to skip::
+(dictionaries, lists, numbers, strings, None): started from it, the same node gives exactly what
+follows. Chunks have any number of elements; a feed cuts them to the size that its caller wants. The
+feed's own state is the node's state before the current chunk, and the number of elements to skip::
 
     node     |  chunk 0     |  chunk 1     |  chunk 2 ...
     states   None           s1             s2
     taken    ------------------------->
     feed's   {"at": s1, "skip": 9}
 
-So a node makes one state per chunk, and there is still one between any two elements.
+So a node makes one state per chunk, and yet there is one between any two elements.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ _MANY = 64
 class Feed:
     """Elements of a node that was started with `start`, any number at a time.
 
-    An error of the node is raised after all elements before it, and again whenever more is asked
-    for: a generator that has raised would otherwise look like one that has ended.
+    An error of the node is raised after all elements before it, and again by each later call: a
+    generator that has raised would otherwise look like one that has ended.
 
     A run belongs to the process that began it. In a fork, its files would be read from the same
     offsets, each process missing what the other took, and its threads do not exist.
@@ -52,7 +51,7 @@ class Feed:
         self._before: State = state["at"] if state else None  # of the node, before the chunk
         self._after: State = self._before
         self._to_skip: int = state["skip"] if state else 0
-        self._cached = cached  # said in the state of the beginning
+        self._cached = cached  # part of the state at the beginning
         self._pairs = start(self._before)
         self._chunk: Chunk | None = None
         self._n_taken = 0  # of the chunk
@@ -60,7 +59,7 @@ class Feed:
         self._process = os.getpid()
 
     def state(self) -> dict[str, Any]:
-        """Return the state from which the elements follow that were not taken yet."""
+        """Return the state before the first element that was not taken yet."""
         state = {"at": self._before, "skip": self._n_taken + self._to_skip}
         return state if self._before or self._cached is None else {**state, "kept": self._cached}
 
@@ -77,10 +76,10 @@ class Feed:
         return piece
 
     def gather(self, wanted: int, times: int = 1, first: Chunk | None = None) -> Chunk | None:
-        """Return exactly `wanted` elements, fewer only at the end or before an error, None at the end.
+        """Return `wanted` elements; fewer only at the end or before an error; None at the end.
 
-        As long as elements come many at a time, return up to `times` times as many; those that
-        come one by one may be slow. `first` was taken already, and is counted.
+        If elements come many at a time, return up to ``wanted * times`` of them; those that come
+        one by one may be slow. `first` was taken before, and counts.
         """
         pieces = [] if first is None else [first]
         n_taken, goal = sum(map(len, pieces)), wanted * times
@@ -88,7 +87,7 @@ class Feed:
             try:
                 piece = self.take(goal - n_taken)
             except Exception as error:
-                if pieces and error is self._error:  # it is raised again
+                if pieces and error is self._error:  # the next call raises it again
                     break
                 raise
             if piece is None:
@@ -123,7 +122,7 @@ class Feed:
         return False
 
     def close(self) -> None:
-        """End the run of the node: its files are closed, its threads and processes end."""
+        """End the run of the node: close its files, end its threads and processes."""
         if self._process != os.getpid():
             return
         close = getattr(self._pairs, "close", None)
@@ -147,17 +146,22 @@ def elements(feed: Feed) -> Iterator[tuple[Any, Chunk, int, dict[str, Any]]]:
         if chunk is None:
             return
         for i, element in enumerate(chunk.elements()):
-            yield element, chunk, i, {**before, "skip": before["skip"] + i + 1}
+            yield element, chunk, i, further(before, i + 1)
+
+
+def further(state: dict[str, Any], n: int) -> dict[str, Any]:
+    """Return a feed's state after the next `n` elements of the same chunk."""
+    return {**state, "skip": state["skip"] + n}
 
 
 def _forked_error(process: int) -> FailedPreconditionError:
     detail = (
-        f"process {process} began this run, and this process is a fork of it; "
-        "begin another run here, from its state_dict to go on"
+        f"process {process}, of which this one is a fork, began this iteration; "
+        "start another one here, from the first one's state_dict to go on"
     )
     return FailedPreconditionError(Reason.UNSUPPORTED, detail=detail)
 
 
 def _misfit_error() -> FailedPreconditionError:
-    detail = "the state is of a run over more elements than there are now"
+    detail = "there are fewer elements than when the state was taken"
     return FailedPreconditionError(Reason.STALE_INDEX, detail=detail)

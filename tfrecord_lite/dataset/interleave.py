@@ -1,8 +1,8 @@
 """Several files at a time, in turns, as TensorFlow's ``interleave`` and ``num_parallel_reads``.
 
-There are `cycle_length` slots, each with a file or empty, which take turns. A slot gives the next
-`block_length` records of its file. If the file has fewer, it gives those, and is empty. An empty
-slot takes the next file, if there is one, when its turn comes.
+`cycle_length` slots take turns; each holds an open file, or is empty. In its turn a slot gives the next
+`block_length` records of its file; if the file has fewer, it gives those and becomes empty. An empty
+slot first opens the next file, if there is one.
 
 As long as no file ends, many rounds are done at once, by permuting record numbers.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.dataset.feed import State
 
     Read = Callable[[int, int], Iterator[RecordChunk]]
-    """Reads the file of a number, after so many of its records."""
+    """Reads file `number`, after its first `n` records."""
 
 _MOST_RECORDS = 4096
 _ABOUT_BYTES = 4 * 1024 * 1024
-"""About what is put together at a time, if a round is not larger."""
+"""About the bytes of a chunk, unless a single round has more."""
 
 
 class _OpenFile:
@@ -98,7 +98,7 @@ def interleaved(
             if slot is not None and sum(map(len, pieces)) < block_length:
                 error = slot.error
                 slots[turn] = None if error is None else slot
-            if error is None:  # otherwise it stays this slot's turn, also in a resumed run
+            if error is None:  # otherwise it remains this slot's turn, also in a resumed run
                 turn = (turn + 1) % cycle_length
             chunk = join(pieces) if pieces else None  # type: ignore[assignment]
         if chunk is not None:
@@ -109,7 +109,7 @@ def interleaved(
 
 
 def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
-    """Read some records of each file; return the number of rounds that no file ends in."""
+    """Read ahead in each file; return the number of rounds in which no file ends."""
     most = max(_MOST_RECORDS // (len(files) * block_length), 1)
     for file in files:
         file.fill(block_length, most * block_length, _ABOUT_BYTES // len(files))
@@ -121,9 +121,9 @@ def _whole_rounds(files: list[_OpenFile], block_length: int) -> int:
 def _take_rounds(files: list[_OpenFile], n_rounds: int, block_length: int) -> RecordChunk:
     """Take whole rounds at once."""
     pieces = [piece for file in files for piece in file.take(n_rounds * block_length)]
-    # Record numbers as they stand in the pieces, by file, round and turn; wanted by round first.
+    # Record numbers in the order of the pieces, by (file, round, turn); wanted by round first.
     shape = (len(files), n_rounds, block_length)
     numbers = np.arange(len(files) * n_rounds * block_length).reshape(shape)
     chunk: Any = join(pieces)
-    mixed: RecordChunk = chunk.pick(numbers.transpose(1, 0, 2).reshape(-1))
+    mixed: RecordChunk = chunk[numbers.transpose(1, 0, 2).reshape(-1)]
     return mixed

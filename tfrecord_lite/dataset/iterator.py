@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
+from tfrecord_lite.dataset.feed import further
 from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, describe, feed_of
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
@@ -24,7 +25,7 @@ else:  # only type checkers need the default
 
 
 class DatasetIterator(Generic[T_co]):
-    """One iteration over a data set, which knows where it stands and can go on from there.
+    """One iteration over a data set, which can be stopped and resumed.
 
     Notes
     -----
@@ -40,16 +41,16 @@ class DatasetIterator(Generic[T_co]):
     ) -> None:
         self._plan = plan
         self._begun = begun
-        """Told of each run that this iterator begins."""
+        """Called with each run that this iterator begins."""
         self._begin(epoch, None)
 
     def _begin(self, epoch: tuple[int, ...], state: Any) -> None:
         self._run = Run(epoch, damage=RunDamage(is_skipped=self._plan.skips_damage))
         self._begun(self._run)
         self._feed = feed_of(self._plan, self._run, state)
-        self._before = self._feed.state()  # before the elements that are ready
+        self._before = self._feed.state()  # before the ready elements
         self._ready: list[Any] = []
-        self._n_taken = 0  # of those
+        self._n_taken = 0  # of the ready elements
         self._is_closed = self._is_interrupted = False
 
     def __iter__(self) -> Self:
@@ -77,7 +78,7 @@ class DatasetIterator(Generic[T_co]):
             if chunk is not None:
                 self._ready = chunk.elements()
         except BaseException as error:
-            # The stages have ended with it, which must not look like the end of the data.
+            # An interrupt ends the stages, which must not look like the end of the data.
             self._is_interrupted = not isinstance(error, Exception)
             raise
         if chunk is None:
@@ -85,7 +86,7 @@ class DatasetIterator(Generic[T_co]):
 
     @property
     def report(self) -> DamageReport | None:
-        """What this iteration has read of files, and lost, so far; see :attr:`Dataset.report`."""
+        """What this iteration has read and lost so far; see :attr:`Dataset.report`."""
         return self._run.damage.report()
 
     def state_dict(self) -> dict[str, Any]:
@@ -104,7 +105,7 @@ class DatasetIterator(Generic[T_co]):
         }
 
     def _at(self) -> dict[str, Any]:
-        return {**self._before, "skip": self._before["skip"] + self._n_taken}
+        return further(self._before, self._n_taken)
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on where another iterator stood, of a data set made in the same way.

@@ -1,12 +1,12 @@
 """Plans: frozen descriptions of data sets; and runs, the iterations over them.
 
-A plan is a chain of nodes, each of which holds the one it takes its elements from::
+A plan is a chain of nodes. Each holds the node that it takes its elements from::
 
     Parse ──input──> Batch ──input──> Shuffle ──input──> Files
 
-It is plain data: plans can be hashed, compared and pickled, and no run changes them. What changes
-during an iteration belongs to its :class:`Run`. What outlives a run, such as a cache's elements,
-is kept by the process, under a :class:`MemoryKey` that the plan holds.
+A plan is plain data: it can be hashed, compared and pickled, and no run changes it. Whatever changes
+during an iteration belongs to its :class:`Run`. Whatever outlives a run, such as a cache's elements,
+is kept by the process under a :class:`MemoryKey` that the plan holds.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ _memory: weakref.WeakKeyDictionary[MemoryKey, Any] = weakref.WeakKeyDictionary()
 
 
 class MemoryKey:
-    """Name under which this process keeps something for a node, as long as a plan holds the name.
+    """Key under which this process keeps something for a node, as long as a plan holds the key.
 
-    Pickled, it is a new name, with nothing under it.
+    Unpickled, it is a new key with nothing kept.
     """
 
     __slots__ = ("__weakref__",)
 
     def recall(self) -> Any:
-        """Return what is kept; None if nothing is."""
+        """Return the value kept, or None."""
         return _memory.get(self)
 
     def keep(self, value: object) -> None:
-        """Keep something, instead of what was kept before."""
+        """Keep a value; drop the one before."""
         _memory[self] = value
 
     def __reduce__(self) -> tuple[type[MemoryKey], tuple[()]]:
-        """Leave what is kept where it is."""
+        """Pickle as a new key: what is kept remains in this process."""
         return MemoryKey, ()
 
 
 class RunDamage:
-    """Damage that one run has met: the log of the files that it reads, or read last."""
+    """Damage that one run has met: the log of its latest pass over the files."""
 
     def __init__(self, *, is_skipped: bool = False) -> None:
         self._is_skipped = is_skipped
         self.log: Log | None = None
 
     def begin(self, options: ReadOptions) -> DamageLog | None:
-        """Start reading files; None if damage is to be raised."""
+        """Start a log for a pass over the files; None if damage is to be raised."""
         self.log = log = DamageLog.begin(options.on_error, options.max_errors)
         return log
 
     def report(self) -> DamageReport | None:
-        """Return what was read and lost so far; None if damage is raised."""
+        """Report what was read and lost so far; None if damage is raised."""
         if self.log is None:
             return DamageReport(()) if self._is_skipped else None
         return self.log.report()
@@ -77,22 +77,21 @@ class Run:
     """One iteration over a plan: what its nodes share."""
 
     epoch: tuple[int, ...] = (0,)
-    """Number of the epoch, then those of the rounds of each ``repeat``: part of every key of
-    random order."""
+    """Number of the epoch, then of the round of each ``repeat``: part of each random order's key."""
     cached: dict[str, Any] | None = None
-    """What to assume of the caches' contents (:meth:`PlanNode.cached`); None for what they are."""
+    """Contents to assume for the caches (:meth:`PlanNode.cached`); None for those they have."""
     damage: RunDamage = field(default_factory=RunDamage)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanNode:
-    """Node of a plan; one that is not a :class:`Stage` takes its elements from no other."""
+    """Node of a plan; only a :class:`Stage` takes its elements from another node."""
 
     counts: ClassVar[bool] = False
-    """Whether it decides by an element's number among all. Such a node has to see all elements,
+    """Whether its result depends on an element's number among all. It then has to see all elements,
     so a plan can be divided among workers only after it."""
     gives: ClassVar[Content | None] = None
-    """Content that it always has, if not that of its input."""
+    """The chunks that it always gives; None if that depends on its input."""
 
     @property
     def content(self) -> Content:
@@ -104,7 +103,7 @@ class PlanNode:
         return None
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield chunks of elements, each with the state after it, from a state on."""
+        """Yield chunks of elements from a state on, each with the state after it."""
         raise NotImplementedError
 
     def settings(self) -> dict[str, Any]:
@@ -118,7 +117,7 @@ class PlanNode:
         return settings
 
     def cached(self) -> dict[str, Any] | None:
-        """Return which epoch the last cache holds, as plain data; None if there is no cache."""
+        """Return which epoch the last cache holds, as plain data; None without a cache."""
         return None
 
     @property
@@ -131,7 +130,7 @@ class PlanNode:
         raise NotImplementedError
 
     def worker_part(self, n_workers: int, worker: int) -> PlanNode:
-        """Return a node that gives one worker's part of the elements, whichever is fastest."""
+        """Return a node that gives one worker's part of the elements, divided the fastest way."""
         return self.part(n_workers, worker)
 
 
@@ -145,7 +144,7 @@ class Stage(PlanNode):
 
     @property
     def content(self) -> Content:
-        """Which chunks it gives: those of its input, if it has no own content."""
+        """Which chunks it gives: by default, those of its input."""
         return self.gives or self.input.content
 
     def size(self) -> int | None:
@@ -153,11 +152,11 @@ class Stage(PlanNode):
         return self.input.size() if self.is_one_to_one else None
 
     def feed(self, run: Run, state: State) -> Feed:
-        """Start the input, where a state of this stage has it."""
+        """Start the input from where a state of this stage says."""
         return feed_of(self.input, run, state["feed"] if state else None)
 
     def cached(self) -> dict[str, Any] | None:
-        """Return which epoch the last cache holds: by default, the last one of the input."""
+        """Return which epoch the last cache of the input holds."""
         return self.input.cached()
 
     @property
@@ -171,17 +170,17 @@ class Stage(PlanNode):
 
 
 def feed_of(node: PlanNode, run: Run, state: State) -> Feed:
-    """Start a node.
+    """Start a node from a state.
 
-    A state of the beginning says what the caches held: those of another process, which are empty
-    or hold another epoch by now, then give the same elements.
+    A state at the beginning says which epochs the caches held, so that a cache which is empty by
+    now, or holds another epoch (as in another process), gives the same elements.
     """
     cached = state.get("kept") if state else run.cached or node.cached()
     return Feed(functools.partial(node.chunks, replace(run, cached=cached)), state, cached)
 
 
 def chain(node: PlanNode) -> list[PlanNode]:
-    """List the nodes of a plan, the first one being the one without input."""
+    """List the nodes of a plan, from the one without input on."""
     nodes = [node]
     while isinstance(node, Stage):
         node = node.input

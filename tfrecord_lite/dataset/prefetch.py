@@ -2,7 +2,7 @@
 
 The thread ends when it has nothing left to do, when the run is closed, and when nothing refers to
 the run any more. An error goes through the queue like an element. Ctrl-C ends the wait for the
-thread, and no wait outlasts the thread: at its end it tells the queue.
+thread; the thread wakes all waiters when it ends.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Prefetch(Stage):
             while (pair := queue.get()) is not None:
                 yield pair
         finally:
-            if os.getpid() == process:  # a fork has no such thread, and its lock may never open
+            if os.getpid() == process:  # a fork has no such thread, and the lock may stay locked
                 queue.stop()
-                # If its start was interrupted, it ends by itself.
+                # If the thread's start was interrupted, it ends by itself.
                 with contextlib.suppress(RuntimeError):
                     thread.join()
 
@@ -62,7 +62,7 @@ class _Queue:
         self._error: BaseException | None = None
 
     def put(self, pair: Pair) -> bool:
-        """Wait for room and add a chunk; False if nobody wants it."""
+        """Wait for room and add a chunk; return False if nobody wants it."""
         with self._changed:
             while self._n_elements >= self._most and not self._is_stopped:
                 self._changed.wait()
@@ -72,7 +72,7 @@ class _Queue:
             return not self._is_stopped
 
     def end(self, error: BaseException | None) -> None:
-        """Say that no more chunks will come."""
+        """Note that no more chunks will come."""
         with self._changed:
             self._has_ended, self._error = True, error
             self._changed.notify_all()
@@ -92,7 +92,7 @@ class _Queue:
             return None
 
     def stop(self) -> None:
-        """Say that no more chunks are wanted."""
+        """Note that no more chunks are wanted."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()

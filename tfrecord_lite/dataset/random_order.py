@@ -1,20 +1,20 @@
-"""Random order by a rule: the same on every machine, and from any point on.
+"""The rule of random order: the same on every machine, and resumable at any point.
 
-A key (seed, epoch, ...) makes a generator, NumPy's PCG64, of which only raw 64-bit
-words are used; these stay the same for all versions of NumPy. Word number t can be computed
-without those before it, so a shuffle is resumed without its past.
+A key (seed, epoch, ...) seeds NumPy's PCG64 generator. Only its raw 64-bit words are used, which are
+the same in all versions of NumPy. Word number t can be computed without those before it, so a
+shuffle can go on from any step.
 
 **Shuffle with a buffer** of b slots and n elements, in order:
 
 1. the buffer is filled: slot i holds element i;
 2. step t, for t = 0, 1, ...: slot ``floor(b * u_t)`` is drawn, where ``u_t`` is the upper 53
    bits of word t, as a fraction of 1. Its element goes out, element ``b + t`` comes in;
-3. when there is no element ``b + t``: what the buffer holds goes out, ordered by the words
-   of a second generator, each slot's word its sorting key.
+3. when there is no element ``b + t``, the rest of the buffer goes out, sorted by the words of a
+   second generator (word i for slot i).
 
-Every element that is in the buffer is as likely as any other to go out next.
+Each element in the buffer is equally likely to go out next.
 
-**Shuffle of all** n elements: their numbers, ordered by the words 0 to n - 1, one each.
+**Shuffle of all** n elements: sorted by the words of a generator, word i for element i.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def seed_of(seed: int | None) -> int:
 
 
 def _words(key: Key, purpose: int, first: int, n_words: int) -> Uint64Array:
-    # Two words for each number, after their count: different keys never look the same.
+    # The count of words, then two words per number: different keys give different seeds.
     words = [word for number in (*key, purpose) for word in (number & 0xFFFFFFFF, number >> 32)]
     generator = np.random.PCG64(np.random.SeedSequence([len(words), *words]))
     generator.advance(first)
@@ -54,16 +54,17 @@ def draws(key: Key, n_slots: int, first: int, n_steps: int) -> Int64Array:
 
 
 def origins(slots: Int64Array, n_slots: int) -> Int64Array:
-    """Return where the elements that go out in some steps come from: int64, shape (n_steps,).
+    """Return which elements go out in some steps: int64, shape (n_steps,).
 
-    Below `n_slots`: what the slot of that number held before these steps. From there on: what
-    came in with step ``value - n_slots``. `slots` are the slots drawn, shape (n_steps,).
+    A value below `n_slots` is the element that this slot held before the first of the steps; any
+    other, the element that came in with step ``value - n_slots``. `slots` are the slots drawn,
+    shape (n_steps,).
 
     >>> origins(np.array([1, 0, 1, 1]), 3).tolist()
     [1, 0, 3, 5]
     """
-    # Sorted by slot, and within a slot by step, each step stands right after the one that drew
-    # its slot last. NumPy sorts short integers many times as fast.
+    # Sorted by slot and then by step, each step comes right after the previous one that drew the
+    # same slot. NumPy sorts 16-bit integers many times as fast.
     is_short = n_slots <= np.iinfo(np.uint16).max
     order = np.argsort(slots.astype(np.uint16) if is_short else slots, kind="stable")
     out = slots.copy()
@@ -75,8 +76,7 @@ def origins(slots: Int64Array, n_slots: int) -> Int64Array:
 def buffer_at(key: Key, n_slots: int, n_steps: int) -> Int64Array:
     """Return which element each slot holds after `n_steps` steps: int64, shape (n_slots,).
 
-    Looks back only to the last draw of the slot that was not drawn for the longest time: about
-    ``n_slots * log(n_slots)`` steps.
+    Looks back until each slot was drawn: about ``n_slots * log(n_slots)`` steps.
     """
     held = np.full(n_slots, -1)  # the element in each slot; -1 where it is not known yet
     stop, window = n_steps, max(_LEAST_WINDOW, 2 * n_slots)
@@ -92,8 +92,5 @@ def buffer_at(key: Key, n_slots: int, n_steps: int) -> Int64Array:
 
 
 def permutation(key: Key, n: int, *, of_buffer: bool = False) -> Int64Array:
-    """Return the numbers 0 to n - 1 in a random order, each order as likely as any other.
-
-    With `of_buffer` the order in which a buffer is emptied, rather than that of a shuffle of all.
-    """
+    """Return 0 to n - 1 in random order, for a shuffle of all or (`of_buffer`) to empty a buffer."""
     return np.argsort(_words(key, _REST if of_buffer else _ALL, 0, n), kind="stable")

@@ -1,4 +1,4 @@
-"""The records that plans begin with: files in order, in turns, or all records in random order."""
+"""The nodes that plans begin with: files in order or in turns, or all records in random order."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _MOST_RECORDS = 4096
 _LARGE_RECORDS = 8
-"""Records that are read at a time if they are large, of each open file."""
+"""Number of large records to read at a time, from each open file."""
 _ABOUT_BYTES = 4 * 1024 * 1024
-"""About what is read in random order at a time."""
+"""About the bytes to read at a time in random order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Files(PlanNode):
 
     names: tuple[str, ...]
     numbers: range = range(sys.maxsize)
-    """The number of each file in the data set."""
+    """The number of each file in the whole data set."""
     options: ReadOptions = field(default_factory=ReadOptions)
     cycle_length: int = 1
     block_length: int = 1
@@ -72,7 +72,7 @@ class Files(PlanNode):
         )
 
     def worker_part(self, n_workers: int, worker: int) -> Files:
-        """Divide by files if there are enough, and no other part depends on it."""
+        """Divide by files if there are enough and this is not a part yet."""
         if self.n_parts == 1 and len(self.names) >= n_workers:
             names, numbers = self.names[worker::n_workers], self.numbers[worker::n_workers]
             return replace(self, names=names, numbers=numbers)
@@ -83,15 +83,15 @@ class Files(PlanNode):
         log = run.damage.begin(self.options)
         try:
             yield from self._part_of(self._all(run, state, log), state)
-        finally:  # also if the caller has enough, or a later file is missing
+        finally:  # also if the caller stops, or a later file is missing
             if log is not None:
                 log.give_warning()
 
     @property
     def _checks_all(self) -> bool:
-        """Whether the CRCs of all parts are checked; otherwise this part checks its own.
+        """Whether to check the CRCs of all parts, rather than of this part only.
 
-        Where damage is skipped, all parts have to count the same records.
+        If damage is skipped, all parts have to count the same records.
         """
         return self.n_parts == 1 or self.cycle_length > 1 or self.skips_damage
 
@@ -107,26 +107,26 @@ class Files(PlanNode):
         return self._in_order(read, at)
 
     def _part_of(self, pairs: Iterator[tuple[RecordChunk, State]], state: State) -> Iterator[Pair]:
-        """Yield the records of this part, checked if they are not yet."""
+        """Yield the records of this part; check them unless all were checked."""
         is_to_check = self.options.verify and not self._checks_all
         seen = state["seen"] if state else 0
         for chunk, after in pairs:
             first = (self.number - seen) % self.n_parts
             seen += len(chunk)
             mine = chunk if self.n_parts == 1 else chunk[first :: self.n_parts]
-            wrong = _first_wrong(mine) if is_to_check else None
+            wrong = _first_bad_record(mine) if is_to_check else None
             if wrong is None:
                 if len(mine):
                     yield mine, {"at": after, "seen": seen}
                 continue
-            if wrong:  # a run that goes on after these meets the damage again
+            if wrong:  # a run resumed after these meets the damage again
                 n_left = len(chunk) - (first + wrong * self.n_parts)
                 before = {**after, "taken": after["taken"] - n_left} if after else None
                 yield mine[:wrong], {"at": before, "seen": seen - n_left}
-            raise _loss(mine, wrong)
+            raise _damage_error(mine, wrong)
 
     def _order(self, run: Run) -> list[int]:
-        """Return the numbers of the files in the order of this epoch."""
+        """Return the numbers of the files, in the order of this epoch."""
         if self.seed is None:
             return list(range(len(self.names)))
         key = (self.seed, 0, *(run.epoch if self.reshuffles else ()))
@@ -148,8 +148,8 @@ class Files(PlanNode):
     ) -> Iterator[RecordChunk]:
         """Yield the records, after the first `n_skip`, of the file at a place in the order."""
         number = numbers[place]
-        # Records to skip were checked when they were given. Only if damage is skipped, they have
-        # to be checked again, to count intact ones.
+        # The first `n_skip` records were checked in an earlier run. Only where damage is skipped
+        # are they checked again, since only intact records count.
         is_to_check = verify and n_skip > 0 and log is None
         options = replace(self.options, verify=verify and not is_to_check)
         stream = RecordStream(self.names[number], options, block_records=_LARGE_RECORDS)
@@ -160,15 +160,15 @@ class Files(PlanNode):
             while (block := records.next_block()) is not None:
                 chunk = self._chunk(number, block)[n_skip:]
                 n_skip -= min(len(block), n_skip)
-                wrong = _first_wrong(chunk) if is_to_check else None
+                wrong = _first_bad_record(chunk) if is_to_check else None
                 if wrong is not None:
                     if wrong:
                         yield chunk[:wrong]
-                    raise _loss(chunk, wrong)
+                    raise _damage_error(chunk, wrong)
                 if len(chunk):
                     yield chunk
             if n_skip:
-                detail = f"the file ends {n_skip} records before where the run is to go on"
+                detail = f"the file ends {n_skip} records before the place to resume at"
                 name = self.names[number]
                 raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         finally:
@@ -184,13 +184,13 @@ class Files(PlanNode):
         return RecordChunk(self.names, block.data, block.offsets, block.lengths, places)
 
 
-def _first_wrong(chunk: RecordChunk) -> int | None:
-    """Return the number of the first record whose CRC is wrong, in a chunk as it was read."""
+def _first_bad_record(chunk: RecordChunk) -> int | None:
+    """Return the number of the first record with a wrong CRC, in a chunk that holds whole frames."""
     offsets, sizes = chunk.offsets - HEADER_BYTES, chunk.lengths + OVERHEAD_BYTES
     return first_bad_frame(chunk.data, offsets, sizes)
 
 
-def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
+def _damage_error(chunk: RecordChunk, number: int) -> TFRecordError:
     """Return the error of a damaged record."""
     start, size = int(chunk.offsets[number]) - HEADER_BYTES, int(chunk.lengths[number])
     file, index, offset = map(int, chunk.places[number])
@@ -200,8 +200,8 @@ def _loss(chunk: RecordChunk, number: int) -> TFRecordError:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShuffledFiles(PlanNode):
-    """All records of uncompressed files, in a random order."""
+class ShuffledRecords(PlanNode):
+    """All records of uncompressed files, in random order."""
 
     files: IndexedFiles
     seed: int
@@ -210,14 +210,14 @@ class ShuffledFiles(PlanNode):
     n_parts: int = 1
     number: int = 0
 
-    def part(self, n_parts: int, number: int) -> ShuffledFiles:
+    def part(self, n_parts: int, number: int) -> ShuffledRecords:
         """Return a node that gives every `n_parts`-th record in that order, from `number` on."""
         return replace(
             self, n_parts=self.n_parts * n_parts, number=self.number + self.n_parts * number
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return also the number of files."""
+        """Add the number of files."""
         return {**super().settings(), "n_files": len(self.files.names)}
 
     def size(self) -> int:
@@ -233,7 +233,7 @@ class ShuffledFiles(PlanNode):
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
         at = state["taken"] if state else 0
         if state and state["of"] != len(file):
-            detail = f"the state is of a run over {state['of']} records, there are {len(file)}"
+            detail = f"the state is of {state['of']} records, but the files now have {len(file)}"
             raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
         while at < wanted.size:
             numbers = wanted[at : at + most]
@@ -242,7 +242,7 @@ class ShuffledFiles(PlanNode):
             except TFRecordError:
                 if numbers.size == 1:
                     raise
-                most = 1  # those before the damaged one come first
+                most = 1  # read one by one, so that those before the damaged one come first
                 continue
             at += numbers.size
             places = file.places(numbers)
@@ -254,7 +254,7 @@ class ShuffledFiles(PlanNode):
 
 @dataclass(frozen=True, kw_only=True)
 class IndexedFiles:
-    """Files whose records are read by number; their index is made when first needed, and kept."""
+    """Files whose records are read by number; the process keeps their index once it is made."""
 
     names: tuple[str, ...]
     verify: bool
@@ -262,7 +262,7 @@ class IndexedFiles:
     key: MemoryKey = field(default_factory=MemoryKey, compare=False)
 
     def opened(self) -> TFRecordFile:
-        """Return the files, with a new index if they have changed."""
+        """Open the files, or return them as opened before if they have not changed."""
         file: TFRecordFile | None = self.key.recall()
         if file is None or file.is_stale:
             file = TFRecordFile(
@@ -276,28 +276,21 @@ class IndexedFiles:
         return {**self.__dict__, "kept": self.key.recall()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Keep the index there."""
+        """Keep the index in this process."""
         kept = state.pop("kept")
         self.__dict__.update(state)
         if kept is not None:
             self.key.keep(kept)
 
 
-def shuffled_files(files: Files, **settings: Any) -> ShuffledFiles:
-    """Return the records of files in random order instead.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNSUPPORTED`` if damage is to be skipped.
-    """
+def shuffled_records(files: Files, **settings: Any) -> ShuffledRecords:
+    """Return the records of files in random order instead, for files that skip no damage."""
     if files.skips_damage:
-        detail = "records in random order need an index, which damaged files do not have; "
-        detail += "recover the files first"
+        detail = "shuffle_all needs intact files: recover the files first, and leave out on_error"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     indexed = IndexedFiles(
         names=files.names,
         verify=files.options.verify,
         max_record_bytes=files.options.max_record_bytes,
     )
-    return ShuffledFiles(files=indexed, n_parts=files.n_parts, number=files.number, **settings)
+    return ShuffledRecords(files=indexed, n_parts=files.n_parts, number=files.number, **settings)

@@ -1,8 +1,8 @@
-"""Dividing a plan among workers, so that each record comes exactly once.
+"""Divide a plan among workers, so that each record comes exactly once.
 
-A plan is divided at its first node; or, if stages count elements (``take``, ``skip``,
-``enumerate``, ``shard`` after others), after the last of those: what that gives is the same in
-every worker, and each takes every n-th element of it.
+A plan is divided at its first node. If stages count elements (``take``, ``skip``, ``enumerate``,
+``shard`` after others), it is divided after the last of those, whose output is the same in every
+worker; each worker takes every n-th element.
 
 Workers of torch's ``DataLoader`` are recognised, without importing torch.
 """
@@ -13,9 +13,8 @@ import sys
 from dataclasses import dataclass
 
 from tfrecord_lite.dataset.batching import Batch
-from tfrecord_lite.dataset.cache import Cache
 from tfrecord_lite.dataset.plan import PlanNode, Stage, chain
-from tfrecord_lite.dataset.records import Files, ShuffledFiles
+from tfrecord_lite.dataset.records import Files, ShuffledRecords
 from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Repeat, Shard
 
@@ -27,11 +26,11 @@ class Worker:
     number: int
     n_workers: int
     salt: int
-    """The same in all workers of an epoch, another one in the next epoch."""
+    """A number that all workers of an epoch share, another one in each epoch."""
 
 
 def current_worker() -> Worker | None:
-    """Return which of a ``DataLoader``'s workers this process is; None if it is not one."""
+    """Return which worker of a ``DataLoader`` this process is; None if it is not one."""
     data = sys.modules.get("torch.utils.data")
     info = data.get_worker_info() if data is not None else None
     if info is None:
@@ -47,7 +46,7 @@ def register_with_torch(cls: type) -> None:
 
 
 def is_torch_there() -> bool:
-    """Whether torch's data loaders are imported, so that one may be given a data set."""
+    """Whether torch's data loaders are imported, so that one may get a data set."""
     return "torch.utils.data" in sys.modules
 
 
@@ -57,7 +56,7 @@ def worker_part(plan: PlanNode, n_workers: int, number: int) -> PlanNode:
     last = _last_that_counts(nodes)
     part: PlanNode
     if last == 0 and any(isinstance(node, Repeat) for node in nodes):
-        # Parts of one size, so that no worker begins its epochs much earlier than others.
+        # Parts of equal size, so that no worker begins its epochs much earlier than others.
         part = nodes[0].part(n_workers, number)
     elif last == 0:
         part = nodes[0].worker_part(n_workers, number)
@@ -75,27 +74,20 @@ def _last_that_counts(nodes: list[PlanNode]) -> int:
 
 
 def has_own_batches(plan: PlanNode) -> bool:
-    """Whether workers batch their own parts, so that the number of batches depends on theirs."""
+    """Whether each worker batches its own part: the number of batches depends on that of workers."""
     nodes = chain(plan)
     return any(isinstance(node, Batch) for node in nodes[_last_that_counts(nodes) + 1 :])
-
-
-def has_idle_cache(plan: PlanNode) -> bool:
-    """Whether a cache is of no use in a process that ends with the epoch."""
-    nodes = chain(plan)
-    last = max((i for i, node in enumerate(nodes) if isinstance(node, Repeat)), default=0)
-    return any(isinstance(node, Cache) for node in nodes[last + 1 :])
 
 
 def is_shuffle(node: PlanNode) -> bool:
     """Whether a node has a random order of its own."""
     if isinstance(node, Files):
         return node.seed is not None
-    return isinstance(node, (Shuffle, ShuffledFiles))
+    return isinstance(node, (Shuffle, ShuffledRecords))
 
 
 def is_rank_bound(plan: PlanNode) -> bool:
-    """Whether ranks share a random order, which has to follow from seed and epoch alone."""
+    """Whether ranks share a random order, which must follow from seed and epoch alone."""
     nodes = chain(plan)
     if is_shuffle(nodes[0]) and getattr(nodes[0], "n_parts", 1) > 1:
         return True

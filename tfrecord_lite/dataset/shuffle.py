@@ -1,13 +1,13 @@
 """Shuffle with a buffer, by the rule in :mod:`tfrecord_lite.dataset.random_order`.
 
-The buffer of records is one stretch of memory, to which chunks are added as they come. When it is
+The buffer of records is one array of bytes, to which chunks are appended as they come. When it is
 full, the records that the slots still hold are copied to a new one. So each record is copied a few
 times, thousands at once, and never becomes an object. Large records, of which there are fewer, are
 held as one object each, so that the buffer takes no more memory than they do.
 
-The state says how many steps were done. Which elements the buffer held then follows from the key
-(:func:`~tfrecord_lite.dataset.random_order.buffer_at`). They are read again: the input goes back
-to the oldest of them.
+The state has the number of steps done, from which and the key follows which elements the buffer held
+(:func:`~tfrecord_lite.dataset.random_order.buffer_at`). To resume, the input goes back to the oldest of
+them and reads them again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 4096
 _FEW = 64
-"""Least number of elements that are taken in at a time: one costs nearly as much."""
+"""Least number of elements to take in at a time: a single one costs nearly as much."""
 _LEAST_ROOM_BYTES = 1024 * 1024
 _SMALL_POOL_BYTES = 64 * 1024 * 1024
 _LARGE_RECORD_BYTES = 4096
@@ -48,7 +48,7 @@ class Shuffle(Stage):
     is_seeded: bool
     reshuffles: bool = True
     number: int = 1
-    """Number among the shuffles of its plan, so that two of the same seed differ."""
+    """Number among the shuffles of its plan, so that two with the same seed differ."""
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
@@ -68,7 +68,7 @@ class _Buffer:
         self._step = 0
         self._contents: _HeldElements | None = None
         self._held = np.empty(0, np.int64)  # number of the element in each slot
-        # The feed's states before some elements: the way back to those in the buffer.
+        # (element number, the feed's state before it): where the elements in the buffer are read again.
         self._marks: deque[tuple[int, dict[str, Any]]] = deque()
 
     def shuffled(self, state: State) -> Iterator[Pair]:
@@ -112,7 +112,7 @@ class _Buffer:
     def _fill(self) -> None:
         """Read the elements that the buffer holds at this step."""
         held = order.buffer_at(self._key, self._n_slots, self._step)
-        stop = self._n_slots + self._step  # number of elements that came in
+        stop = self._n_slots + self._step  # number of elements that have come in
         wanted = np.sort(held)
         found: list[Chunk] = []
         numbers: list[Int64Array] = []  # of the elements in `found`
@@ -134,7 +134,7 @@ class _Buffer:
         self._contents = _hold(found, places)
 
     def _swap(self, chunk: Chunk, slots: Int64Array) -> Chunk:
-        """Do one step per element of the chunk; return the elements that go out."""
+        """Put each element of the chunk into its slot; return the elements that go out."""
         contents: Any = self._contents
         out: Chunk = contents.swap(chunk, order.origins(slots, self._n_slots), slots)
         first = self._n_read - len(chunk)
@@ -143,7 +143,7 @@ class _Buffer:
 
 
 def _hold(found: list[Chunk], places: Int64Array) -> _HeldElements:
-    """Fill slots: slot i with element ``places[i]`` of all chunks. Empties the list."""
+    """Fill slot i with element ``places[i]`` of all chunks; empty the list `found`."""
     records = [chunk for chunk in found if isinstance(chunk, RecordChunk)]
     if len(records) < len(found):
         return _HeldObjects([item for chunk in found for item in chunk.elements()], places)
@@ -153,14 +153,14 @@ def _hold(found: list[Chunk], places: Int64Array) -> _HeldElements:
         return _HeldLargeRecords(records, places)
     chunk: Any = join(records)
     found.clear()
-    return _HeldRecords(chunk.pick(places))
+    return _HeldRecords(chunk[places])
 
 
 class _HeldObjects:
     """Objects in the slots.
 
-    ``take`` returns those of some slots. ``swap`` does steps: a chunk comes in, one element per
-    step, and those that go out are returned, by their `origins` (see ``random_order.origins``).
+    As in the two classes below, ``take`` returns the elements of some slots, and ``swap`` puts those
+    of a chunk in, one per step, and returns those that go out, given by ``random_order.origins``.
     """
 
     def __init__(self, items: list[Any], places: Int64Array) -> None:
@@ -184,7 +184,7 @@ class _HeldLargeRecords:
         self._names = records[0].names
         items: list[bytes] = []
         wheres = np.concatenate([chunk.places for chunk in records])
-        while records:  # each chunk is released when its records are copied
+        while records:  # release each chunk after its records are copied
             items += records.pop(0).elements()
         self._items = [items[i] for i in places.tolist()]
         self._places = wheres[places]
@@ -212,7 +212,7 @@ class _HeldRecords:
         self._stop = self._renew(0)
 
     def _renew(self, room: int) -> int:
-        """Copy the held records to a new buffer with room for more; return where they end."""
+        """Copy the records to a new buffer with `room` bytes for more; return where they end."""
         records = self._records
         splits = row_splits(records.lengths)
         stop = int(splits[-1])
@@ -227,7 +227,7 @@ class _HeldRecords:
         return self._records.take(slots)
 
     def swap(self, chunk: RecordChunk, origins: Int64Array, slots: Int64Array) -> RecordChunk:
-        low, high = int(chunk.offsets.min()), int((chunk.offsets + chunk.lengths).max())
+        low, high = chunk.stretch()
         if self._stop + high - low > self._records.data.size - SPARE_BYTES:
             self._stop = self._renew(high - low)
         held = self._records
@@ -242,7 +242,7 @@ class _HeldRecords:
             np.concatenate([held.places, chunk.places]),
         )
         out = both.take(origins)
-        # These arrays belong to no chunk; of equal slots, the last one counts.
+        # No chunk shares these arrays. Of equal slots, the last one counts.
         held.offsets[slots] = offsets
         held.lengths[slots] = chunk.lengths
         held.places[slots] = chunk.places

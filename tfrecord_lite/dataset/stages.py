@@ -1,4 +1,4 @@
-"""The stages that pass elements on: some of them, numbered, or changed by a function."""
+"""The simple stages: some of the elements, or all, numbered, repeated or changed by a function."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Take(Stage):
         return None if size is None else min(size, self.n)
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield them, and ask for no more."""
+        """Yield them, and take no more from the input."""
         taken = state["taken"] if state else 0
         with self.feed(run, state) as feed:
             while taken < self.n and (chunk := feed.take(self.n - taken)) is not None:
@@ -110,7 +110,7 @@ class Enumerate(Stage):
 
 @dataclass(frozen=True, kw_only=True)
 class Map(Stage):
-    """What a function returns for each element, in their order."""
+    """The results of a function called with each element, in order."""
 
     gives: ClassVar[Content | None] = "objects"
     is_one_to_one: ClassVar[bool] = True
@@ -140,7 +140,7 @@ class Map(Stage):
                     ):
                         future = pool.submit(_call, self.function, element, chunk, i)
                         waiting.append((future, after))
-                except Exception as raised:  # noqa: BLE001 - after what came before it
+                except Exception as raised:  # noqa: BLE001 - raised after the elements before it
                     error = raised
                 if not waiting:
                     break
@@ -149,7 +149,7 @@ class Map(Stage):
             if error is not None:
                 raise error
         finally:
-            if os.getpid() == process:  # a fork has no such threads
+            if os.getpid() == process:  # a fork does not have these threads
                 pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -160,7 +160,7 @@ class Filter(Stage):
     function: Callable[..., Any]
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
-        """Yield them one by one; records stay records."""
+        """Yield them one by one; records remain records."""
         with self.feed(run, state) as feed:
             for element, chunk, i, after in elements(feed):
                 if _call(self.function, element, chunk, i):
@@ -168,10 +168,7 @@ class Filter(Stage):
 
 
 def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int) -> Any:
-    """Call a function with an element, or with the parts of a tuple.
-
-    An error gets a note of the record that the element was made of, if its chunk knows it.
-    """
+    """Call a function with an element, or with the parts of a tuple; errors note its record."""
     try:
         return function(*element) if type(element) is tuple else function(element)
     except Exception as error:
@@ -183,7 +180,7 @@ def _call(function: Callable[..., Any], element: Any, chunk: Chunk, number: int)
 
 @dataclass(frozen=True, kw_only=True)
 class Repeat(Stage):
-    """All elements, `n` times, or for ever if that is None; each round is an epoch of its own."""
+    """All elements `n` times (None: for ever); each round is an epoch of its own."""
 
     n: int | None
 
@@ -196,8 +193,7 @@ class Repeat(Stage):
         """Yield them."""
         epoch = state["epoch"] if state else 0
         while self.n is None or epoch < self.n:
-            # Only the first round begins with the caches that the run was given; they may be
-            # filled by the next.
+            # The contents assumed for the caches hold for the first round, which may fill them.
             cached = None if epoch else run.cached
             is_empty = state is None
             with self.feed(replace(run, epoch=(*run.epoch, epoch), cached=cached), state) as feed:
@@ -205,5 +201,5 @@ class Repeat(Stage):
                     is_empty = False
                     yield chunk, {"epoch": epoch, "feed": feed.state()}
             if is_empty and self.n is None:
-                return  # or it would go round for ever
+                return  # otherwise an endless loop
             epoch, state = epoch + 1, None

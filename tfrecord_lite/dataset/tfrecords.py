@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.random_order import seed_of
-from tfrecord_lite.dataset.records import Files, shuffled_files
+from tfrecord_lite.dataset.records import Files, shuffled_records
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.files.names import expand, is_file_object, name_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Paths = str | bytes | PathLike[str] | Iterable[str | bytes | PathLike[str]]
 
 _MOST_OPEN = 16
-"""Files that take turns at most, if their number is left open."""
+"""Largest number of files that take turns, if none is given."""
 
 
 class TFRecordDataset(Dataset[bytes]):
@@ -53,8 +53,8 @@ class TFRecordDataset(Dataset[bytes]):
         What to do about damage, as for :class:`TFRecordReader`; :attr:`Dataset.report` says what
         was skipped. :meth:`shuffle_all` needs intact files. The processes of :meth:`in_processes`
         share one report, one warning and `max_errors`; a function is called in the process that
-        meets the damage, and has to be picklable unless that is forked. Each worker of torch's
-        ``DataLoader`` warns, counts and reports for itself.
+        meets the damage, and has to be picklable unless processes are forked. Each worker of
+        torch's ``DataLoader`` warns, counts and reports by itself.
     max_record_bytes : int, optional
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
@@ -128,7 +128,7 @@ class TFRecordDataset(Dataset[bytes]):
         Parameters
         ----------
         cycle_length : int, optional
-            Number of files that take turns, all of them open; None for 16, or all if there are
+            Number of files that take turns, all open at once; None for 16, or all if there are
             fewer.
         block_length : int, optional
             Number of records per turn.
@@ -188,13 +188,13 @@ class TFRecordDataset(Dataset[bytes]):
             On iteration, as :class:`TFRecordFile`.
         """
         settings = self._order(seed, reshuffle_each_iteration)
-        return dataset_of(shuffled_files(self._files(), **settings))
+        return dataset_of(shuffled_records(self._files(), **settings))
 
     def shard(self, num_shards: int, index: int) -> TFRecordDataset:
         """Give every `num_shards`-th record, from number `index` on: one rank's part.
 
-        It is the same before and after the methods that decide the order of the files: a part of
-        the order of all records.
+        It gives the same before and after the methods that decide the order of the files: every
+        n-th record in the order of all.
 
         Raises
         ------
@@ -214,11 +214,11 @@ class TFRecordDataset(Dataset[bytes]):
 
     @property
     def is_shard(self) -> bool:
-        """Whether it gives a part of the records."""
+        """Whether this is one rank's part of the records."""
         return getattr(self._plan, "n_parts", 1) > 1
 
     def _order(self, seed: int | None, reshuffles: bool) -> dict[str, Any]:
-        """Return the settings of a random order; ranks must draw the same."""
+        """Return the settings of a random order, which all ranks must share."""
         if self.is_shard and seed is None:
             detail = "a random order after shard needs a seed, the same in all ranks"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
@@ -226,13 +226,13 @@ class TFRecordDataset(Dataset[bytes]):
 
     def _files(self) -> Files:
         if not isinstance(self._plan, Files):
-            detail = "the order of these files is already decided; call this method first"
+            detail = "shuffle_all has already decided the order; call this method before it"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         return self._plan
 
 
 def files_of(paths: Paths, options: ReadOptions, cycle_length: int = 1) -> Files:
-    """Return the plan that reads files in order."""
+    """Return the node that reads files in order."""
     sources = expand(paths, options.storage_options)
     if any(map(is_file_object, sources)):
         detail = "filenames must be paths: files are opened again for each epoch"

@@ -1,12 +1,12 @@
-"""Damage that the processes of a run have met, put together where the run is.
+"""Damage met by the worker processes of a run, merged in the main process.
 
 ::
 
     worker   DamageLog ──> WorkerDamage ──update with each chunk, through the pipe──┐
-    here     iterator.report, a warning at the end <── JoinedDamage <───────────────┘
+    main     iterator.report, a warning at the end <── JoinedDamage <───────────────┘
 
-A worker may be stopped or killed at any time. So an update goes with every chunk: what was given
-out is accounted for, however the run ends.
+A worker may be stopped or killed at any time. So an update goes with every chunk, and every chunk
+handed out is accounted for, however the run ends.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.records.options import ReadOptions
 
 DamageUpdate: TypeAlias = "tuple[list[tuple[int, FileUpdate]], bool]"
-"""News of files, each with the number of the pass over the files; and whether damage was raised
-because there was too much of it."""
+"""Updates about files, each with the number of the pass over the files; and whether the worker raised
+because there was too much damage."""
 
 
 class WorkerDamage(RunDamage):
@@ -39,11 +39,11 @@ class WorkerDamage(RunDamage):
 
     def __init__(self) -> None:
         super().__init__()
-        self._logs: dict[int, DamageLog] = {}  # of each pass over the files
+        self._logs: dict[int, DamageLog] = {}  # by the number of the pass over the files
         self._n_begun = 0
 
     def begin(self, options: ReadOptions) -> DamageLog | None:
-        """Start reading files; None if damage is to be raised."""
+        """Start a log for a pass over the files; None if damage is to be raised."""
         log = super().begin(options)
         if log is not None:
             log.is_quiet = True
@@ -52,7 +52,7 @@ class WorkerDamage(RunDamage):
         return log
 
     def update(self) -> DamageUpdate | None:
-        """Return what is to be sent; None if there is nothing."""
+        """Return what has happened since the last update; None if nothing."""
         last = self._n_begun - 1
         logs = list(self._logs.items())
         news = [(number, item) for number, log in logs for item in log.updates()]
@@ -62,10 +62,10 @@ class WorkerDamage(RunDamage):
 
 
 class JoinedDamage:
-    """Log of the process that runs workers: what all of them have met, each file once.
+    """Log of the main process: what all workers have met, each file once.
 
-    A file may be read by several workers, each taking its part of the records, or several times.
-    It counts as the one that got furthest knows it. `max_errors` is for all workers together.
+    A file may be read by several workers, each taking its part of the records, or several times. The
+    report of the worker that got furthest counts. `max_errors` is for all workers together.
     """
 
     def __init__(self, files: Files) -> None:
@@ -76,12 +76,12 @@ class JoinedDamage:
 
     @classmethod
     def of(cls, plan: PlanNode) -> JoinedDamage | None:
-        """Return a log for a run of a plan; None if that raises damage."""
+        """Make a log for a run of a plan; None if damage is to be raised."""
         files = chain(plan)[0]
         return cls(files) if isinstance(files, Files) and files.skips_damage else None
 
     def add(self, worker: object, update: DamageUpdate) -> None:
-        """Add what a worker has sent; DataLossError if that is too much damage."""
+        """Add what a worker has sent; raise DataLossError for too much damage."""
         items, is_over = update
         self._is_told = self._is_told or is_over
         files = dict(self._files)
@@ -97,14 +97,14 @@ class JoinedDamage:
             best = files.get(item.number)
             if best is None or _extent(found) >= _extent(best):
                 files[item.number] = found
-                # Beyond the most spans that are kept, only their number is known, and the last.
+                # If a file has more spans than are kept, only their number and the last are known.
                 is_worse = found.n_damaged > (best.n_damaged if best else 0)
                 spans += item.report.spans or (found.spans[-1:] if is_worse else ())
         self._check(files, spans)
-        self._files = files  # unless that is too much: what was made of it is not given out
+        self._files = files  # not if _check raises: the chunk is not handed out then
 
     def _check(self, files: dict[int, FileReport], spans: list[DamagedSpan]) -> None:
-        """Raise the first of these spans that is one too many."""
+        """Raise for the first of these spans that is one too many."""
         most = self._max_errors
         if most is None or not spans:
             return
@@ -114,21 +114,21 @@ class JoinedDamage:
             raise too_many_error(spans[-min(n_damaged - most, len(spans))], most)
 
     def report(self) -> DamageReport:
-        """Return what was read and lost so far, of the files in the order of their names."""
+        """Report what was read and lost so far, by file in the order of their numbers."""
         return DamageReport(tuple(_settled(self._files[number]) for number in sorted(self._files)))
 
     def give_warning(self) -> None:
-        """Warn of damage, if there was any and the caller was not told of it before."""
+        """Warn of damage, if there was any and the caller was not told before."""
         if not self._is_told:
             warn_of_damage(self.report())
 
 
 def _extent(file: FileReport) -> tuple[int, int]:
-    """Return how far a file was read, for comparison."""
+    """Return how far a file was read, to compare reports."""
     return file.records + file.n_damaged, file.record_bytes + file.lost_bytes
 
 
 def _settled(file: FileReport) -> FileReport:
-    """Return a report whose spans say how many records there are after them by now."""
+    """Set the number of records that have come after each span."""
     spans = [replace(s, records_after=file.records - s.records_before) for s in file.spans]
     return replace(file, spans=tuple(spans))

@@ -1,19 +1,18 @@
-"""Processes that run a plan together, and send their arrays through shared memory.
+"""Processes that run a plan together, and send arrays back through shared memory.
 
-Each worker runs the plan on its part of the records, and sends the elements::
+Each worker runs the plan on its part of the records and sends the elements::
 
     worker   elements ─pickle, protocol 5─> head, through a pipe
                             └─ arrays' bytes ─> its shared memory, a ring of slots
-    here     head + a copy of the arrays' bytes ─> elements, in turns from each worker
+    main     head + a copy of the arrays' bytes ─> elements, in turns from each worker
 
 The bytes of arrays are never pickled. They are copied out of the shared memory at once, which frees
-the slot, so users get ordinary memory. What does not fit a slot goes through the pipe. The shared
-memory has no name that could be left behind: it is released with the last of the processes, however
-they end.
+the slot, so users get ordinary memory. Arrays that do not fit a slot go through the pipe. The shared
+memory has no name that could be left behind: it is released when the last of the processes ends, in
+whatever way.
 
-A worker learns from its pipe that its elements are not wanted any more: only the process that began
-the run has the end that is read from. Forks of that process, the workers among them, close their
-copies.
+A worker's pipe breaks when its elements are not wanted any more: only the process that began the run
+keeps the read end. Forks of that process, such as the other workers, close their copies.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ _SLOTS = 3
 _SLOT_BYTES = 4 * 1024 * 1024
 _ALIGN = 64
 _PATIENCE_SECONDS = 1.0
-"""Interval at which each side, while it waits, checks that the other is still there."""
+"""Interval at which each side, while it waits, checks that the other still runs."""
 _inlets: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
-"""The ends from which the pipes of all workers are read; forks must not keep them open."""
+"""The read ends of the pipes of all workers; forks must not keep them open."""
 
 
 def _close_inlets() -> None:
@@ -91,7 +90,7 @@ class Processes(Stage):
                 feeds.append(Feed(workers[i].start, state["workers"][i] if state else None))
             yield from _in_turns(feeds, state["turn"] if state else 0)
         finally:
-            if os.getpid() == process:  # not in a fork, to which the processes do not belong
+            if os.getpid() == process:  # a fork does not own the workers
                 for feed in feeds:
                     feed.close()
                 for worker in workers:
@@ -101,7 +100,7 @@ class Processes(Stage):
 
 
 def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
-    """Yield one element of each feed in turn, as long as it has any."""
+    """Yield one element of each feed in turn, until all have ended."""
     has_more = [True] * len(feeds)
     while any(has_more):
         now, turn = turn, (turn + 1) % len(feeds)
@@ -112,7 +111,7 @@ def _in_turns(feeds: list[Feed], turn: int) -> Iterator[Pair]:
 
 
 class _Worker:
-    """One process, as the run sees it. It has no reference to its feed: both end with the run."""
+    """One process, seen from the run. It does not refer to its feed: both end with the run."""
 
     def __init__(
         self, plan: PlanNode, run: Run, start_method: str | None, log: JoinedDamage | None
@@ -126,7 +125,7 @@ class _Worker:
         self._inlet: Any = None
 
     def start(self, state: State) -> Iterator[Pair]:
-        """Start the process, and return the chunks that it makes."""
+        """Start the process; return the chunks that it makes."""
         self._free = self._processes.Semaphore(_SLOTS)
         self._inlet, outlet = self._processes.Pipe(duplex=False)
         _inlets[id(self._inlet)] = self._inlet
@@ -134,11 +133,11 @@ class _Worker:
         job = (self._plan, run, state, self._memory, self._free, outlet)
         self._process = self._processes.Process(target=_work, args=job, daemon=True)
         self._process.start()
-        outlet.close()  # the process has its own, so its end is noticed here
+        outlet.close()  # the process has its own copy; when it ends, the pipe does
         return self._receive()
 
     def _receive(self) -> Iterator[Pair]:
-        # The frame may live on in the traceback of an error, which must not keep the memory.
+        # An error's traceback may keep this call's variables, which must not keep the memory.
         with memoryview(self._memory) as memory, memory.cast("B") as view:
             while True:
                 kind, *message = self._next()
@@ -167,7 +166,7 @@ class _Worker:
             self._log.add(self, update)
 
     def _next(self) -> Any:
-        """Wait for a message, as long as the process lives."""
+        """Wait for a message as long as the process lives; raise RuntimeError if it dies."""
         is_alive = True
         with contextlib.suppress(EOFError, OSError):  # an OSError if it died while it wrote
             while is_alive:
@@ -184,7 +183,7 @@ class _Worker:
         if self._process is not None and self._process.pid is not None:
             self._process.terminate()
             self._process.join()
-        self._process = self._memory = None  # the last references: their descriptors are closed
+        self._process = self._memory = None  # the last references; closes their descriptors
 
 
 def _death_error(code: int) -> RuntimeError:
@@ -201,10 +200,10 @@ def _death_error(code: int) -> RuntimeError:
 def _work(
     plan: PlanNode, run: Run, state: State, memory: Any, free: Any, outlet: Connection
 ) -> None:
-    """Run a plan, and send its elements: the whole life of a worker process."""
-    # Ctrl-C goes to all processes of a terminal; the one that waits decides what it means.
+    """Run a plan and send its elements: the main function of a worker process."""
+    # Ctrl-C goes to all processes of a terminal; the main process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A handler of the parent's must not keep this process from being stopped.
+    # A handler that the parent has set must not keep this process from being stopped.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     damage: Any = run.damage
     shared = memoryview(memory).cast("B")
@@ -222,7 +221,7 @@ def _work(
                     outlet.send([bytearray(view) for view in views])
                     continue
                 while not free.acquire(timeout=_PATIENCE_SECONDS):
-                    outlet.send(("waiting",))  # fails if nobody is there to read it
+                    outlet.send(("waiting",))  # fails if nobody reads any more
                 places = _copy(views, shared, next(slots))
                 outlet.send(("made", head, places, after, damage.update()))
             outlet.send(("end", damage.update()))

@@ -1,1 +1,7 @@
-"""Other libraries, one file each; none is imported before it is used."""
+"""Bridges to other libraries, which are imported when a function is called.
+
+::
+
+    image   encoded images to pixels and back, with Pillow
+    torch   data sets and files as torch's data sets of tensors
+"""

@@ -1,11 +1,11 @@
 """Images in records: from a file's content to pixels and back, with Pillow.
 
 An encoded image is the content of a JPEG, PNG, ... file in a bytes feature, usually called
-``image/encoded``. Features beside it hold its format and size, under the names that
-ImageNet's scripts use. A decoded image is a uint8 array (height, width, channels).
+``image/encoded``. Other features hold its format and size, under the names that ImageNet's
+scripts use. A decoded image is a uint8 array (height, width, channels).
 
 Pillow is imported when a function here is called. Only formats that Pillow decodes itself
-are opened (:data:`FORMATS`), none that would start another program.
+are opened (:data:`FORMATS`), none for which it would start another program.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = ["FORMATS", "decode_image", "encode_image", "image_row"]
 FORMATS = ("bmp", "gif", "jpeg", "png", "webp")
 """The formats that are read, as ``image/format`` names them; all but GIF are also written."""
 
-# The mode with one letter per channel that loses nothing of each of Pillow's modes.
+# For each of Pillow's modes, one with a letter per channel that loses nothing.
 _PIXELS = {"1": "L", "L": "L", "LA": "LA", "La": "LA", "RGBA": "RGBA", "RGBa": "RGBA", "PA": "RGBA"}
 _MODES = {0: None, 1: "L", 3: "RGB", 4: "RGBA"}
-# The numbers of channels that an image keeps when it is written in a format.
+# The numbers of channels that each format can store.
 _CHANNELS = {"bmp": (1, 3), "jpeg": (1, 3), "png": (1, 2, 3, 4), "webp": (3, 4)}
 _QUALITY = 95
 
@@ -43,22 +43,22 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
     Parameters
     ----------
     contents : bytes, or object array of bytes, shape ()
-        A file's content, in one of :data:`FORMATS`; also as :func:`parse_single_example`
+        A file's content in one of :data:`FORMATS`, also as :func:`parse_single_example`
         returns it.
     channels : int, optional
-        1 for grey, 3 for RGB, 4 for RGBA; 0 for those of the image: palettes become RGB, or
+        1 for grey, 3 for RGB, 4 for RGBA; 0 for those of the image. Palettes become RGB, or
         RGBA if they have transparency.
 
     Returns
     -------
     uint8, shape (height, width, channels)
-        The first picture of an animation. Numbers of 16 bits lose the lower 8. Owns its
-        memory. The orientation in EXIF data is not applied.
+        The pixels, in memory of their own. Only the first picture of an animation; 16-bit
+        numbers lose the lower 8 bits; the orientation in EXIF data is not applied.
 
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` if this is not an image, or a damaged one, or a PNG without its end;
+        ``MALFORMED`` if this is not an image, is damaged, or is a PNG without its end;
         ``TENSOR_TOO_LARGE`` for more pixels than Pillow's ``Image.MAX_IMAGE_PIXELS``;
         ``BAD_ARGUMENT`` for other `channels`.
     TypeError
@@ -174,10 +174,10 @@ def image_row(
     Parameters
     ----------
     image : bytes, bytearray, memoryview or uint8 array
-        A file's content, which is kept as it is; or pixels to encode, also as a memoryview
-        of two or three dimensions.
+        A file's content, kept as it is; or pixels to encode, also as a memoryview with two or
+        three dimensions.
     label : int, optional
-        For ``image/class/label``; by default there is no such feature.
+        The value of ``image/class/label``; without it, there is no such feature.
     format, quality
         As for :func:`encode_image`, if `image` is pixels.
 
@@ -233,7 +233,7 @@ def _pillow() -> Any:
 
 
 def _content_of(given: Any) -> bytes:
-    """Return the bytes of one image, also out of an array without dimensions."""
+    """Return the bytes of one image, also from an array of shape ()."""
     if isinstance(given, np.ndarray) and given.dtype == object and given.ndim == 0:
         given = given[()]
     if not isinstance(given, bytes | bytearray | memoryview):
@@ -243,7 +243,7 @@ def _content_of(given: Any) -> bytes:
 
 
 def _opened(contents: bytes) -> Any:
-    """Open an image, which reads no pixels yet; raise if it has too many."""
+    """Open an image without reading its pixels; raise if it has too many."""
     pillow = _pillow()
     try:
         picture = pillow.open(io.BytesIO(contents), formats=FORMATS)
@@ -265,8 +265,7 @@ _TOO_LARGE = "the image has more pixels than PIL.Image.MAX_IMAGE_PIXELS, which y
 def _check_chunks(contents: bytes) -> None:
     """Raise for a PNG without its end, or with a wrong checksum in a critical chunk.
 
-    Pillow stops reading when it has all pixels, and does not check theirs; TensorFlow reads
-    up to the end.
+    Pillow stops after the last pixel and does not check the pixels' chunks; TensorFlow does both.
     """
     view, at = memoryview(contents).cast("B"), 8
     while at + 12 <= len(view):
@@ -274,7 +273,7 @@ def _check_chunks(contents: bytes) -> None:
         stop = at + 8 + length
         if stop + 4 > len(view):
             break
-        is_critical = not name[0] & 0x20  # a capital: readers must know it
+        is_critical = not name[0] & 0x20  # by a capital letter
         if is_critical and zlib.crc32(view[at + 4 : stop]) != int.from_bytes(view[stop : stop + 4]):
             detail = f"the png image is damaged (checksum of {name.decode('latin-1')!r})"
             raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
@@ -290,10 +289,10 @@ def _format_of(picture: Any) -> str:
 
 
 def _mode_of(picture: Any) -> str:
-    """Return the mode with one letter per channel that loses nothing of an image."""
+    """Return a mode with one letter per channel that loses nothing of the image."""
     if picture.mode == "P":
         return "RGBA" if "transparency" in picture.info else "RGB"
-    if picture.mode.startswith("I"):  # grey of 16 bits
+    if picture.mode.startswith("I"):  # 16-bit grey
         return "L"
     return _PIXELS.get(picture.mode, "RGB")
 
@@ -303,7 +302,7 @@ def _converted(picture: Any, mode: str | None) -> Any:
     if picture.mode.startswith("I"):  # Pillow would clip to 255 instead of dividing
         wide = np.asarray(picture).astype(np.int64) >> 8
         picture = _pillow().fromarray(wide.clip(0, 255).astype(np.uint8))
-    elif picture.mode != own_mode:  # first, as palettes may have transparency
+    elif picture.mode != own_mode:  # before `mode`, as palettes may have transparency
         picture = picture.convert(own_mode)
     return picture if mode in {None, own_mode} else picture.convert(mode)
 

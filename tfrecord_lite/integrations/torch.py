@@ -6,16 +6,16 @@
     IterableTensors    a data set, for DataLoader and StatefulDataLoader: in order, or shuffled
     IndexedTensors     a TFRecordFile, for samplers: any record, any batch, by number
 
-A data set or a ``TFRecordFile`` works in a ``DataLoader`` without these, and then gives arrays.
+A data set or a ``TFRecordFile`` also works in a ``DataLoader`` by itself, and then gives arrays.
 Here arrays become:
 
 ==============================  ====================================================
 numbers, bool                   ``torch.from_numpy``: a tensor on the same memory
 the same, if the array is       a copy, since torch could write to that memory;
 read-only or byte-swapped       parsers and data sets give no such arrays
-byte strings                    ``bytes``; lists of them; a BytesColumn as it is
-SparseTensor                    a sparse COO tensor on the same values; of strings, as it is
-RaggedTensor                    as it is: rows of one level are ``jagged(ragged)``
+byte strings                    ``bytes``, or lists of them; a BytesColumn is unchanged
+SparseTensor                    a sparse COO tensor on the same values; of strings, unchanged
+RaggedTensor                    unchanged; ``jagged(ragged)`` converts those of one level
 ==============================  ====================================================
 
 torch is imported when one of these is first called.
@@ -62,7 +62,7 @@ def as_tensors(element: Any) -> Any:
     Raises
     ------
     TypeError
-        For arrays of a dtype that torch does not have, such as times.
+        For arrays of a dtype that torch lacks, such as times.
     ImportError
         Without torch.
     """
@@ -81,40 +81,35 @@ def as_tensors(element: Any) -> Any:
 
 
 def jagged(ragged: RaggedTensor) -> Any:
-    """Make a nested tensor of rows of numbers, in the layout ``torch.jagged``, without copying.
+    """Make a nested tensor (layout ``torch.jagged``) of rows of numbers, without copying.
 
     Parameters
     ----------
     ragged : RaggedTensor
-        Of one level.
+        Numbers, with one ragged level.
 
     Returns
     -------
     torch.Tensor
-        A worker cannot send nested tensors of this layout: make them after the loader.
+        Workers cannot send such tensors: make them from what the loader gives.
 
     Raises
     ------
     InvalidArgumentError
         ``UNSUPPORTED`` for strings, and for more than one level.
     """
-    if (
-        ragged.ragged_rank != 1
-        or not isinstance(ragged.values, np.ndarray)
-        or ragged.dtype == object
-    ):
-        detail = (
-            f"nested tensors hold one level of numbers, not {ragged.ragged_rank} of {ragged.dtype}"
-        )
+    values, rank, dtype = ragged.values, ragged.ragged_rank, ragged.dtype
+    if rank != 1 or not isinstance(values, np.ndarray) or dtype.kind == "O":
+        detail = f"nested tensors hold one ragged level of numbers, not {rank} of {dtype}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     offsets = _tensor(ragged.row_splits)
-    return _torch().nested.nested_tensor_from_jagged(_tensor(ragged.values), offsets)
+    return _torch().nested.nested_tensor_from_jagged(_tensor(values), offsets)
 
 
 def _tensor(array: AnyArray) -> Any:
     if array.dtype.kind in "OSU":
         return array.tolist()
-    # Torch cannot view read-only memory, other byte orders or negative strides.
+    # Torch cannot share read-only memory, other byte orders or negative strides.
     if not (array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0):
         array = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
     return _torch().from_numpy(array)
@@ -124,22 +119,21 @@ def _sparse(column: SparseTensor) -> Any:
     if not isinstance(column.values, np.ndarray) or column.dtype.kind in "OSU":
         return column
     indices, values = _tensor(column.indices).T, _tensor(column.values)
-    return _torch().sparse_coo_tensor(
-        indices, values, tuple(column.dense_shape.tolist()), check_invariants=False
-    )
+    shape = tuple(column.dense_shape.tolist())
+    return _torch().sparse_coo_tensor(indices, values, shape, check_invariants=False)
 
 
 class IterableTensors:
     """The elements of a data set as tensors: an ``IterableDataset`` of torch.
 
-    In the workers of a ``DataLoader`` each element of an epoch comes exactly once; in several
-    ranks, by :meth:`tfrecord_lite.Dataset.shard`. Under torchdata's ``StatefulDataLoader`` it
-    resumes where it was. Use ``batch_size=None``, as the data set makes the batches.
+    The workers of a ``DataLoader`` give each element of an epoch exactly once, and so do several
+    ranks with :meth:`tfrecord_lite.Dataset.shard`. torchdata's ``StatefulDataLoader`` can resume
+    it. Use ``batch_size=None``, as the data set makes the batches.
 
     Parameters
     ----------
     dataset : Dataset
-        Such as :func:`tfrecord_lite.read_batches` returns.
+        For example, from :func:`tfrecord_lite.read_batches`.
 
     Examples
     --------
@@ -195,14 +189,12 @@ class _TensorIterator:
 class IndexedTensors:
     """The Examples of a :class:`tfrecord_lite.TFRecordFile` as tensors: a map-style data set.
 
-    ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. It is fastest if the loader asks
-    for whole batches::
+    ``[i]`` is one record, ``[[i, j, ...]]`` a batch of columns. Whole batches are fastest::
 
         sampler = BatchSampler(RandomSampler(dataset), 256, drop_last=False)
         loader = DataLoader(dataset, batch_size=None, sampler=sampler, num_workers=2)
 
-    ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same, but stacks single
-    records.
+    ``DataLoader(dataset, batch_size=256, shuffle=True)`` gives the same from single records.
 
     Parameters
     ----------
@@ -229,14 +221,14 @@ class IndexedTensors:
         return len(self.file)
 
     def __getitem__(self, index: int | Sequence[int] | AnyArray) -> dict[str, Any]:
-        """Return one record, as ``parse_single`` returns it, or many as columns."""
+        """Return one record as ``parse_single`` does, or many as columns."""
         numbers = np.asarray(index)  # samplers give numbers, lists or tensors
         if numbers.ndim == 0:
             return self.__getitems__(numbers[None])[0]
         return as_tensors(self.file.parse(numbers, self._parser))  # type: ignore[no-any-return]
 
     def __getitems__(self, indices: Sequence[int] | AnyArray) -> list[dict[str, Any]]:
-        """Return many records, one by one; ``DataLoader`` calls this and stacks them."""
+        """Return a list of single records, which ``DataLoader`` stacks."""
         if len(indices) > 1 and is_dense(self._parser._features):  # noqa: SLF001 - only their shapes matter
             columns = self[indices]
             return [

@@ -128,8 +128,8 @@ def make_batched_features_dataset(
     Parameters
     ----------
     file_pattern : str, PathLike, or an iterable of them
-        Patterns or paths; the files are read in sorted order (rule B2), with `shuffle` in random
-        order.
+        Patterns or paths; the files are read in sorted order (rule B2), or with `shuffle` in
+        random order.
     batch_size : int
     features : mapping of str to feature specification
     reader : callable, optional
@@ -147,9 +147,9 @@ def make_batched_features_dataset(
     reader_num_threads : int, optional
         Number of files whose records are taken in turns; None for 1.
     parser_num_threads : int, optional
-        Ignored; a batch is parsed faster than threads could share it.
+        Ignored: threads would not parse a batch faster.
     sloppy_ordering : bool, optional
-        Ignored; no other order would be faster.
+        Ignored: no other order would be faster.
     drop_final_batch : bool, optional
         Leave out a last batch that is not full.
 
@@ -188,7 +188,7 @@ def make_batched_features_dataset(
         dataset = dataset.shuffle(shuffle_buffer_size, shuffle_seed)
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
-    # Without an end there is no last batch.
+    # Endless data has no short last batch; tf.data gives such batches a fixed size.
     dataset = dataset.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
     return dataset.parse_example(features, label_key=label_key).prefetch(prefetch_buffer_size)
 
@@ -292,12 +292,12 @@ def read_batches(
     Returns
     -------
     Dataset
-        Its elements are dictionaries of columns; with `label_key`, pairs of these and the label.
+        Its elements are dictionaries of columns; with `label_key`, pairs (columns, label).
 
     Raises
     ------
     InvalidArgumentError, TypeError, FileNotFoundError
-        As the methods that this calls.
+        As the methods of :class:`TFRecordDataset` that this calls.
 
     Examples
     --------
