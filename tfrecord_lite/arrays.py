@@ -99,8 +99,6 @@ def row_splits(counts: Int64Array) -> Int64Array:
 def ranges(starts: Int64Array, counts: Int64Array, step: int = 1) -> Int64Array:
     """Return the numbers of many ranges, end to end.
 
-    Examples
-    --------
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
     """
@@ -175,11 +173,7 @@ def place_all(out: Uint8Array, places: Int64Array, items: Sequence[Buffer]) -> N
 
 
 def _copy_pieces(
-    out: Uint8Array,
-    places: Int64Array,
-    data: Uint8Array,
-    starts: Int64Array,
-    width: int,
+    out: Uint8Array, places: Int64Array, data: Uint8Array, starts: Int64Array, width: int
 ) -> None:
     """Copy pieces of one width."""
     to, source = rows(out, width), rows(data, width)

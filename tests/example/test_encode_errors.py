@@ -24,7 +24,7 @@ from tfrecord_lite import (
     schema_of,
 )
 from tfrecord_lite.arrays import ByteRanges
-from tfrecord_lite.wire.emit import emit
+from tfrecord_lite.wire.emit import emit_fields
 from tfrecord_lite.wire.parts import Part
 from tfrecord_lite.wire.scalar import WireError
 
@@ -225,7 +225,7 @@ def test_a_message_that_protobuf_cannot_read_is_refused_before_memory_is_asked_f
     huge = ByteRanges(np.zeros(1, np.uint8), starts, np.array([1, 2**31 - 3]))
 
     with pytest.raises(WireError) as caught:
-        emit(b"\x0a", [Part((b"\x0a",), huge)], 2)
+        emit_fields([(b"\x0a", [Part((b"\x0a",), huge)])], 2)
 
     assert caught.value.message == 1
 

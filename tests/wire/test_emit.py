@@ -121,7 +121,7 @@ def test_parts_are_written_in_order_into_every_message(
         for i in range(n_messages):
             wanted[i] += nested(some, payloads[i]) if present[i] else b""
 
-    data, offsets, lengths = emit.emit(b"\x0a", parts, n_messages)
+    data, offsets, lengths = emit.emit_fields([(b"\x0a", parts)], n_messages)
 
     block = Block(data, offsets, lengths)
     assert block.to_list() == [nested((b"\x0a",), content) for content in wanted]

@@ -1,8 +1,8 @@
-"""conform: columns to the keys that a schema's features read, if they fit those.
+"""conform: columns to value lists for the keys that a schema's features read.
 
-A dense or variable-length feature reads one key; a sparse one reads its values and its
-coordinates, a ragged one with several levels its values and how they are divided. What does
-not fit is an error with key and record. No wire format.
+A dense or variable-length feature reads one key; a sparse one reads its values and its coordinates,
+a ragged one with several levels its values and how they are divided. A column that does not fit
+raises an error with its key and record. No wire format.
 """
 
 from __future__ import annotations
@@ -44,16 +44,7 @@ Conformed: TypeAlias = "list[tuple[str, ValueLists]]"
 
 
 def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> dict[str, ValueLists]:
-    """Turn columns into value lists, one per key that the schema's features read.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for a column that is not in the schema; ``MISSING`` for a required
-        feature without column or value; ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_PARTITION``
-        and ``BAD_INDEX`` for a record that does not fit its feature; ``UNREPRESENTABLE`` for
-        a value that the feature's original dtype does not have.
-    """
+    """Turn columns into value lists, one per key that the schema's features read."""
     for name in columns:
         if name not in schema:
             detail = f"this column is not in the schema{nearest(name, schema)}"

@@ -37,17 +37,9 @@ _INSTEAD = {
 def columns_of_dataframe(data: Any) -> dict[str, Any] | None:
     """Return a data frame's columns, or None if it is something else.
 
-    Columns are arrays, views where the library allows; masked arrays where something is
-    missing; lists where they hold texts or lists.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``BAD_ARGUMENT`` for two columns of one name; ``UNSUPPORTED`` for columns of types
-        such as decimals and structs, and ``UNREPRESENTABLE`` for lists with nulls in them;
-        `key` is the column.
-    TypeError
-        For a column whose name is not a str.
+    Columns are arrays, views where the library allows; masked arrays where something is missing;
+    lists where they hold texts or lists. Raises UNSUPPORTED for columns of types such as decimals
+    and structs, UNREPRESENTABLE for lists with nulls in them.
     """
     for is_one, names_of, column_of in _LIBRARIES:
         if is_one(data):
@@ -75,7 +67,7 @@ def _type_error(name: str, dtype: Any) -> InvalidArgumentError:
 
 
 def _null_error(name: str) -> InvalidArgumentError:
-    detail = "a null within a list, which has no way to say so; fill or drop it"
+    detail = "a null within a list, which a feature cannot store; fill or drop it"
     return column_error(name, detail, None, Reason.UNREPRESENTABLE)
 
 

@@ -29,8 +29,8 @@ float64, ``lossless=False``      float list, rounded
 ``S``, ``U``, StringDType, str   bytes list, UTF-8
 ===============================  ====================================================
 
-That depends on dtypes alone, never on values, so the schema of one batch fits the next. A
-column changes in its flat values only, whatever divides those into rows. No wire format.
+That depends on dtypes alone, never on values, so the schema of one batch fits the next. Only the
+flat values change; the division into rows does not. No wire format.
 """
 
 from __future__ import annotations

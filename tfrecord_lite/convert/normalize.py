@@ -66,16 +66,9 @@ def normalize(key: str, column: Any, policy: Literal["strict"]) -> Any: ...
 def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
     """Return a column as the value lists to write; strict: as arrays that keep what it is.
 
-    Those are an array, masked array, RaggedTensor, SparseTensor or BytesColumn; an object
-    array in it holds only ``bytes``, or only ``str``. Views where possible.
-
-    Raises
-    ------
-    InvalidArgumentError
-        ``UNREPRESENTABLE`` for a value that would not come back, ``BAD_ARGUMENT`` for a
-        column without records and lists nested too deeply, ``BAD_PARTITION`` and
-        ``BAD_INDEX`` for splits and indices that do not fit, ``UNSUPPORTED`` for a dtype
-        without a list; with `key` and, where one record is at fault, its `index`.
+    Those are an array, masked array, RaggedTensor, SparseTensor or BytesColumn; an object array in
+    it holds only ``bytes``, or only ``str``. Views where possible. Errors have `key` and, where one
+    record is at fault, its `index`.
     """
     if policy == "strict":
         return _arrays(key, column)

@@ -12,8 +12,8 @@ object arrays, lists                                 by the values in them: one 
 
 A value that would not come back is an error with the record's number: uint64 from 2**63 on,
 a float64 between two float32, complex, NaT, objects of several kinds. A Python float is not
-treated as a float64: there is no other width to ask for, so it is rounded as protobuf does
-(P2), unless it is too large.
+treated as a float64: Python has no narrower float, so it is rounded as protobuf does (P2), unless
+it is too large.
 
 The converters here take values end to end and raise errors whose `index` is the number of a
 value; :func:`at_record` turns it into that of a record. No columns, schemas or wire format.
@@ -464,4 +464,4 @@ _FAMILIES = (
 PLAIN_INTEGERS = frozenset({bool, int, *(d.type for d in EXACT_DTYPES if d.kind in "iu")})
 PLAIN_FLOATS = frozenset({float, np.float16, np.float32})
 PLAIN_STRINGS = frozenset({bytes, str})
-"""The types that fast paths may put into one list by themselves, each a part of one family."""
+"""The types that fast paths may put into one list without :data:`_FAMILIES`."""

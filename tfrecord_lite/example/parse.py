@@ -92,10 +92,7 @@ class ExampleParser(Generic[_ColumnT_co]):
         strings: StringForm = "ndarray",
     ) -> None: ...
     def __init__(
-        self,
-        features: Mapping[str, FeatureSpec],
-        *,
-        strings: StringForm = "ndarray",
+        self, features: Mapping[str, FeatureSpec], *, strings: StringForm = "ndarray"
     ) -> None:
         self._features = dict(features) if features else features
         self._reader = FeatureReader(prepare(features), strings)

@@ -5,8 +5,8 @@
     Block ── DiscoveredKeys ──> MessageBatch ── lists of every key ──> Summary
                                                                       counts, lengths, extremes
 
-As fast as parsing every feature into columns, since it is the same work: values are read, and
-nothing is built of them.
+It takes as long as parsing every feature into columns: values are read, but nothing is built from
+them.
 
 Only Examples can be surveyed. A record with feature lists is a SequenceExample, whose context
 would pass for the features of an Example; :func:`reject_sequences` tells them apart.
@@ -35,14 +35,8 @@ if TYPE_CHECKING:
 
 
 class ExampleSurvey:
-    """Survey the features of block after block.
+    """Survey the features of block after block; not thread-safe, but summaries can be added.
 
-    Notes
-    -----
-    Not thread-safe; one per thread is cheap, and their summaries can be added.
-
-    Examples
-    --------
     >>> from tfrecord_lite import Block, Example
     >>> example = Example()
     >>> example.features.feature["age"].int64_list.value.append(7)
@@ -61,18 +55,10 @@ class ExampleSurvey:
         self._found: dict[bytes, dict[Kind, ListSummary]] = {}
 
     def add(self, block: Block) -> None:
-        """Survey the records of a block.
+        """Survey the records of a block, which is not kept.
 
-        Parameters
-        ----------
-        block : Block
-            One serialised ``tf.train.Example`` each. Not kept.
-
-        Raises
-        ------
-        InvalidArgumentError
-            ``MALFORMED`` about the first record that is not an Example, and if some records
-            are SequenceExamples; ``UNSUPPORTED`` if all are.
+        Raises MALFORMED about the first record that is not an Example, and if some records are
+        SequenceExamples; UNSUPPORTED if all are.
         """
         reject_sequences(block, is_first=self._n_records == 0)
         try:
@@ -134,7 +120,7 @@ def _summary(
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
-    """Return the least and the greatest value; of byte strings, of their lengths."""
+    """Return the smallest and the largest value; for byte strings, of their lengths."""
     if isinstance(flat, ByteRanges):
         flat = flat.lengths
     elif flat.dtype == object:

@@ -35,26 +35,14 @@ if TYPE_CHECKING:
 
 AnyRow = TypeVar("AnyRow")
 
-__all__ = [
-    "Arrays",
-    "ExampleDecoder",
-    "by_halves",
-    "decode_example",
-    "decode_examples",
-    "split",
-]
+__all__ = ["decode_example", "decode_examples"]
 
 _WIDE_BYTES = 256
 """Rows of this size and more are copied, so that one row does not keep its batch in memory."""
 
 
 class ExampleDecoder:
-    """Decode batches of Example messages into dictionaries; remembers the keys.
-
-    Notes
-    -----
-    Not thread-safe; one per thread is cheap.
-    """
+    """Decode batches of Examples into dictionaries; remembers the keys, so it is not thread-safe."""
 
     def __init__(self) -> None:
         self._keys = DiscoveredKeys()

@@ -143,8 +143,6 @@ def tensor_type(given: object) -> TensorType:
     ``float`` is float32, as in TensorFlow. Raises UNSUPPORTED for a dtype that tensors do not
     have here, and TypeError if `given` is not a dtype at all.
 
-    Examples
-    --------
     >>> tensor_type(np.float16).number, tensor_type("bfloat16").number, tensor_type(bytes).name
     (19, 14, 'string')
     """

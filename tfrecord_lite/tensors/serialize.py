@@ -86,8 +86,6 @@ def serialize_tensor(tensor: object, name: str | None = None) -> bytes:  # noqa:
 def leading_bytes(kind: TensorType, shape: Iterable[int], n_bytes: int = 0) -> bytes:
     """Return the bytes before the elements of a tensor, or before its content of `n_bytes`.
 
-    Examples
-    --------
     >>> leading_bytes(tensor_type("uint8"), (2, 0)).hex(" ")
     '08 04 12 06 12 02 08 02 12 00'
     """

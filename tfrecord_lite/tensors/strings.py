@@ -1,8 +1,8 @@
 """Many byte strings in one of two forms: Python objects, or byte ranges of one buffer.
 
-Both forms have the same methods, so that the code which reads numbers out of the strings does
-not depend on how they were given: which strings begin alike, and the bytes of many from the
-same place on as one array. For objects that is a join, for byte ranges a gather of rows.
+Both forms have the same methods: which strings begin alike, and the bytes of many from one offset
+on as one array. So the code that reads numbers out of strings does not depend on their form. For
+objects that is a join, for byte ranges a gather of rows.
 """
 
 from __future__ import annotations
@@ -179,8 +179,6 @@ def flatten(value: object) -> tuple[tuple[int, ...], list[Any]]:
     Raises BAD_SHAPE if sequences of one level differ in length or depth, or there are more
     levels than an array has dimensions, as in a list that contains itself.
 
-    Examples
-    --------
     >>> flatten([[b"a", b"b"], [b"c", b"d"]])
     ((2, 2), [b'a', b'b', b'c', b'd'])
     """

@@ -1,9 +1,8 @@
 """The elements of one TensorProto: all in its content, or listed in the field of its dtype.
 
-If there is content, it counts; it holds exactly the elements of the shape (rule T4). A
-typed field may hold fewer: the last one stands for all that follow, and if there is none,
-all are zero or empty (rule T5). So a few bytes may stand for a tensor of any size, which
-is why repeated values have a limit.
+If there is content, it counts, and must hold exactly the elements of the shape (rule T4). A typed
+field may hold fewer: the last one is repeated for all that follow, and without one all are zero or
+empty (rule T5). So a few bytes may stand for a tensor of any size, and repeated values have a limit.
 """
 
 from __future__ import annotations

@@ -74,21 +74,14 @@ def emit_run(
     return data, sizes
 
 
-def emit(
-    tag: bytes, parts: Sequence[Part], n_messages: int
-) -> tuple[Uint8Array, Int64Array, Int64Array]:
-    """Write messages of one field, which holds all parts; see :func:`emit_fields`."""
-    return emit_fields([(tag, parts)], n_messages)
-
-
 def emit_fields(
     fields: Sequence[tuple[bytes, Sequence[Part]]], n_messages: int
 ) -> tuple[Uint8Array, Int64Array, Int64Array]:
     """Write messages of several fields, each with a tag and the parts it holds, in order.
 
-    With the tag b"" the parts stand in the message itself. Returns the data, owned, and offsets
-    and lengths of the messages in it, in order. GAP_BYTES lie before, between and after the
-    messages, and then a block's spare bytes.
+    With the tag b"" the parts stand in the message itself. Returns the data, owned, and offsets and
+    lengths of the messages in it, in order. GAP_BYTES are before, between and after the messages;
+    a block's spare bytes follow.
 
     Raises WireError for a message larger than MAX_MESSAGE_BYTES, before memory is allocated.
     """

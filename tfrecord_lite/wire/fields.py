@@ -8,10 +8,9 @@ take K steps::
     message 1     tag n.. tag n..
     message 2     tag n..                    done: its next field would start at its end
 
-When only a few messages have fields left, one at a time is faster than in lockstep, and
-:func:`~.scalar.walk` reads the rest. It also takes over a message in which a group starts,
-which only an unknown field can be. What is malformed is the same for both; :mod:`.scalar`
-describes it, and the wire types.
+When only a few messages have fields left, one at a time is faster, and :func:`~.scalar.walk` reads
+the rest. It also reads the rest of a message in which a group starts, which only an unknown field can
+be. Both reject the same bytes; :mod:`.scalar` says which, and describes the wire types.
 """
 
 from __future__ import annotations
@@ -97,12 +96,7 @@ class Fields:
         return self if chosen.all() else self.take(np.flatnonzero(chosen))
 
 
-def tokenise(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    depth: int = 0,
-) -> Fields:
+def tokenise(data: Uint8Array, starts: Int64Array, stops: Int64Array, depth: int = 0) -> Fields:
     """Split messages into fields.
 
     `starts` and `stops` are the extents of the messages in `data`, of which 16 bytes or more
@@ -140,11 +134,7 @@ def tokenise(
 
 
 def _plain_step(
-    words: Uint64Array,
-    live: Int64Array,
-    at: Int64Array,
-    end: Int64Array,
-    tags: dict[int, _Tags],
+    words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array, tags: dict[int, _Tags]
 ) -> Fields | None:
     """Read one field of each message if all have the same LEN tag and a length of one byte.
 
@@ -169,12 +159,7 @@ def _plain_step(
     return Fields(live, numbers[: at.size], types[: at.size], begin, following)
 
 
-def _step(
-    words: Uint64Array,
-    live: Int64Array,
-    at: Int64Array,
-    end: Int64Array,
-) -> Fields:
+def _step(words: Uint64Array, live: Int64Array, at: Int64Array, end: Int64Array) -> Fields:
     """Read one field of each message; a group's value starts and stops after its tag."""
     loaded = words[at]
     tag = int(loaded[0]) & 0xFF

@@ -1,8 +1,8 @@
 """Look up which of some known byte strings stands at each of many offsets.
 
 Every string is folded, eight bytes at a time, into a 64-bit fingerprint, in one NumPy pass
-per word of the longest key. The fingerprint finds the only known key it can be; a comparison
-of all words decides.
+per word of the longest key. The fingerprint selects the one candidate key, and comparing all words
+confirms it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ _SHIFT = np.uint64(29)
 class KeyTable:
     """Byte strings, all different, that are looked up at many offsets at once.
 
-    Examples
-    --------
     >>> data = np.frombuffer(b"agelabel" + bytes(16), np.uint8)
     >>> table = KeyTable([b"age", b"label"])
     >>> strings = ByteRanges(data, np.array([3, 0, 0]), np.array([5, 3, 2]))

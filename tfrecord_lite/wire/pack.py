@@ -73,9 +73,7 @@ def _spread(values: Words, largest: int) -> Words:
     return values
 
 
-def varint_rows(
-    values: Int64Array,
-) -> tuple[Uint8Array, Uint8Array]:
+def varint_rows(values: Int64Array) -> tuple[Uint8Array, Uint8Array]:
     """Encode int64 numbers, each at the start of a row of its own.
 
     Returns the rows, uint8, shape (n, 8 or 16), zeros after each varint; and the bytes of each
@@ -96,16 +94,12 @@ def varint_rows(
     return cells, sizes
 
 
-def varint_run(
-    values: Int64Array,
-) -> tuple[Uint8Array, Uint8Array | int]:
+def varint_run(values: Int64Array) -> tuple[Uint8Array, Uint8Array | int]:
     r"""Encode int64 numbers end to end, as a packed field stores them.
 
     Returns the bytes, which own their memory, and the bytes of each varint; a plain number if all
     have as many.
 
-    Examples
-    --------
     >>> data, sizes = varint_run(np.array([1, 300]))
     >>> data.tobytes(), sizes.tolist()
     (b'\x01\xac\x02', [1, 2])

@@ -122,8 +122,6 @@ def filled(prefix: Prefix, n_bytes: int) -> bytes:
 def prefix_bytes(levels: tuple[bytes, ...], n_bytes: int) -> bytes:
     r"""Return the bytes before one payload: the known ones, and the lengths.
 
-    Examples
-    --------
     >>> prefix_bytes((b"\x0a", b"\x12"), 300)
     b'\n\xaf\x02\x12\xac\x02'
     """

@@ -6,10 +6,10 @@
     unpacked    tag v  tag v  tag v     numbers; strings and messages always
     mixed       tag v  tag length v v   all values count, in order
 
-Nearly every message with such a field is one chunk, or one string, and nothing else. That
-form is read without splitting messages into fields; the others go through
-:func:`~.fields.tokenise`. Either way values come as *runs* of bytes: a packed chunk is a run
-of many values, an unpacked value a run of one.
+Nearly every message with such a field is one chunk, or one string, and nothing else. That form is
+read without splitting messages into fields; the others go through :func:`~.fields.tokenise`. In both
+cases values come as *runs* of bytes: a packed chunk is a run of many values, an unpacked value a run
+of one.
 """
 
 from __future__ import annotations
@@ -38,11 +38,7 @@ _GROUP_VALUES = 8 * 1024
 
 
 def repeated_len(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    number: int,
-    depth: int = 0,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int, depth: int = 0
 ) -> tuple[Int64Array, ByteRanges]:
     """Find the values of a repeated string, bytes or message field.
 
@@ -61,11 +57,7 @@ def repeated_len(
 
 
 def repeated_varint(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    number: int,
-    depth: int = 0,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int, depth: int = 0
 ) -> tuple[Int64Array, Int64Array]:
     """Read all values of a repeated ``int64`` or ``uint64`` field, as int64.
 
@@ -162,11 +154,7 @@ def _decode_runs(data: Uint8Array, lengths: Int64Array) -> tuple[Int64Array, Any
 
 
 def repeated_fixed32(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    number: int,
-    depth: int = 0,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int, depth: int = 0
 ) -> tuple[Int64Array, Uint32Array]:
     """Read all values of a repeated ``float`` or ``fixed32`` field, as their 32 bits.
 
@@ -192,12 +180,7 @@ def _per_message(owner: Int64Array, n_messages: int, per_run: Int64Array) -> Int
 
 
 def _runs(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    number: int,
-    unpacked: int,
-    depth: int,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int, unpacked: int, depth: int
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Find the runs of values in each message: owner, start and length of each run."""
     everyone = np.arange(starts.size)
@@ -222,11 +205,7 @@ def _runs(
 
 
 def _tokenise_some(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    some: Int64Array,
-    depth: int,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, some: Int64Array, depth: int
 ) -> Fields:
     """Tokenise some of the messages; the owner is an index into `some`."""
     with renumbered(some):
@@ -234,10 +213,7 @@ def _tokenise_some(
 
 
 def _single_chunks(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    number: int,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, number: int
 ) -> tuple[Int64Array, BoolArray] | None:
     """Find where the value of a message that is one LEN field starts, and which messages are."""
     if starts.size == 0:

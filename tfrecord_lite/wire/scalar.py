@@ -12,8 +12,7 @@ the value, whose form the wire type gives::
 tag above 32 bits or a varint above 10 bytes. Varints longer than they need to be, within
 those limits, are fine.
 
-:mod:`.fields` does the same for many messages at once, and hands over to this module where
-few are left.
+:mod:`.fields` does the same for many messages at once, and calls :func:`walk` when few are left.
 
 Format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -35,17 +34,7 @@ _MAX_DEPTH = 100
 
 
 class WireError(ValueError):
-    """Bytes that are not a message.
-
-    Parameters
-    ----------
-    message : int
-        Number of the message in its batch.
-    offset : int
-        Where in the buffer the malformed field is.
-    detail : str
-        What was found, and what was expected.
-    """
+    """Bytes that are not a message: its number in the batch, where the malformed field is, and why."""
 
     def __init__(self, message: int, offset: int, detail: str) -> None:
         super().__init__(message, offset, detail)
@@ -62,8 +51,6 @@ def len_tag(number: int) -> bytes:
 def varint(value: int, at_least: int = 1) -> bytes:
     r"""Encode a number of 64 bits (negative: two's complement), in at least that many bytes.
 
-    Examples
-    --------
     >>> varint(300)
     b'\xac\x02'
     """
@@ -85,8 +72,6 @@ def varint(value: int, at_least: int = 1) -> bytes:
 def varint_size(value: int) -> int:
     """Return how many bytes a number takes, 0 or more.
 
-    Examples
-    --------
     >>> varint_size(0), varint_size(127), varint_size(128)
     (1, 1, 2)
     """
@@ -96,8 +81,6 @@ def varint_size(value: int) -> int:
 def read_varint(data: bytes | memoryview, start: int, stop: int) -> tuple[int, int]:
     r"""Return the varint at `start` and where it ends, -1 if not by `stop` or after 10 bytes.
 
-    Examples
-    --------
     >>> read_varint(b"\xac\x02", 0, 2), read_varint(b"\xac\x02", 0, 1)
     ((300, 2), (0, -1))
     """
@@ -136,9 +119,9 @@ def walk(
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield number, wire type, start and stop of each field; errors name `message`.
 
-    A value starts after its tag, and its length if it has one. A group is one field that
-    starts with its tag and ends with its end's. `depth` is how many messages this one is
-    nested in; messages and groups may nest 100 deep.
+    A value starts after its tag, and after its length if it has one. A group is one field, from
+    its start tag to the end of its end tag. `depth` is how many messages this one is nested in;
+    messages and groups may nest 100 deep.
     """
     groups: list[int] = []  # numbers of the groups that are open
     group_start = at = start

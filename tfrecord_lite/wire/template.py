@@ -8,10 +8,9 @@ many bytes. Of such a message nearly every byte is known before it is read. A
                      │                         │       │       │    ╰─ payload
     holes            n + 13                    n + 4   n + 2   n
 
-It has the bytes that must be there, and *holes*: the lengths of nested fields around one
-payload, each of which is the payload's length n plus a constant, in a known number of bytes. A
-stretch may hold several payloads of fixed size, which are copied out of it. It ends with one
-of variable size, or none.
+It has the bytes that must be there, and *holes*: the lengths of nested fields around one payload,
+each of which is the payload's length n plus a constant, in a known number of bytes. A stretch may
+hold several payloads of fixed size, and one of variable size may follow it.
 
 Matching N messages is one gather of N rows and a comparison of whole words under a mask. A
 message that does not match is left to the general way.
@@ -47,14 +46,9 @@ class Hole:
 class Template:
     """A stretch of messages that look alike.
 
-    Parameters
-    ----------
-    known : bytes
-        The bytes of the stretch; those of holes and payloads have no meaning.
-    unknown : list of (int, int)
-        Offset and length of each payload of fixed size in the stretch.
-    holes : list of Hole
-        The lengths around the payload after the stretch, innermost last; empty if none follows.
+    `known` has its bytes; those of holes and payloads have no meaning. `unknown` has the offset and
+    length of each payload of fixed size in it; `holes` the lengths around the payload after it,
+    innermost last, empty if none follows.
     """
 
     def __init__(self, known: bytes, unknown: list[tuple[int, int]], holes: list[Hole]) -> None:

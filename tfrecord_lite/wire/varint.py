@@ -75,8 +75,7 @@ def read_varints(words: Uint64Array, offsets: Int64Array) -> tuple[Uint64Array, 
 
 
 def decode_words(
-    loaded: Uint64Array,
-    next_words: Callable[[Int64Array], Uint64Array],
+    loaded: Uint64Array, next_words: Callable[[Int64Array], Uint64Array]
 ) -> tuple[Uint64Array, Int64Array]:
     """Decode the varint at the start of each of many 64-bit words, as :func:`read_varints`.
 
@@ -122,8 +121,6 @@ def decode_run(data: Uint8Array) -> tuple[AnyArray, Int64Array]:
     the last byte of each. If the last of these is not ``data.size - 1``, the run is cut inside a
     varint; a difference above 10 is a varint that is too long.
 
-    Examples
-    --------
     >>> values, lasts = decode_run(np.frombuffer(b"\x01\xac\x02", np.uint8))
     >>> values.tolist(), lasts.tolist()
     ([1, 300], [0, 2])

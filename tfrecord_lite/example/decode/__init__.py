@@ -14,7 +14,7 @@
     learn         a layout, learnt from a few messages
     general       messages in any legal encoding
     entries       the map entries of many messages: key and Feature
-    oneof         many Features to the list that counts of each, and its values
+    oneof         for each of many Features: which list counts, and its values
     reader        prepared specifications and messages to results
     build         values to dense, padded, sparse and ragged results
     first_error   the error about the first message that is wrong

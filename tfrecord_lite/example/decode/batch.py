@@ -52,8 +52,8 @@ _MAX_CELLS = 4_000_000
 class LayoutMemory:
     """The layouts of earlier batches from the same writer.
 
-    Learning in vain costs as much as reading some hundred messages. So after a batch that no layout
-    was worth it for, the next one does not learn; after two such, the next three, and so on up to
+    Learning in vain costs as much as reading some hundred messages. So after a batch for which it did
+    not pay, one batch does not learn; after the next such batch, three do not; and so on, up to
     :data:`_LONGEST_PAUSE`.
     """
 
@@ -80,9 +80,8 @@ class LayoutMemory:
 class MessageBatch:
     """The features of a batch of messages.
 
-    `starts` and `stops` are the extents of the messages in `data`, where a block's spare bytes
-    follow the last one; `table` has the keys of the features asked for; `memory` is that of earlier
-    batches with this table, and brought up to date.
+    Message i is ``data[starts[i] : stops[i]]``, and a block's spare bytes follow the last; `table` has
+    the keys of the features asked for; `memory`, of earlier batches with this table, is updated.
 
     Raises WireError for a malformed message, here or when values are asked for; not always the
     first one.
@@ -214,7 +213,7 @@ AnyBatch = TypeVar("AnyBatch", bound=_HasKeys)
 
 
 class DiscoveredKeys:
-    """The keys that batches turned out to have: `table` has at least those of the last batch."""
+    """The keys found in batches: `table` has at least those of the last batch."""
 
     def __init__(self) -> None:
         self.table = KeyTable([])

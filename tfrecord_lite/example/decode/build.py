@@ -12,8 +12,7 @@ Each function takes the columns of a batch, and the prepared specification. With
 batch is one message, and the result is that of the single-example call, without the batch
 dimension (rule E1).
 
-A message that does not fit raises :class:`~.first_error.MisfitError`, about the first message
-that does not fit this feature.
+Raises :class:`~.first_error.MisfitError` about the first message that does not fit the feature.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
 
 _SHORT_BYTES = 256
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
-"""Most empty rows that the row ids of a batch may leave: the first, plus the second per message.
-So one wrong number cannot make the result huge."""
+"""Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong
+number must not make the result huge."""
 
 
 class FeatureColumn:
@@ -60,11 +59,7 @@ class FeatureColumn:
     """
 
     def __init__(
-        self,
-        key: str,
-        lists: FeatureValues,
-        flat: FlatValues,
-        is_missing: BoolArray | None = None,
+        self, key: str, lists: FeatureValues, flat: FlatValues, is_missing: BoolArray | None = None
     ) -> None:
         self.key = key
         self.n_messages = lists.n_messages
@@ -290,10 +285,7 @@ def _uniform_0(
 
 
 def _partition(
-    partition: Partition,
-    column: FeatureColumn,
-    items: Int64Array,
-    dtype: np.dtype[Any],
+    partition: Partition, column: FeatureColumn, items: Int64Array, dtype: np.dtype[Any]
 ) -> tuple[Int64Array, Int64Array]:
     """Return the lengths of all rows, and the number of rows of each message (rules G2, G5)."""
     # The cast wraps, as TensorFlow's does (rule G2).
@@ -372,12 +364,7 @@ def _row_ids(
     return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
 
 
-def _check(
-    column: FeatureColumn,
-    lengths: Int64Array,
-    rows: Int64Array,
-    items: Int64Array,
-) -> None:
+def _check(column: FeatureColumn, lengths: Int64Array, rows: Int64Array, items: Int64Array) -> None:
     """Raise MisfitError for rows that drop values, or take those of others (rules G4, G6)."""
     message = np.repeat(np.arange(rows.size), rows)
     taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact where it is right

@@ -72,7 +72,7 @@ def first_misfit(block: Block, parse: Callable[[Block], object], found: MisfitEr
             found = earlier.moved(n_intact)
         else:
             n_intact = stop
-    # If several things are wrong with it, the batch may have raised another than it does alone.
+    # If several things are wrong with it, it may raise another error alone than in the batch.
     alone = _attempt(block[found.message : found.message + 1], parse)
     return alone.moved(found.message) if isinstance(alone, MisfitError) else found
 

@@ -47,11 +47,7 @@ class GeneralMessages:
     """
 
     def __init__(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        stops: Int64Array,
-        table: KeyTable,
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
         self.n_messages = n_messages = starts.size
         entries = MapEntries(data, submessages(tokenise(data, starts, stops), FEATURES))

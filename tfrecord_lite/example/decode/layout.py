@@ -11,8 +11,8 @@ A :class:`LayoutEntry` has the known bytes of a map entry, the holes for lengths
 the value, and the *form* of the value. Entries of fixed size are joined into one stretch, so
 that ten float features are read by one gather.
 
-Matching checks every byte that is not a value, so a message that matches means what the general
-way (:mod:`.general`) would find in it. All others are left to that.
+Matching checks every byte that is not a value, so a message that matches has the values that the
+general way (:mod:`.general`) would find in it. All others go to `general`.
 """
 
 from __future__ import annotations

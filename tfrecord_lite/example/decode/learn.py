@@ -43,10 +43,7 @@ _MAY_BE_FIXED = (ValueForm.CHUNK, ValueForm.SKIPPED)
 
 
 def learn(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    table: KeyTable,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
 ) -> Layout | None:
     """Learn how messages look, from a few of them.
 

@@ -1,4 +1,4 @@
-"""Many Features to the list that counts of each, and its values.
+"""For each of many Features: which list counts, and its values.
 
 ::
 
@@ -58,7 +58,7 @@ NO_VALUES: dict[Kind, Flat] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListValues:
-    """The values of some lists, end to end."""
+    """The values of many lists, end to end."""
 
     counts: Int64Array | int
     """Values of each list; one number if all have as many."""
@@ -216,10 +216,7 @@ def common_buffer(parts: list[ByteRanges]) -> Uint8Array:
 
 
 def _scatter(
-    dtype: np.dtype[Any],
-    n_values: int,
-    places: list[Int64Array],
-    arrays: list[AnyArray],
+    dtype: np.dtype[Any], n_values: int, places: list[Int64Array], arrays: list[AnyArray]
 ) -> AnyArray:
     out = np.empty(n_values, dtype)
     for place, array in zip(places, arrays, strict=True):

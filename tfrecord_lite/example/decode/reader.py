@@ -97,12 +97,7 @@ class FeatureReader(ColumnReader):
         self._memory = LayoutMemory()
 
     def read(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        stops: Int64Array,
-        *,
-        single: bool,
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, *, single: bool
     ) -> dict[str, Column]:
         """Parse messages; raises WireError or MisfitError about any of those that are wrong."""
         batch = MessageBatch(data, starts, stops, self.table, self._memory)
@@ -131,11 +126,7 @@ def build_all(features: Mapping[str, Any], build_one: Callable[[Any], Any]) -> d
 
 
 def column_of(
-    key: str,
-    kind: Kind,
-    lists: FeatureValues,
-    strings: str,
-    is_missing: BoolArray | None = None,
+    key: str, kind: Kind, lists: FeatureValues, strings: str, is_missing: BoolArray | None = None
 ) -> FeatureColumn:
     """Make a column of a feature; raises MisfitError if it is of another kind (rules X6, V2)."""
     if lists.kinds != kind if isinstance(lists.kinds, int) else True:
@@ -170,10 +161,10 @@ def _build(feature: Prepared, column: Callable[[str], FeatureColumn], *, single:
 
 
 def as_block(serialized: Serialized) -> Block:
-    """Return messages in any form as a block, without a copy of a Block.
+    """Return messages in any form as a block; a Block is returned as it is.
 
-    Raises InvalidArgumentError (``BAD_ARGUMENT``) for an array of another rank than 1 (rule E1), and
-    TypeError for anything but a sequence of messages. One message is not a sequence of numbers.
+    Raises BAD_ARGUMENT for an array of another rank than 1 (rule E1), and TypeError for anything but
+    a sequence of messages, such as one message.
     """
     if isinstance(serialized, Block):
         return serialized
@@ -188,10 +179,7 @@ def as_block(serialized: Serialized) -> Block:
 
 
 def as_bytes(message: object) -> bytes:
-    """Return one message as bytes.
-
-    Raises InvalidArgumentError (``BAD_ARGUMENT``) for a list or an array of several.
-    """
+    """Return one message as bytes; BAD_ARGUMENT for a list or an array of several."""
     if isinstance(message, bytes):
         return message
     if isinstance(message, str):

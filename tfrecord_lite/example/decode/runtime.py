@@ -81,11 +81,7 @@ class RuntimeMessages:
     """As :class:`~.general.GeneralMessages`, for a few messages; may raise UnsureError."""
 
     def __init__(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        stops: Int64Array,
-        table: KeyTable,
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
         extents = zip(starts.tolist(), stops.tolist(), strict=True)
         self._messages = [features_of(data[start:stop].tobytes()) for start, stop in extents]
@@ -127,11 +123,7 @@ class RuntimeSequences:
     """
 
     def __init__(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        stops: Int64Array,
-        table: KeyTable,
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
         extents = zip(starts.tolist(), stops.tolist(), strict=True)
         messages = [sequence_of(data[start:stop].tobytes()) for start, stop in extents]

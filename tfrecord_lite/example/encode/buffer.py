@@ -67,8 +67,8 @@ class RowBuffer:
     def add(self, row: Mapping[str, Any]) -> list[Buffer] | None:
         """Add a row, or return it encoded if it is large and nothing waits before it.
 
-        That record is in pieces, which saves a copy: they are to be written before the row's
-        arrays change. Raises as :func:`~tfrecord_lite.encode_example`, and is then as before.
+        That record is in pieces, which saves a copy: write them before the row's arrays change.
+        Raises as :func:`~tfrecord_lite.encode_example`, and is then unchanged.
         """
         plan = self._last
         if type(row) is not dict:
@@ -86,7 +86,7 @@ class RowBuffer:
         return self._add_other(row, values)
 
     def _add_alone(self, row: Mapping[str, Any]) -> list[Buffer] | None:
-        """Encode a row by itself."""
+        """Encode a row alone."""
         pieces = encode_features(FEATURES_TAG, row)
         if not self._n and sum(map(len, pieces)) >= LARGE_BYTES:  # type: ignore[arg-type]
             return pieces
@@ -94,7 +94,7 @@ class RowBuffer:
         return None
 
     def _add_other(self, row: Mapping[str, Any], values: tuple[Any, ...]) -> list[Buffer] | None:
-        """Add a row of another form than the last one, or one to be encoded by itself."""
+        """Add a row of another form than the last one, or one to be encoded alone."""
         if any(type(value) is bytes and len(value) >= LARGE_BYTES for value in values):
             return self._add_alone(row)
         plan = self._plan_for(tuple(row), values)

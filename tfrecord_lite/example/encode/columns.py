@@ -33,7 +33,7 @@ from tfrecord_lite.example.proto import (
     VALUE_TAG,
 )
 from tfrecord_lite.schema import Kind
-from tfrecord_lite.wire.emit import emit, emit_run
+from tfrecord_lite.wire.emit import emit_fields, emit_run
 from tfrecord_lite.wire.pack import varint_rows, varint_run
 from tfrecord_lite.wire.parts import Fixed, Objects, Part, Short, compact
 from tfrecord_lite.wire.scalar import WireError, varint
@@ -49,9 +49,9 @@ __all__ = ["encode_example", "encode_examples"]
 
 _BATCH_BYTES = 1024 * 1024
 _MIN_RECORDS, _MAX_RECORDS = 64, 4096
-"""A batch of columns has about that many bytes of values, and records between these."""
+"""About how many bytes of values a batch of columns has, and the bounds of its records."""
 _SCHEMA_ROWS = 512
-"""Rows that are held to a schema at once."""
+"""Rows that are checked against a schema at once."""
 
 
 def encode_examples(
@@ -154,13 +154,12 @@ def encode_example(
 
 
 def encode_batches(
-    data: Mapping[str, Any] | Iterable[Mapping[str, Any]],
-    schema: Mapping[str, FeatureSpec] | None,
+    data: Mapping[str, Any] | Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureSpec] | None
 ) -> Iterator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
-    Errors about columns come before the first batch. Those about rows bear the row's number,
-    and come after all rows before that one.
+    Errors about columns come before the first batch; one about a row has the row's number, and comes
+    after all rows before it.
     """
     if schema is None or isinstance(data, Mapping):
         return encode_column_batches(data, schema)  # type: ignore[arg-type]
@@ -185,7 +184,7 @@ def encode_column_batches(
 def _encode_row_batches(
     rows: Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureSpec]
 ) -> Iterator[Block | list[bytes]]:
-    """Encode dictionaries, as columns where none of a batch is wrong."""
+    """Encode dictionaries: a batch without errors as columns, any other row by row."""
     rows = iter(rows)
     first = 0
     while batch := list(islice(rows, _SCHEMA_ROWS)):
@@ -194,7 +193,7 @@ def _encode_row_batches(
             columns = {name: [row.get(name) for row in batch] for name in names}
             block = encode_examples(columns, schema)
         except (TypeError, ValueError):
-            # One row is at fault, and is found by encoding each by itself.
+            # One row is at fault; encoding each alone finds it.
             for index, row in enumerate(batch, first):
                 yield [_encode_numbered(row, schema, index)]
         else:
@@ -227,7 +226,7 @@ def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) 
     if n_records is None:
         n_records = count_records(found.items())
     try:
-        data, offsets, lengths = emit(FEATURES_TAG, features_parts(found), n_records)
+        data, offsets, lengths = emit_fields([(FEATURES_TAG, features_parts(found))], n_records)
     except WireError as error:
         raise too_large_error(error) from None
     return Block(data, offsets, lengths)

@@ -1,8 +1,8 @@
 """One dictionary to the bytes of its features: a fast path without a batch.
 
 A batch of one costs NumPy as much as a batch of a hundred. So the usual values, Python's
-numbers and strings and short lists of them, are encoded by hand here. Anything else, and
-whatever is wrong, goes the plain way as a column of one record, with the same bytes.
+numbers and strings and short lists of them, are encoded by hand here. Anything else, wrong values
+included, is encoded the plain way as a column of one record, with the same bytes.
 """
 
 from __future__ import annotations

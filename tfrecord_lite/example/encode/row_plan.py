@@ -10,8 +10,8 @@ What it keeps of them is a copy, already checked::
              "<fq"
 
 The rows become value lists without another look: their numbers lie in memory as those of a
-structured array. A plan takes no row that is not of its form after all, or is wrong; whoever
-encodes that row by itself finds out what is wrong with it.
+structured array. A plan rejects a row that is wrong or of another form; that row is then encoded
+alone, which raises the error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LARGE_BYTES = 16 * 1024
-"""A row with more bytes in strings or arrays is encoded by itself, with fewer copies."""
+"""A row with more bytes in strings or arrays is encoded alone, with fewer copies."""
 SHORT_LIST = 8
 """The lengths of lists up to this one are part of the form; longer lists of numbers vary."""
 
@@ -94,8 +94,8 @@ def _size(values: Any) -> int:
 class RowPlan:
     """How to take apart rows of one form, and the values taken so far.
 
-    Made of the keys and values of a first row, which it does not take. Raises UnplannedError
-    if some value needs a look of its own.
+    Made from the keys and values of a first row, which it does not take. Raises UnplannedError if a
+    value cannot be taken by its type alone.
     """
 
     def __init__(self, keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
@@ -187,7 +187,7 @@ class RowPlan:
                 arrays = [pack(v) for pack, v in zip(self._packers, found, strict=True)]
                 n_bytes += sum(map(len, arrays))
         except (OverflowError, TypeError, UnicodeEncodeError, struct.error):
-            return 0  # encoding the row by itself tells what is wrong
+            return 0  # encoding the row alone raises the error
         if strings:
             n_bytes += sum(map(len, strings))
         if n_bytes > LARGE_BYTES:

@@ -208,11 +208,7 @@ class SequenceMessageBatch:
     """
 
     def __init__(
-        self,
-        data: Uint8Array,
-        starts: Int64Array,
-        stops: Int64Array,
-        table: KeyTable,
+        self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
         self.data = data
         self.n_messages = starts.size

@@ -45,7 +45,7 @@ class FeatureListColumn:
 
 
 def at_message(misfit: MisfitError, n_steps: Int64Array) -> MisfitError:
-    """Return a MisfitError about one of all steps as one about the message that has it."""
+    """Turn a MisfitError whose number is that of a step into one about the step's message."""
     ends = np.cumsum(n_steps)
     message = int(np.searchsorted(ends, misfit.message, side="right"))
     step = misfit.message - int(ends[message] - n_steps[message])

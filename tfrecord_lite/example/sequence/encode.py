@@ -10,13 +10,13 @@
                                                  cut into records
 
 A context is written as an Example's features are. A feature list is written as if each *step*
-were a record: the steps of all records are one flat batch of Features. The bytes of a record's
-steps in it are the record's payload.
+were a record: the steps of all records are one flat batch of Features. In that batch, the bytes of
+a record's steps are its payload.
 
 A single record is encoded by hand. Many are collected by their form, as rows of Examples are
 (:mod:`tfrecord_lite.example.encode.row_plan`): records with the same keys, and lists whose steps
 have the same types, become columns. The values of a list are copied end to end as soon as the
-record comes. A record without such a form is encoded by itself at once.
+record comes. A record without such a form is encoded alone at once.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _MAX_BYTES = 8 * 1024 * 1024
 _MAX_PLANS = 8
 """Forms that are collected at a time; each becomes a batch of its own."""
 _LARGE_BYTES = 256 * 1024
-"""A record with a larger list is encoded by itself."""
+"""A record with a larger list is encoded alone."""
 _FORMATS: dict[type, tuple[str, np.dtype[Any]]] = {
     int: ("q", np.dtype("<i8")),
     float: ("f", np.dtype("<f4")),
@@ -439,7 +439,7 @@ def _list_column_of_sequences(key: str, column: Sequence[Any]) -> _ListColumn:
 
 
 def _encode_rows(rows: Iterable[Mapping[str, Any]]) -> Block:
-    """Encode dictionaries: those of one form as columns, any other by itself."""
+    """Encode dictionaries: those of one form as columns, any other alone."""
     blocks = []
     buffer = SequenceRowBuffer()
     for index, row in enumerate(rows):

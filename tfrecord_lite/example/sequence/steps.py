@@ -142,10 +142,7 @@ def _first_step(view: memoryview) -> _StepForm | None:
 
 
 def _even(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    first: _StepForm,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, first: _StepForm
 ) -> Int64Array | None:
     """Count the steps of each list if all have the form of the first; shape (n_lists,).
 
@@ -186,10 +183,7 @@ def _slices(counts: Int64Array) -> Iterator[slice]:
 
 
 def _searched(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    kind: Kind,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
 ) -> tuple[Int64Array, ByteRanges]:
     """Find short steps of one kind by the look of their prefixes.
 
@@ -205,10 +199,7 @@ def _searched(
 
 
 def _search(
-    data: Uint8Array,
-    starts: Int64Array,
-    stops: Int64Array,
-    kind: Kind,
+    data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Search some of the lists: the steps of each, and start and length of each content."""
     splits = row_splits(stops - starts)

@@ -33,13 +33,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.to_dicts import Row
     from tfrecord_lite.wire.keys import KeyTable
 
-__all__ = [
-    "SequenceExampleDecoder",
-    "SequenceRow",
-    "decode_sequence_example",
-    "decode_sequence_examples",
-]
-
+__all__ = ["SequenceRow", "decode_sequence_example", "decode_sequence_examples"]
 
 _ROWS_AT_ONCE = 16
 """Dictionaries that are made in one go."""
@@ -62,8 +56,8 @@ class SequenceExampleDecoder:
     def __call__(self, block: Block) -> Iterator[SequenceRow]:
         """Decode the messages of a block.
 
-        All messages are read here; the iterator only makes the dictionaries, a few at a time.
-        Raises MALFORMED for the first message that is.
+        All messages are read by this call; the iterator only makes the dictionaries. Raises
+        InvalidArgumentError about the first malformed message.
         """
         rows = _rows_by_runtime(block) if len(block) <= FEW else None
         if rows is not None:
@@ -102,8 +96,8 @@ class _DecodedBatch:
     def rows(self) -> Iterator[list[SequenceRow]]:
         """Make the dictionaries, a few at a time.
 
-        Most of their arrays are dropped soon after. The next ones take that memory while it is
-        still in the cache.
+        Users drop most of the arrays soon, and the next ones reuse that memory while it is in the
+        cache.
         """
         n_rows = len(self._contexts)
         for first in range(0, n_rows, _ROWS_AT_ONCE):
@@ -227,7 +221,7 @@ def decode_sequence_examples(serialized: Serialized) -> list[SequenceRow]:
     Raises
     ------
     InvalidArgumentError
-        ``MALFORMED`` for the first message that is.
+        ``MALFORMED``, about the first malformed message.
     TypeError
         For one message instead of a sequence of them, and for messages that are not bytes.
     """
