@@ -1,6 +1,6 @@
 """Train a small classifier from TFRecords with torch: ``python examples/train_torch.py [FILE ...]``.
 
-The input is all features that are numbers of fixed length; the class is the feature ``--label``,
+The inputs are all features that are numbers of fixed length; the class is the feature ``--label``,
 an integer from 0 on. ``infer_schema`` finds them in the files. A fifth of the records is kept
 for testing. Each epoch reads the others in random order, in batches that worker processes
 parse to tensors.
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from tfrecord_lite import (
     TFRecordFile,
     infer_schema,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def write_digits(folder: Path) -> str:
@@ -44,7 +41,7 @@ def write_digits(folder: Path) -> str:
 
 def inputs_and_label(files: list[str], label: str) -> dict[str, FixedLenFeature]:
     """Return the features to read: the label, and all other numbers of fixed length."""
-    schema: Mapping[str, Any] = infer_schema(files)
+    schema = infer_schema(files)
     found = {
         name: spec
         for name, spec in schema.items()

@@ -1,4 +1,4 @@
-"""Data sets over damaged files: every sound record once, and nothing lost in silence."""
+"""Data sets over damaged files: every intact record once, and nothing lost in silence."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def test_who_has_enough_of_processes_is_told_of_the_damage_before(paths: list[st
     assert [batch.tolist()[0] for batch in taken] == SOUND[:4]
     assert report is not None
     assert [file.source for file in report.files][:1] == paths[:1]
-    assert report.n_damaged >= 2  # those in front of the fourth sound record
+    assert report.n_damaged >= 2  # those in front of the fourth intact record
     with pytest.warns(DataLossWarning, match="damaged places") as caught:
         run.close()
     warned = [w for w in caught if w.category is DataLossWarning]

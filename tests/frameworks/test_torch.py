@@ -61,7 +61,7 @@ def columns(dataset: Dataset, size: int = 4) -> Dataset:
 @pytest.mark.parametrize("n_ranks", [1, 2])
 @pytest.mark.parametrize("counts", [[N_RECORDS], [5, 9, 2, 25]])
 @pytest.mark.parametrize("shuffle", SHUFFLES)
-def test_each_record_comes_once_an_epoch(
+def test_each_record_comes_once_per_epoch(
     tmp_path: Path, n_workers: int, n_ranks: int, counts: list[int], shuffle: str
 ) -> None:
     names = write_files(tmp_path, counts)

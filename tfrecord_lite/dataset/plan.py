@@ -82,6 +82,10 @@ class Run:
     """Contents to assume for the caches (:meth:`PlanNode.cached`); None for those they have."""
     damage: RunDamage = field(default_factory=RunDamage)
 
+    def key(self, seed: int, number: int, *, reshuffles: bool) -> tuple[int, ...]:
+        """Return the key of a random order: that of shuffle `number` of the plan; 0 for the files."""
+        return (seed, number, *(self.epoch if reshuffles else ()))
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlanNode:

@@ -1,8 +1,8 @@
 """The rule of random order: the same on every machine, and resumable at any point.
 
-A key (seed, epoch, ...) seeds NumPy's PCG64 generator. Only its raw 64-bit words are used, which are
-the same in all versions of NumPy. Word number t can be computed without those before it, so a
-shuffle can go on from any step.
+A key (seed, number of the shuffle, epoch, ...) seeds NumPy's PCG64 generator. Only its raw 64-bit
+words are used, which are the same in all versions of NumPy. Word number t can be computed without
+those before it, so a shuffle can go on from any step.
 
 **Shuffle with a buffer** of b slots and n elements, in order:
 

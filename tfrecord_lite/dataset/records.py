@@ -129,7 +129,7 @@ class Files(PlanNode):
         """Return the numbers of the files, in the order of this epoch."""
         if self.seed is None:
             return list(range(len(self.names)))
-        key = (self.seed, 0, *(run.epoch if self.reshuffles else ()))
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles)
         numbers: list[int] = order.permutation(key, len(self.names)).tolist()
         return numbers
 
@@ -227,7 +227,7 @@ class ShuffledRecords(PlanNode):
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield the records of this part."""
         file = self.files.opened()
-        key = (self.seed, 0, *(run.epoch if self.reshuffles else ()))
+        key = run.key(self.seed, 0, reshuffles=self.reshuffles)
         wanted = order.permutation(key, len(file))[self.number :: self.n_parts]
         n_bytes = sum(int(index.sizes.sum()) for index in file.indexes)
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)

@@ -52,7 +52,7 @@ class Shuffle(Stage):
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
         """Yield them."""
-        key = (self.seed, self.number, *(run.epoch if self.reshuffles else ()))
+        key = run.key(self.seed, self.number, reshuffles=self.reshuffles)
         with self.feed(run, state) as feed:
             yield from _Buffer(feed, key, self.buffer_size).shuffled(state)
 
