@@ -135,24 +135,10 @@ def _termination_as_interrupt() -> Iterator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line, by default this process's, and return its exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows the command's name; by default those of this process.
-
-    Returns
-    -------
-    int
-        The exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could
-        not be read; 130 after an interrupt, 143 or 129 after SIGTERM or SIGHUP, 141 if
-        the reader of standard output has gone.
-
-    Raises
-    ------
-    SystemExit
-        With status 2 for wrong arguments, and 0 after the help or the version.
+    A :class:`Status`, or 143 or 129 after SIGTERM or SIGHUP. Wrong arguments, the help and the
+    version raise SystemExit.
     """
     console = Console()
     try:

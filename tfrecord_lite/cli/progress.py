@@ -16,7 +16,6 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
     from typing import Never, Self
 
     from tqdm import tqdm
@@ -86,12 +85,7 @@ class Progress:
         """Return the progress itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the bar."""
         if self._bar is not None:
             self._bar.close()

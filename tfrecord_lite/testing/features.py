@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
     Lists: TypeAlias = dict[str, tuple[Kind, list[Any]]]
+    """The kind and values of each list of an Example, by key."""
+    Values: TypeAlias = Callable[[Kind, int], SearchStrategy[list[Any]]]
+    """Returns a strategy for that many values of a kind."""
 
 
 _PARTITIONS = (
@@ -149,9 +152,7 @@ def schemas(min_size: int = 1, max_size: int = 4) -> SearchStrategy[Schema]:
     return feature_specs(min_size, max_size).map(Schema)
 
 
-def _lists_of_fixed_len(
-    draw: DrawFn, name: str, spec: FixedLenFeature, values: Callable[..., Any]
-) -> Lists:
+def _lists_of_fixed_len(draw: DrawFn, name: str, spec: FixedLenFeature, values: Values) -> Lists:
     # A default without values counts as no default.
     may_be_missing = spec.default_value is not None and np.size(spec.default_value) > 0
     if may_be_missing and draw(st.booleans()):
@@ -161,15 +162,13 @@ def _lists_of_fixed_len(
 
 
 def _lists_of_sequence(
-    draw: DrawFn, name: str, spec: FixedLenSequenceFeature, values: Callable[..., Any]
+    draw: DrawFn, name: str, spec: FixedLenSequenceFeature, values: Values
 ) -> Lists:
     kind, n_blocks = kind_of(spec.dtype), draw(st.integers(-1, 3))
     return {} if n_blocks < 0 else {name: (kind, draw(values(kind, n_blocks * prod(spec.shape))))}
 
 
-def _lists_of_var_len(
-    draw: DrawFn, name: str, spec: VarLenFeature, values: Callable[..., Any]
-) -> Lists:
+def _lists_of_var_len(draw: DrawFn, name: str, spec: VarLenFeature, values: Values) -> Lists:
     kind, n_values = kind_of(spec.dtype), draw(st.integers(-1, 4))
     return {} if n_values < 0 else {name: (kind, draw(values(kind, n_values)))}
 
@@ -180,9 +179,7 @@ def sparse_indices(sizes: list[int], max_size: int) -> SearchStrategy[list[tuple
     return st.lists(one, max_size=max_size, unique=True)
 
 
-def _lists_of_sparse(
-    draw: DrawFn, _name: str, spec: SparseFeature, values: Callable[..., Any]
-) -> Lists:
+def _lists_of_sparse(draw: DrawFn, _name: str, spec: SparseFeature, values: Values) -> Lists:
     index_keys = [spec.index_key] if isinstance(spec.index_key, str) else spec.index_key
     sizes = spec.size if isinstance(spec.size, list) else [spec.size]
     indices = draw(sparse_indices(sizes, max_size=4))
@@ -195,9 +192,7 @@ def _lists_of_sparse(
     return lists
 
 
-def _lists_of_ragged(
-    draw: DrawFn, name: str, spec: RaggedFeature, values: Callable[..., Any]
-) -> Lists:
+def _lists_of_ragged(draw: DrawFn, name: str, spec: RaggedFeature, values: Values) -> Lists:
     kind = kind_of(spec.dtype)
     lists: Lists = {}
     n_rows = draw(st.integers(0, _MAX_ROW_LENGTH))

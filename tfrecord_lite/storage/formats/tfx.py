@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    Represented = tuple[str, FeatureSpec, set[str]]
+    """The name and specification of a representation, and the columns that it reads."""
+
 _KINDS: dict[int, Kind] = {tfmd.BYTES: Kind.BYTES, tfmd.INT: Kind.INT64, tfmd.FLOAT: Kind.FLOAT}
 _DEFAULTS: dict[Kind, tuple[str, ...]] = {
     Kind.BYTES: ("bytes_value",),
@@ -187,17 +190,14 @@ class _Reader:
             raise _schema_error("the indices must be features of type INT", name)
         return SparseFeature(keys, value, self._kind(value, name).dtype, sizes, is_sorted)
 
-    def _represented(
-        self, name: str, wanted: tfmd.TensorRepresentation
-    ) -> tuple[str, FeatureSpec, set[str]]:
-        """Return the name and specification of a representation, and the columns that it reads."""
+    def _represented(self, name: str, wanted: tfmd.TensorRepresentation) -> Represented:
         word = wanted.WhichOneof("kind")
         build = _REPRESENTATIONS.get(word or "")
         if build is None:
             raise _schema_error("the representation is of no known kind", name)
         return build(self, name, getattr(wanted, word or ""))
 
-    def _dense_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+    def _dense_tensor(self, name: str, wanted: Any) -> Represented:
         key = wanted.column_name
         kind, shape = self._kind(key, name), _shape(name, wanted.shape)
         default = None
@@ -206,17 +206,17 @@ class _Reader:
         # A dense feature is named by its key; the representation may have another name.
         return key, FixedLenFeature(shape, kind.dtype, default), {key}
 
-    def _varlen_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+    def _varlen_tensor(self, name: str, wanted: Any) -> Represented:
         key = wanted.column_name
         return key, VarLenFeature(self._kind(key, name).dtype), {key}
 
-    def _sparse_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+    def _sparse_tensor(self, name: str, wanted: Any) -> Represented:
         keys, value = list(wanted.index_column_names), wanted.value_column_name
         sizes = self._sizes(name, keys, wanted.dense_shape)
         spec = self._sparse(name, keys, value, sizes, is_sorted=wanted.already_sorted)
         return name, spec, {*keys, value}
 
-    def _ragged_tensor(self, name: str, wanted: Any) -> tuple[str, FeatureSpec, set[str]]:
+    def _ragged_tensor(self, name: str, wanted: Any) -> Represented:
         steps = list(wanted.feature_path.step)
         if len(steps) != 1:
             detail = f"the path {steps} must have one step, as an Example is not nested"
@@ -235,7 +235,7 @@ class _Reader:
         return name, spec, {steps[0], *keyed}
 
 
-_REPRESENTATIONS: dict[str, Callable[[_Reader, str, Any], tuple[str, FeatureSpec, set[str]]]] = {
+_REPRESENTATIONS: dict[str, Callable[[_Reader, str, Any], Represented]] = {
     "dense_tensor": _Reader._dense_tensor,  # noqa: SLF001 - methods of the reader
     "varlen_sparse_tensor": _Reader._varlen_tensor,  # noqa: SLF001
     "sparse_tensor": _Reader._sparse_tensor,  # noqa: SLF001
