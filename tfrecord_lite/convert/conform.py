@@ -59,7 +59,7 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> di
             continue
         for key, lists in _CONFORM[type(feature)](name, column, feature, originals.get(name)):
             if key in found:
-                raise column_error(key, f"two features write this key, {name!r} is one of them")
+                raise column_error(key, f"two features write this key; one of them is {name!r}")
             found[key] = lists
     return found
 
@@ -89,7 +89,7 @@ def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Val
 
 
 def _check_original(name: str, out: ValueLists, original: Original, *, is_signed: bool) -> None:
-    """Reject values that would not be the same in the dtype they are to come back in."""
+    """Reject values that the original dtype does not have, so that all come back as they were."""
     wrong: BoolArray | None
     if is_signed:  # in two's complement a negative number would come back as a large one
         wrong = out.flat < 0 if out.flat.min(initial=0) < 0 else None
@@ -104,8 +104,8 @@ def _check_original(name: str, out: ValueLists, original: Original, *, is_signed
         return
     number = int(wrong.argmax())
     index = record_of(out.splits(), number)
-    detail = f"a value that is not a {what}, which the schema is to restore"
-    detail += "; give the schema that schema_of has for columns with all values"
+    detail = f"a value that does not fit into {what}, the original dtype in the schema; "
+    detail += "make the schema with schema_of, from columns that have all values"
     raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
 
 

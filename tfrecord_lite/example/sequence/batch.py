@@ -61,7 +61,7 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 _LIST_DEPTH = 5
 _FEW = 2
-"""The protobuf runtime reads this many messages at the most: it takes longer for many steps."""
+"""Most messages that the protobuf runtime reads: it takes longer for many steps."""
 _GROUP_BYTES = 2**23
 """Bytes of messages that are read in one go; this bounds the memory used."""
 _MOST_CELLS = 1_000_000
@@ -91,7 +91,7 @@ class FeatureLists:
         left = np.ones(located.cell.size, np.bool_)
         if len(table.keys) <= _MOST_GUESSED:
             self._guess(entries, located, left)
-        # The lists that no guess is right for.
+        # The lists for which no guess was right.
         chosen = np.flatnonzero(left)
         n_steps, self._cells = _steps_of(data, entries, located.entry[chosen])
         self._n_steps[located.cell[chosen]] = n_steps
@@ -263,7 +263,7 @@ class SequenceMessageBatch:
         try:
             out = np.empty((self.n_messages, int(n_steps.max(initial=0)), n_values), np.float32)
         except (MemoryError, ValueError):
-            return None  # the general way says which message is the longest
+            return None  # the general way raises, and names the longest message
         for first, part in parts:
             part.pad(out[first : first + part.counts.size])
         return out, n_steps

@@ -355,7 +355,7 @@ def _list_columns(columns: Mapping[str, Any], lengths: Mapping[str, Any]) -> dic
     """Separate the steps of each column from their values."""
     for key in lengths:
         if columns.get(key) is None:
-            raise column_error(str(key), "lengths are given for a list that is not")
+            raise column_error(str(key), "lengths are given for this list, but not the list")
     return {
         key: _list_column(key, column, lengths.get(key))
         for key, column in columns.items()

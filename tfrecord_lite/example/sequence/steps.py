@@ -144,9 +144,9 @@ def _first_step(view: memoryview) -> _StepForm | None:
 def _even(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, first: _StepForm
 ) -> Int64Array | None:
-    """Count the steps of each list if all have the form of the first; shape (n_lists,).
+    """Count the steps of each list, 0 where not all have the form of the first; shape (n_lists,).
 
-    0 where they have not; None if the sizes of some lists, or most prefixes, are against it.
+    None if the sizes of some lists, or most prefixes, do not fit that form.
     """
     length = stops - starts
     counts = length // first.size
@@ -185,10 +185,9 @@ def _slices(counts: Int64Array) -> Iterator[slice]:
 def _searched(
     data: Uint8Array, starts: Int64Array, stops: Int64Array, kind: Kind
 ) -> tuple[Int64Array, ByteRanges]:
-    """Find short steps of one kind by the look of their prefixes.
+    """Find short steps of one kind by what their prefixes look like.
 
-    Return the steps of each list, 0 where the guess is wrong; and the contents of all steps
-    of the other lists.
+    Returns the steps of each list, 0 where the guess is wrong; and the contents of all others.
     """
     parts = [
         _search(data, starts[some], stops[some], kind)
@@ -288,8 +287,8 @@ class EvenContents:
     def pad(self, counts: Int64Array, out: Float32Array) -> None:
         """Copy all contents, as :meth:`PlainSteps.pad`.
 
-        From the start of each list as many bytes are copied as the longest list has. Contents
-        lie at the same places in all these copies, so no step is looked at.
+        Every list is copied at the length of the longest one. Contents are at the same offsets in
+        all these copies, so no step is looked at.
         """
         data = self.data
         n_lists, longest = out.shape[:2]
