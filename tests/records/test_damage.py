@@ -1,6 +1,6 @@
 """Every kind of damage, at every part of a record, in every kind of file, to everybody who reads.
 
-What a reader raises and what it passes over is compared with :mod:`tests.support.reference`; how many
+What a reader raises and what it skips is compared with :mod:`tests.support.reference`; how many
 records and damaged places there must be is written down besides. The big test damages a
 hundredth of the records of a file at random; ``TFRECORD_DAMAGES=100`` makes it one of 100,000
 records with 100 damages, 20 times over.
@@ -58,7 +58,7 @@ FRAMES = [reference.encode_record(record) for record in RECORDS]
 
 
 class Case(NamedTuple):
-    """A damaged stream; how many sound records it has, and how many damaged places."""
+    """A damaged stream; how many intact records it has, and how many damaged places."""
 
     name: str
     stream: bytes
@@ -68,10 +68,10 @@ class Case(NamedTuple):
 
 def cases() -> Iterator[Case]:
     """Yield each kind of damage at each part of a record."""
-    before, frame, behind = FRAMES[:HIT], FRAMES[HIT], FRAMES[HIT + 1 :]
+    before, frame, after = FRAMES[:HIT], FRAMES[HIT], FRAMES[HIT + 1 :]
 
     def joined(*changed: bytes) -> bytes:
-        return b"".join([*before, *changed, *behind])
+        return b"".join([*before, *changed, *after])
 
     for part in PARTS:
         at = extent(frame, part)
@@ -82,7 +82,7 @@ def cases() -> Iterator[Case]:
             yield Case(f"{kind} {part}", stream, 9 if is_beside else 8, 1)
         yield Case(f"cut {part}", b"".join(before) + frame[: at.middle], 4, 1)
         yield Case(f"swap {part}", swapped(part), 7, 2)
-    # What is done to whole records is no damage.
+    # Changes of whole records are not damage.
     yield Case("delete record", joined(), 8, 0)
     yield Case("duplicate record", joined(frame, frame), 10, 0)
     yield Case("swap record", swapped("record"), 9, 0)
@@ -187,7 +187,7 @@ class TestMatrix:
         assert file.lost_bytes == sum(span.length for span in spans)
         assert file.is_sound == (case.n_places == 0)
         for span in file.spans:
-            # What is before a damaged place and what is behind it is all there is.
+            # Nothing is lost before and after a damaged place.
             n_before = len(decode_on(case.stream[: span.offset])[0])
             assert span.records_before == n_before
             assert span.records_after == case.n_sound - n_before
@@ -299,7 +299,7 @@ class TestCompressedBytes:
 
 
 class TestMembers:
-    """Of a file of several gzip members, those behind a damaged one are found by recover."""
+    """Of a file of several gzip members, those after a damaged one are found by recover."""
 
     MEMBERS = tuple(gzip.compress(b"".join(FRAMES[i : i + 3])) for i in (0, 3, 6))
 
@@ -378,7 +378,7 @@ class TestMembers:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_all_members_but_the_damaged_one_are_saved(tmp_path: Path, data: st.DataObject) -> None:
-    # Whatever is done to one member, those before and behind it are as they were.
+    # Whatever is done to one member, those before and after it stay as they were.
     level = data.draw(st.sampled_from([0, 1, 9]))
     members = [gzip.compress(b"".join(FRAMES[i : i + 3]), level) for i in (0, 3, 6)]
     hit = data.draw(st.integers(0, 2))

@@ -351,7 +351,7 @@ class TestMemory:
     @every_way
     @pytest.mark.parametrize("limit", [2**31, 2**64 - 1])
     def test_r6_lengths_are_not_believed(self, drive: Drive, limit: int) -> None:
-        # Half a megabyte behind a head that promises up to 2**64 bytes.
+        # Half a megabyte after a header that promises up to 2**64 bytes.
         behind = bytes(CHUNK_BYTES // 2)
         most = MOST_TIMES_INPUT * len(behind) + MOST_CONSTANT_BYTES
 

@@ -226,7 +226,7 @@ def test_a_length_that_lies_takes_nothing(length: int, field: bytes) -> None:
     assert peak_of(PARSE, [message] * 40) < 2**20
 
 
-def test_a_list_that_says_it_has_more_floats_than_there_are_is_refused() -> None:
+def test_a_list_that_says_it_has_more_floats_than_there_are_is_rejected() -> None:
     for said in (44, 2**20, 2**31 - 1, 2**40):
         content = b"\x0a" + varint(said) + bytes(40)
         message = plain({}) + len_field(

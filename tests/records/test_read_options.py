@@ -82,7 +82,7 @@ def bomb(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "limit", [{"max_inflated_bytes": 10_000}, {"max_inflated_ratio": 20}], ids=["bytes", "ratio"]
 )
-def test_what_inflates_beyond_a_limit_is_refused(bomb: Path, way: str, limit: Any) -> None:
+def test_content_beyond_a_limit_is_rejected(bomb: Path, way: str, limit: Any) -> None:
     with pytest.raises(DataLossError) as caught:
         WAYS_IN[way](bomb, **limit)
 
@@ -90,7 +90,7 @@ def test_what_inflates_beyond_a_limit_is_refused(bomb: Path, way: str, limit: An
 
 
 @each_way
-def test_larger_records_are_refused(bomb: Path, way: str) -> None:
+def test_larger_records_are_rejected(bomb: Path, way: str) -> None:
     with pytest.raises(DataLossError) as caught:
         WAYS_IN[way](bomb, max_record_bytes=3)
 
@@ -119,7 +119,7 @@ def test_what_keeps_within_limits_is_read(bomb: Path, way: str) -> None:
         ({"max_inflated_ratio": "20"}, TypeError),
     ],
 )
-def test_what_is_no_limit_is_refused(
+def test_a_wrong_limit_is_rejected(
     bomb: Path, way: str, limit: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error, match=next(iter(limit))):

@@ -1,4 +1,4 @@
-"""The next sound record is found as a search byte by byte finds it, in linear work."""
+"""The next intact record is found as a search byte by byte finds it, in linear work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def is_record_at(stream: bytes, offset: int, limit: int = 2**31) -> bool:
-    """Whether a record is sound, as the oracle says."""
+    """Whether a record is intact, as the oracle says."""
     records, _ = reference.decode(stream[offset:], max_record_bytes=limit)
     return bool(records)
 
@@ -63,7 +63,7 @@ def nested(levels: int, payload: bytes = b"core") -> bytes:
 
 
 def false_heads(length: int, times: int) -> bytes:
-    """Return right heads with nothing sound behind them."""
+    """Return right headers with nothing intact after them."""
     return reference.encode_header(length) * times
 
 
@@ -80,7 +80,7 @@ streams = st.lists(parts, max_size=8).map(b"".join)
 
 @pytest.fixture(params=[3, 50, 64 * 1024])
 def piece(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look at so many offsets at a time."""
+    """Look at that many offsets at a time."""
     monkeypatch.setattr(resync, "_PIECE_BYTES", request.param)
 
 
@@ -181,7 +181,7 @@ HOSTILE: dict[str, Callable[[int], bytes]] = {
         b"".join(reference.encode_header(12 * (n - i)) for i in range(n)) + bytes(4)
     ),
     "same": lambda n: false_heads(6 * n, n),
-    # A sound record behind each, so that each is the start of another search.
+    # An intact record after each, so that each is the start of another search.
     "between": lambda n: (false_heads(20 * n, 1) + reference.encode_record(b"sound")) * n,
     "zeros": lambda n: bytes(20 * n),
 }

@@ -116,7 +116,7 @@ def incompressible(name: bytes, n_records: int) -> list[bytes]:
 
 
 class TestTornMembers:
-    """The end of a member is missing, and what is behind it is taken for its data."""
+    """The end of a member is missing, and the next member is treated as its data."""
 
     FIRST, SECOND, THIRD = (
         incompressible(name, n) for name, n in ((b"first", 50), (b"second", 30), (b"third", 10))
@@ -155,14 +155,14 @@ class TestStoredMembers:
 
     INNER = packed([b"inner %d" % i for i in range(5)])
 
-    def test_they_are_no_members_where_the_records_are_sound(self, tmp_path: Path) -> None:
+    def test_they_are_not_members_inside_intact_records(self, tmp_path: Path) -> None:
         choose = random.Random(3)
         records = [self.INNER, *(choose.randbytes(100) for _ in range(20)), self.INNER + b"more"]
         records += [choose.randbytes(100) for _ in range(20)] + [b"", self.INNER]
         for level in (0, 1):
-            sound = packed(records, level)
+            intact = packed(records, level)
             for place in (1, -1):
-                data = bytearray(sound)
+                data = bytearray(intact)
                 data[len(data) // 4 if place > 0 else -1] ^= 1  # where no file is stored
 
                 kept = saved(tmp_path, bytes(data))
@@ -171,7 +171,7 @@ class TestStoredMembers:
                 assert kept == [record for record in records if record in kept]
                 assert len(hits) == (place > 0) or level
 
-    def test_they_are_behind_a_damaged_record(self, tmp_path: Path) -> None:
+    def test_they_are_after_a_damaged_record(self, tmp_path: Path) -> None:
         records = [b"one", bytes(100), b"two", self.INNER, b"three"]
         data = bytearray(packed(records, 0))
         data[data.index(bytes(100)) + 50] ^= 1

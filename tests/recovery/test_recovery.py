@@ -68,9 +68,9 @@ class TestVerify:
             assert [file.records for file in report.files] == list(range(20))
 
     def test_a_file_that_fails_does_not_keep_the_others(self, tmp_path: Path) -> None:
-        sound = write(tmp_path / "a", [b"one"])
+        intact = write(tmp_path / "a", [b"one"])
 
-        report = verify([sound, tmp_path / "missing", tmp_path, sound])
+        report = verify([intact, tmp_path / "missing", tmp_path, intact])
 
         assert [type(file.failure) for file in report.files] == [
             type(None),

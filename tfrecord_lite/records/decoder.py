@@ -284,7 +284,7 @@ class FrameDecoder:
         """Check that the stream may end here.
 
         Raises ``TRUNCATED`` if it ends inside a record, even inside the header, where TensorFlow
-        sees a clean end (rule R2); else as :meth:`next_block`.
+        sees a clean end (rule R2); otherwise as :meth:`next_block`.
         """
         self._scan(None)
         if self._error is not None:
