@@ -91,6 +91,7 @@ def types(session: nox.Session) -> None:
     """Check the types, strictly."""
     session.install("-e", ".[test,lint]", "nox")
     session.run("mypy", *(path for path in TYPED if Path(path).exists()))
+    session.run("pyright", "--verifytypes", "tfrecord_lite", "--ignoreexternal")
 
 
 @nox.session

@@ -33,7 +33,7 @@ class Console:
     """The output of one run, and its worst status so far."""
 
     def __init__(self) -> None:
-        self.status = Status.INTACT
+        self.status: Status = Status.INTACT
         for stream in (sys.stdout, sys.stderr):
             # File names and texts may hold what the terminal's encoding cannot show.
             if hasattr(stream, "reconfigure"):

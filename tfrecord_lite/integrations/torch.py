@@ -213,7 +213,7 @@ class IndexedTensors:
         self, file: TFRecordFile | Sources, features: Mapping[str, FeatureSpec] | ExampleParser[Any]
     ) -> None:
         _torch()
-        self.file = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
+        self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)
         self._parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
 
     def __len__(self) -> int:

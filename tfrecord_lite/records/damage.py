@@ -65,7 +65,7 @@ class DamageLog:
         self._on_error = on_error
         self._left = max_errors
         self.is_quiet: bool = callable(on_error)  # the function, or another log, reports damage
-        self.is_over = False  # one damaged span too many was raised
+        self.is_over: bool = False  # one damaged span too many was raised
         self._files: list[FileReport | SkippingStream] = []  # in the order of their opening
         self._numbers: list[int] = []
         self._open: list[int] = []  # openings that may still be read
@@ -165,7 +165,7 @@ class SkippingStream:
     def __init__(self, stream: RecordStream, log: DamageLog, *, may_be_torn: bool = False) -> None:
         self._stream = stream
         self._may_be_torn = may_be_torn
-        self.torn_bytes = 0
+        self.torn_bytes: int = 0
         self._log = log
         self._spans: list[DamagedSpan] = []
         self._n_damaged = 0

@@ -64,12 +64,12 @@ class RecordStream:
         limits: InflationLimits | None = None,
         block_records: int = 64,
     ) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self._block_records = block_records
         self._file: InputFile = open_input(source, options.storage_options)
         try:
             named = options.codec_name
-            self.compression = _detect(self._file) if named is None else named
+            self.compression: str = _detect(self._file) if named is None else named
             codec = codec_named(self.compression)
             limits = limits or options.inflation
             self._content = (
@@ -79,7 +79,7 @@ class RecordStream:
             self._file.close()
             raise
         self._is_closed = False
-        self.broke_off = False  # whether damage of the compressed stream was skipped: the end
+        self.broke_off: bool = False  # whether damage of the compressed stream was skipped: the end
         self._is_at_end = False  # nothing more is read, whatever the file has
         self._read_error: OSError | None = None  # to be raised by the next read
         self._finder: RecordFinder | None = None  # of records after damage

@@ -125,7 +125,8 @@ class FilePart:
         self._at = start
         self._edges = edges
         self._stop = stop
-        self.n_read = self.n_pieces = 0
+        self.n_read: int = 0
+        self.n_pieces: int = 0
         self.on_edge: Callable[[int], object] = lambda _: None
 
     def seekable(self) -> bool:
@@ -242,7 +243,7 @@ class MemberSearch:
         self._open_stream = open_stream
         self._candidates = Candidates(file, magic)
         self._budget = _MAX_TIMES * file.seek(0, io.SEEK_END) + _FREE_COST
-        self.n_untried = 0
+        self.n_untried: int = 0
 
     def readings(self) -> Iterator[Reading]:
         """Yield the outer readings in order; each begins after the damage of the one before."""

@@ -153,7 +153,7 @@ class Summary(Mapping[str, FeatureSummary]):
     __slots__ = ("_features", "n_records")
 
     def __init__(self, n_records: int, features: Mapping[str, FeatureSummary]) -> None:
-        self.n_records = n_records
+        self.n_records: int = n_records
         self._features = dict(features)
 
     def __getitem__(self, name: str) -> FeatureSummary:

@@ -228,7 +228,7 @@ class FingerprintingFile:
     """A file object that computes the fingerprint of what is written to it."""
 
     def __init__(self, file: OutputFile) -> None:
-        self.name = file.name
+        self.name: str = file.name
         self._file = file
         self._n_bytes = 0
         self._crc32 = 0

@@ -15,6 +15,8 @@ TensorFlow is an ``AttributeError`` that says what to use instead.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 from tfrecord_lite.tf import compat, data, dtypes, errors, image, io, python_io, sparse, train
 from tfrecord_lite.tf._dtype import DType, as_dtype
 from tfrecord_lite.tf._ops import (
@@ -56,6 +58,9 @@ from tfrecord_lite.tf.dtypes import (
     uint32,
     uint64,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "DType",
@@ -110,4 +115,4 @@ __all__ = [
 __version__ = "2.21.0"
 """The version of TensorFlow whose rules are followed."""
 
-__getattr__ = unavailable(__name__, HINTS)
+__getattr__: Callable[[str], NoReturn] = unavailable(__name__, HINTS)

@@ -30,8 +30,8 @@ class TensorSpec:
     """
 
     def __init__(self, shape: Any, dtype: object = "float32", name: str | None = None) -> None:
-        self.shape = None if shape is None else TensorShape(shape)
-        self.dtype = as_dtype(dtype)
+        self.shape: TensorShape | None = None if shape is None else TensorShape(shape)
+        self.dtype: DType = as_dtype(dtype)
         self.name = name
 
     def __repr__(self) -> str:

@@ -39,7 +39,9 @@ class TensorShape(tuple[int | None, ...]):
         """Compare with any tuple or list."""
         return not self == other
 
-    __hash__ = tuple.__hash__
+    def __hash__(self) -> int:
+        """Hash as a tuple."""
+        return tuple.__hash__(self)
 
     def __str__(self) -> str:
         """Format as a tuple."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -235,7 +235,7 @@ class SparseTensor(_Composite):
         return f"SparseTensor({', '.join(f'{name}={getattr(self, name)!s}' for name in names)})"
 
 
-def _maker(name: str) -> staticmethod[..., Any]:
+def _maker(name: str) -> Callable[..., RaggedTensor]:
     """Return RaggedColumn's constructor of that name, as one that accepts tensors."""
 
     def make(values: Any, *partition: Any, **settings: Any) -> Any:
@@ -257,13 +257,15 @@ class RaggedTensor(_Composite):
     def __init__(self) -> None:
         raise TypeError("use tf.RaggedTensor.from_row_splits, from_row_lengths, ...")
 
-    from_row_splits = _maker("from_row_splits")
-    from_row_lengths = _maker("from_row_lengths")
-    from_row_starts = _maker("from_row_starts")
-    from_row_limits = _maker("from_row_limits")
-    from_value_rowids = _maker("from_value_rowids")
-    from_uniform_row_length = _maker("from_uniform_row_length")
-    from_nested_row_splits = _maker("from_nested_row_splits")
+    from_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_splits")
+    from_row_lengths: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_lengths")
+    from_row_starts: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_starts")
+    from_row_limits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_row_limits")
+    from_value_rowids: ClassVar[Callable[..., RaggedTensor]] = _maker("from_value_rowids")
+    from_uniform_row_length: ClassVar[Callable[..., RaggedTensor]] = _maker(
+        "from_uniform_row_length"
+    )
+    from_nested_row_splits: ClassVar[Callable[..., RaggedTensor]] = _maker("from_nested_row_splits")
 
     def to_list(self) -> list[Any]:
         """Return the rows as nested lists of Python numbers or ``bytes``."""

@@ -38,8 +38,8 @@ class KeyTable:
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        self.keys = tuple(keys)
-        self.index = {key: number for number, key in enumerate(self.keys)}
+        self.keys: tuple[bytes, ...] = tuple(keys)
+        self.index: dict[bytes, int] = {key: number for number, key in enumerate(self.keys)}
         short = [number for number, key in enumerate(self.keys) if len(key) <= _LONG_BYTES]
         self._long_lengths = {len(key) for key in self.keys if len(key) > _LONG_BYTES}
         lengths = np.array([len(self.keys[number]) for number in short], np.int64)

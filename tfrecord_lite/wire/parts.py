@@ -138,7 +138,7 @@ class SizedPart:
             low = high = lengths
         else:
             low, high = int(lengths.min(initial=1 << 62)), int(lengths.max(initial=0))
-        self.prefixes = [prefix_of(part.levels, min(low, high))]
+        self.prefixes: list[Prefix] = [prefix_of(part.levels, min(low, high))]
         while self.prefixes[-1].largest < high:
             self.prefixes.append(prefix_of(part.levels, self.prefixes[-1].largest + 1))
         self.numbers: Int64Array | None = None

@@ -52,9 +52,9 @@ class Template:
     """
 
     def __init__(self, known: bytes, unknown: list[tuple[int, int]], holes: list[Hole]) -> None:
-        self.n_bytes = len(known)
+        self.n_bytes: int = len(known)
         self.holes = holes
-        self.row_bytes = -(-(self.n_bytes + _AHEAD_BYTES) // LANE_BYTES) * LANE_BYTES
+        self.row_bytes: int = -(-(self.n_bytes + _AHEAD_BYTES) // LANE_BYTES) * LANE_BYTES
         mask = np.zeros(self.row_bytes, np.uint8)
         want = np.zeros(self.row_bytes, np.uint8)
         mask[: self.n_bytes] = 0xFF

@@ -95,7 +95,7 @@ class MessageBatch:
         table: KeyTable,
         memory: LayoutMemory,
     ) -> None:
-        self.n_messages = starts.size
+        self.n_messages: int = starts.size
         self.data = data
         self._parts: list[tuple[Int64Array, LayoutMatch | GeneralMessages | RuntimeMessages]] = []
         left = np.arange(starts.size)
@@ -216,7 +216,7 @@ class DiscoveredKeys:
     """The keys found in batches: `table` has at least those of the last batch."""
 
     def __init__(self) -> None:
-        self.table = KeyTable([])
+        self.table: KeyTable = KeyTable([])
         self._memory = LayoutMemory()
 
     def read(

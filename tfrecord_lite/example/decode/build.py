@@ -62,7 +62,7 @@ class FeatureColumn:
         self, key: str, lists: FeatureValues, flat: FlatValues, is_missing: BoolArray | None = None
     ) -> None:
         self.key = key
-        self.n_messages = lists.n_messages
+        self.n_messages: int = lists.n_messages
         self.flat = flat
         self._lists = lists
         self._is_missing = is_missing

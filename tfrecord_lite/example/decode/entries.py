@@ -89,13 +89,15 @@ class MapEntries:
         with renumbered(maps.owner):
             entries = tokenise(data, maps.start, maps.stop, depth=1)
         entries = submessages(entries, ENTRY)
-        self.message = maps.owner[entries.owner]
+        self.message: Int64Array = maps.owner[entries.owner]
         """The message of each entry."""
         self._stop = entries.stop
+        self.key: ByteRanges
+        """The key of each entry."""
         match_plain = self._plain_features if of_features else self._plain_lists
         self.key, self._kind, self._list_start = match_plain(entries)
         """The key of each entry: of several the last, and "" if there is none."""
-        self.is_void = np.zeros(self.message.size, np.bool_)
+        self.is_void: BoolArray = np.zeros(self.message.size, np.bool_)
         """Which entries have an unknown field: the runtime skips them as unknown."""
         self._odd = np.flatnonzero(self._kind == 0)  # the entries that are not plain
         self._keys = self._values = entries.take(self._odd[:0])

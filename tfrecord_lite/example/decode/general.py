@@ -49,7 +49,8 @@ class GeneralMessages:
     def __init__(
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
-        self.n_messages = n_messages = starts.size
+        n_messages = starts.size
+        self.n_messages: int = n_messages
         entries = MapEntries(data, submessages(tokenise(data, starts, stops), FEATURES))
         located = entries.locate(table, n_messages)
         self._unknown = located.unknown

@@ -99,7 +99,7 @@ class Layout:
 
     def __init__(self, entries: list[LayoutEntry]) -> None:
         self._stretches = _join(entries)
-        self.unknown = [entry.key for entry in entries if entry.feature < 0]
+        self.unknown: list[bytes] = [entry.key for entry in entries if entry.feature < 0]
         """The keys that are not in the table."""
 
     def match(self, data: Uint8Array, starts: Int64Array, stops: Int64Array) -> LayoutMatch:
@@ -133,7 +133,7 @@ class LayoutMatch:
         self._data = data
         self.chosen: Int64Array | None = None
         """The messages that match; None for all."""
-        self.n_messages = 0
+        self.n_messages: int = 0
         self._found: dict[int, tuple[LayoutEntry, _Payload]] = {}
 
     def add(self, entry: LayoutEntry, payload: _Payload) -> None:

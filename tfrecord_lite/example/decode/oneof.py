@@ -135,7 +135,7 @@ class MergedFeatures:
         self._depth = depth
         is_list = (found.number <= Kind.INT64) & (found.wire_type == LEN)
         found = found.only(is_list)
-        self.kind = np.zeros(n_owners, np.uint8)
+        self.kind: Uint8Array = np.zeros(n_owners, np.uint8)
         """The :class:`Kind` of each owner, 0 for none; shape (n_owners,)."""
         self.kind[found.owner] = found.number  # of several assignments to one place, the last stays
         is_other = found.number != self.kind[found.owner]

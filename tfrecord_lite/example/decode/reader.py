@@ -57,9 +57,9 @@ class ColumnReader:
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         self.prepared = prepared
         self.strings = strings
-        self.kinds = keys_to_read(prepared)
-        self.numbers = {key: number for number, key in enumerate(self.kinds)}
-        self.table = KeyTable([key.encode() for key in self.kinds])
+        self.kinds: dict[str, Kind] = keys_to_read(prepared)
+        self.numbers: dict[str, int] = {key: number for number, key in enumerate(self.kinds)}
+        self.table: KeyTable = KeyTable([key.encode() for key in self.kinds])
 
     @staticmethod
     def columns(read: Callable[[str], AnyColumn]) -> Callable[[str], AnyColumn]:

@@ -100,10 +100,10 @@ class RowPlan:
 
     def __init__(self, keys: tuple[str, ...], values: tuple[Any, ...]) -> None:
         self.keys = keys
-        self.types = tuple(map(type, values))
+        self.types: tuple[type, ...] = tuple(map(type, values))
         lists_of = [i for i, t in enumerate(self.types) if t in (list, tuple)]
         self._lists = [i for i in lists_of if len(values[i]) <= SHORT_LIST]
-        self.has_lists = bool(lists_of)
+        self.has_lists: bool = bool(lists_of)
         self._choose_lists = _chooser(self._lists)
         lists = self._choose_lists(values)
         self._list_lengths = tuple(map(len, lists))

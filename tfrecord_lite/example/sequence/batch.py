@@ -211,9 +211,9 @@ class SequenceMessageBatch:
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, table: KeyTable
     ) -> None:
         self.data = data
-        self.n_messages = starts.size
+        self.n_messages: int = starts.size
         fields = tokenise(data, starts, stops)
-        self.context_stops = starts.copy()
+        self.context_stops: Int64Array = starts.copy()
         """Where the context of each message ends: up to there it is an Example."""
         context = submessages(fields, FEATURES)
         self.context_stops[context.owner] = context.stop  # of several, the last remains

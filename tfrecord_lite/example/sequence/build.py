@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import AnyArray, Int64Array, ranges, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.columns.dense import as_array
 from tfrecord_lite.errors import Reason
@@ -30,9 +30,9 @@ class FeatureListColumn:
 
     def __init__(self, key: str, lists: FeatureListValues, steps: FeatureColumn) -> None:
         self.key = key
-        self.is_present = lists.is_present
+        self.is_present: BoolArray = lists.is_present
         """Which messages have the list; shape (n_messages,)."""
-        self.n_steps = lists.n_steps
+        self.n_steps: Int64Array = lists.n_steps
         """Steps in each message; shape (n_messages,)."""
         self.steps = steps
         """The values of all steps, with a row per step."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.files.compression import TFRecordOptions
@@ -68,7 +69,7 @@ class TFRecordWriter:
                 writer.write(record)
 
 
-__getattr__ = unavailable(
+__getattr__: Callable[[str], NoReturn] = unavailable(
     __name__,
     {
         "cardinality": "use dataset.cardinality()",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 from tfrecord_lite.files.compression import TFRecordOptions
 from tfrecord_lite.schema import (
     FixedLenFeature,
@@ -33,6 +35,9 @@ from tfrecord_lite.tf.io._parsing import (
 )
 from tfrecord_lite.tf.io._writer import TFRecordWriter
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = [
     "FixedLenFeature",
     "FixedLenSequenceFeature",
@@ -59,7 +64,7 @@ __all__ = [
     "write_file",
 ]
 
-__getattr__ = unavailable(
+__getattr__: Callable[[str], NoReturn] = unavailable(
     __name__,
     {
         "TFRecordCompressionType": "use tf.compat.v1.io.TFRecordCompressionType",

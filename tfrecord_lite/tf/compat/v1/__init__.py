@@ -8,9 +8,19 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tfrecord_lite.tf import io as _io2
 from tfrecord_lite.tf import python_io
 from tfrecord_lite.tf.compat.v1 import gfile, io
+from tfrecord_lite.tf.compat.v1.io import parse_example, parse_single_example
+from tfrecord_lite.tf.io import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+    decode_raw,
+    parse_single_sequence_example,
+    parse_tensor,
+    serialize_tensor,
+)
 
 __all__ = [
     "FixedLenFeature",
@@ -30,18 +40,6 @@ __all__ = [
     "python_io",
     "serialize_tensor",
 ]
-
-# What TensorFlow 1 had at its top level.
-FixedLenFeature = _io2.FixedLenFeature
-FixedLenSequenceFeature = _io2.FixedLenSequenceFeature
-SparseFeature = _io2.SparseFeature
-VarLenFeature = _io2.VarLenFeature
-decode_raw = _io2.decode_raw
-parse_example = io.parse_example
-parse_single_example = io.parse_single_example
-parse_single_sequence_example = _io2.parse_single_sequence_example
-parse_tensor = _io2.parse_tensor
-serialize_tensor = _io2.serialize_tensor
 
 
 def enable_eager_execution(*_: Any, **__: Any) -> None:

@@ -5,6 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 from tfrecord_lite.tf.io import gfile as _gfile
+from tfrecord_lite.tf.io.gfile import (
+    GFile,
+)
+from tfrecord_lite.tf.io.gfile import (
+    GFile as FastGFile,
+)
+from tfrecord_lite.tf.io.gfile import (
+    GFile as Open,
+)
+from tfrecord_lite.tf.io.gfile import (
+    copy as Copy,
+)
+from tfrecord_lite.tf.io.gfile import (
+    exists as Exists,
+)
+from tfrecord_lite.tf.io.gfile import (
+    glob as Glob,
+)
+from tfrecord_lite.tf.io.gfile import (
+    isdir as IsDirectory,
+)
+from tfrecord_lite.tf.io.gfile import (
+    listdir as ListDirectory,
+)
+from tfrecord_lite.tf.io.gfile import (
+    makedirs as MakeDirs,
+)
+from tfrecord_lite.tf.io.gfile import (
+    mkdir as MkDir,
+)
+from tfrecord_lite.tf.io.gfile import (
+    remove as Remove,
+)
+from tfrecord_lite.tf.io.gfile import (
+    rename as Rename,
+)
+from tfrecord_lite.tf.io.gfile import (
+    rmtree as DeleteRecursively,
+)
 
 __all__ = [
     "Copy",
@@ -21,18 +60,6 @@ __all__ = [
     "Remove",
     "Rename",
 ]
-
-Copy = _gfile.copy
-DeleteRecursively = _gfile.rmtree
-Exists = _gfile.exists
-FastGFile = GFile = Open = _gfile.GFile
-Glob = _gfile.glob
-IsDirectory = _gfile.isdir
-ListDirectory = _gfile.listdir
-MakeDirs = _gfile.makedirs
-MkDir = _gfile.mkdir
-Remove = _gfile.remove
-Rename = _gfile.rename
 
 
 def __getattr__(name: str) -> Any:
