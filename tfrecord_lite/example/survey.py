@@ -30,8 +30,6 @@ from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.batch import LayoutMemory
-    from tfrecord_lite.wire.keys import KeyTable
 
 
 class ExampleSurvey:
@@ -68,12 +66,7 @@ class ExampleSurvey:
             raise
 
     def _add(self, block: Block) -> None:
-        stops = block.offsets + block.lengths
-
-        def read(table: KeyTable, memory: LayoutMemory) -> MessageBatch:
-            return MessageBatch(block.data, block.offsets, stops, table, memory)
-
-        batch = self._keys.read(len(block), read, int(block.lengths.sum()))
+        batch = self._keys.read_examples(block)
         if batch is None:  # too many keys for one table
             middle = len(block) // 2
             for part in (block[:middle], block[middle:]):

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.example.decode import build
-from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, MessageBatch, by_runtime
+from tfrecord_lite.example.decode.batch import FEW, DiscoveredKeys, by_runtime
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.schema import Kind
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tfrecord_lite.block import Block
-    from tfrecord_lite.example.decode.batch import LayoutMemory
     from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.example.decode.reader import Serialized
-    from tfrecord_lite.wire.keys import KeyTable
 
     Row = dict[str, AnyArray]
 
@@ -57,12 +55,7 @@ class ExampleDecoder:
 
         Raises WireError about any of the messages that are malformed.
         """
-        stops = block.offsets + block.lengths
-
-        def read(table: KeyTable, memory: LayoutMemory) -> MessageBatch:
-            return MessageBatch(block.data, block.offsets, stops, table, memory)
-
-        batch = self._keys.read(len(block), read, int(block.lengths.sum()))
+        batch = self._keys.read_examples(block)
         if batch is None:
             one_by_one = _rows_by_runtime(block)
             return by_halves(self.rows, block) if one_by_one is None else one_by_one

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array
+    from tfrecord_lite.block import Block
     from tfrecord_lite.example.decode.layout import Layout, LayoutMatch
     from tfrecord_lite.example.decode.runtime import RuntimeMessages
     from tfrecord_lite.schema import Kind
@@ -218,6 +219,15 @@ class DiscoveredKeys:
     def __init__(self) -> None:
         self.table: KeyTable = KeyTable([])
         self._memory = LayoutMemory()
+
+    def read_examples(self, block: Block) -> MessageBatch | None:
+        """Read a block of Examples; None as :meth:`read`."""
+        stops = block.offsets + block.lengths
+
+        def read(table: KeyTable, memory: LayoutMemory) -> MessageBatch:
+            return MessageBatch(block.data, block.offsets, stops, table, memory)
+
+        return self.read(len(block), read, int(block.lengths.sum()))
 
     def read(
         self,

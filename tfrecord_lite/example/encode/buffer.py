@@ -147,17 +147,14 @@ class RowBuffer:
 
     def take(self) -> list[Any] | Block:
         """Return everything as records, bytes-like and in order, and start anew."""
-        records = self._encoded()
+        blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
+        orders = [plan.order for plan in self._active]
+        records = in_order(blocks, orders, self._records, self._record_order)
         for plan in self._active:
             plan.clear()
         self._n = self._n_bytes = 0
         self._records, self._record_order, self._active, self._last = [], [], [], None
         return records
-
-    def _encoded(self) -> list[Any] | Block:
-        blocks = [encode_lists(plan.columns(), len(plan.order)) for plan in self._active]
-        orders = [plan.order for plan in self._active]
-        return in_order(blocks, orders, self._records, self._record_order)
 
 
 def in_order(
