@@ -77,7 +77,9 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
     for name in tfrecord_lite.__all__:
         getattr(tfrecord_lite, name)  # which loads its module
 
-    assert dir(tfrecord_lite) == sorted([*tfrecord_lite.__all__, "__version__"])
+    modules = ["errors", "messages", "testing", "tf"]
+    assert dir(tfrecord_lite) == sorted([*tfrecord_lite.__all__, *modules, "__version__"])
+    assert all(getattr(tfrecord_lite, name) is not None for name in modules)
 
 
 def test_type_checkers_see_the_names_that_are_loaded() -> None:

@@ -159,6 +159,8 @@ _MODULES = {
 }
 """The public names, by the module that defines them."""
 
+_PUBLIC_MODULES = ("errors", "messages", "testing", "tf")
+
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a list
@@ -166,7 +168,7 @@ __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a list
 
 def __getattr__(name: str) -> object:
     """Load a public name, or a public module, when it is first used."""
-    if name in ("errors", "messages", "testing", "tf"):
+    if name in _PUBLIC_MODULES:
         return _import_module(f"{__name__}.{name}")
     if name not in _MODULE_OF:
         message = f"module {__name__!r} has no attribute {name!r}"
@@ -177,4 +179,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_PUBLIC_MODULES, "__version__"]
