@@ -10,6 +10,7 @@ import gzip
 import io
 import os
 import random
+import re
 import signal
 import stat
 import sys
@@ -1135,6 +1136,12 @@ class TestShards:
         assert caught.value.reason is Reason.CLOSED
         assert list(TFRecordReader(tmp_path / "a@2")) == [b"text"]
 
+    def test_an_unknown_field_of_a_pattern_is_named(self, tmp_path: Path) -> None:
+        text = "unknown field {foo} in the pattern; expected {shard} or {num_shards}"
+        with pytest.raises(InvalidArgumentError, match=re.escape(text)) as caught:
+            ShardedTFRecordWriter(tmp_path / "q-{shard}-{foo}", 2)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+
     @pytest.mark.parametrize(
         ("pattern", "keywords"),
         [
@@ -1156,6 +1163,7 @@ class TestShards:
             ("a{shard}{}", {"num_shards": 2}),
             ("a{shard:s}", {"num_shards": 2}),
             ("a{shard.other}", {"num_shards": 2}),
+            ("a{shard[other]}", {"num_shards": 2}),
             ("a{shard:.0e}", {"num_shards": 20}),
         ],
     )

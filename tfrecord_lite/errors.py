@@ -7,7 +7,7 @@
     ├── InvalidArgumentError           a well-formed thing that does not fit what was asked
     └── FailedPreconditionError        use of something after its close
 
-    DataLossWarning                    a UserWarning: damage that was passed over, as asked for
+    DataLossWarning                    a UserWarning: damage that was skipped, as asked for
 
 The names are TensorFlow's (``tf.errors``); each is also a :class:`ValueError`.
 Where Python has the word, Python's exception is used instead:
@@ -155,7 +155,7 @@ class FailedPreconditionError(TFRecordError, ValueError):
 
 
 class DataLossWarning(UserWarning):
-    """Damaged bytes were passed over; with ``on_error="skip"``, once at the end of an iteration."""
+    """Damaged bytes were skipped; with ``on_error="skip"``, once at the end of an iteration."""
 
 
 def argument_error(

@@ -362,7 +362,8 @@ class TFRecordReader:
     def _opened(self) -> Iterator[RecordStream]:
         for number, source in enumerate(self._sources):
             if self._is_closed:
-                raise FailedPreconditionError(Reason.CLOSED, source=name_of(source))
+                detail = "the reader is closed; make another"
+                raise FailedPreconditionError(Reason.CLOSED, source=name_of(source), detail=detail)
             if is_file_object(source):
                 if self._starts[number] is not None or number in self._begun:
                     seek_to(source, self._starts[number])

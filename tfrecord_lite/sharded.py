@@ -147,7 +147,15 @@ class ShardedTFRecordWriter(MessageWriter):
             names = shard_names(self._pattern, 1 if by_bytes else num_shards)
         except InvalidArgumentError:
             raise
-        except (AttributeError, LookupError, ValueError):  # of str.format
+        except KeyError as error:
+            detail = (
+                f"unknown field {{{error.args[0]}}} in the pattern; "
+                "expected {shard} or {num_shards}"
+            )
+            raise InvalidArgumentError(
+                Reason.BAD_ARGUMENT, source=self._pattern, detail=detail
+            ) from None
+        except (AttributeError, LookupError, TypeError, ValueError):  # of str.format
             names = None
         if not names or len(set(names)) < len(names):
             detail = (
@@ -185,7 +193,9 @@ class ShardedTFRecordWriter(MessageWriter):
         self._sinks[0].check_process()
 
     def _closed(self) -> FailedPreconditionError:
-        return FailedPreconditionError(Reason.CLOSED, source=self._pattern)
+        return FailedPreconditionError(
+            Reason.CLOSED, source=self._pattern, detail="the writer is closed; open another"
+        )
 
     def _put(self, records: Sequence[Buffer] | Block) -> None:
         """Give encoded records to the shards in turn."""

@@ -251,7 +251,8 @@ class TFRecordWriter(MessageWriter):
         A local path or a URL (extra ``remote``); created or emptied at once. A
         file object is written from its current position, and is not closed.
     options : TFRecordOptions, str, int or None, optional
-        The compression, as TensorFlow's writer takes it. Give this or `compression`.
+        The compression, as for TensorFlow's writer; None means not given, so that `compression`
+        applies. Both together are an error.
     compression : str, int, TFRecordOptions or None, optional
         ``"infer"``, the default: by the ending of the name, ``.gz`` or ``.gzip``, ``.zlib`` or
         ``.zz``, ``.zst`` or ``.zstd``, ``.bz2``; none for any other, and for a file object.

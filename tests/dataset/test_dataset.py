@@ -205,6 +205,21 @@ def test_arguments_that_cannot_be(names: list[str], make: Callable[[Any], object
     assert caught.value.reason is Reason.BAD_ARGUMENT
 
 
+def test_functions_are_callable(names: list[str]) -> None:
+    wrong: Any = 5
+    with pytest.raises(TypeError, match="map_func must be callable, not int"):
+        TFRecordDataset(names).map(wrong)
+    with pytest.raises(TypeError, match="predicate must be callable, not int"):
+        TFRecordDataset(names).filter(wrong)
+
+
+def test_a_label_that_is_not_a_feature_is_rejected_with_the_features(names: list[str]) -> None:
+    text = "label_key 'absent' is not a feature; expected one of 'n', 's'"
+    with pytest.raises(InvalidArgumentError, match=text) as caught:
+        TFRecordDataset(names).parse_example(FEATURES, label_key="absent")
+    assert caught.value.key == "absent"
+
+
 def test_numbers_are_whole(names: list[str]) -> None:
     makes: list[Callable[[Any], object]] = [
         lambda d: d.batch(2.0),

@@ -224,12 +224,14 @@ def test_a_state_of_other_stages_is_rejected(tmp_path: Path) -> None:
     names = write_files(tmp_path, [4])
     state = iter(TFRecordDataset(names).shuffle(2, 1)).state_dict()
 
-    for other in (
-        TFRecordDataset(names),
-        TFRecordDataset(names).shuffle(3, 1),
-        TFRecordDataset(names).shuffle(2, 2),
-    ):
-        with pytest.raises(InvalidArgumentError) as caught:
+    others = {
+        "stage 2 is missing, but Shuffle in the state": TFRecordDataset(names),
+        "stage 2 is Batch, but Shuffle in the state": TFRecordDataset(names).batch(2),
+        r"stage 2 \(Shuffle\) has other settings": TFRecordDataset(names).shuffle(3, 1),
+        "with the same seeds in all shuffles": TFRecordDataset(names).shuffle(2, 2),
+    }
+    for text, other in others.items():
+        with pytest.raises(InvalidArgumentError, match=text) as caught:
             iter(other).load_state_dict(state)
         assert caught.value.reason is Reason.BAD_ARGUMENT
     with pytest.raises(InvalidArgumentError):

@@ -492,7 +492,7 @@ class TestMemory:
         if name == "ZSTD":
             return compress(name, head + bytes(n_bytes))
         codec = CODECS[name]
-        compressor = codec.compressor(Settings(level=9))
+        compressor = codec.compressor(Settings(compression_level=9))
         out = compressor.compress(head)()
         for _ in range(n_bytes // 2**20):
             out += compressor.compress(bytes(2**20))()
@@ -583,6 +583,11 @@ class TestMemory:
 
 
 class TestSettings:
+    def test_only_what_differs_from_the_defaults_is_listed(self) -> None:
+        assert str(Settings()) == ""
+        settings = Settings(compression_level=77, mem_level=8)
+        assert str(settings) == "compression_level=77, mem_level=8"
+
     def test_o7_the_default_is_tensorflows(self) -> None:
         compressor = CODECS["ZLIB"].compressor(Settings())
         expected = zlib.compressobj(6, zlib.DEFLATED, 15, MEM_LEVEL)
@@ -600,7 +605,7 @@ class TestSettings:
 
         sizes = []
         for level in (1, 9):
-            compressor = CODECS[name].compressor(Settings(level=level))
+            compressor = CODECS[name].compressor(Settings(compression_level=level))
             sizes.append(len(compressor.compress(text)() + compressor.finish()()))
 
         assert sizes[1] < sizes[0]
@@ -608,25 +613,27 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("name", "bad"),
         [
-            ("ZLIB", Settings(level=10)),
-            ("GZIP", Settings(level=-2)),
+            ("ZLIB", Settings(compression_level=10)),
+            ("GZIP", Settings(compression_level=-2)),
             ("ZLIB", Settings(mem_level=0)),
             ("ZLIB", Settings(mem_level=10)),
             ("ZLIB", Settings(window_bits=0)),
             ("ZLIB", Settings(window_bits=48)),
-            ("ZLIB", Settings(method=7)),
-            ("ZLIB", Settings(strategy=99)),
-            ("ZLIB", Settings(level=2**40)),
-            ("BZ2", Settings(level=0)),
-            ("BZ2", Settings(level=10)),
-            ("ZSTD", Settings(level=10_000)),
+            ("ZLIB", Settings(compression_method=7)),
+            ("ZLIB", Settings(compression_strategy=99)),
+            ("ZLIB", Settings(compression_level=2**40)),
+            ("BZ2", Settings(compression_level=0)),
+            ("BZ2", Settings(compression_level=10)),
+            ("ZSTD", Settings(compression_level=10_000)),
         ],
     )
     def test_o8_settings_out_of_range_are_rejected(self, name: str, bad: Settings) -> None:
         if name == "ZSTD":
             zstd_module()
 
-        with pytest.raises(InvalidArgumentError) as caught:
+        with pytest.raises(
+            InvalidArgumentError, match=rf"rejects the options \({bad}\): "
+        ) as caught:
             CODECS[name].compressor(bad)
 
         assert caught.value.reason is Reason.BAD_ARGUMENT

@@ -118,10 +118,12 @@ def test_what_is_no_number_is_a_type_error(shards: list[Path]) -> None:
 
     for ask in (
         lambda: file["a"],  # type: ignore[call-overload]
+        lambda: file[1.5],  # type: ignore[call-overload]
+        lambda: file.place(1.5),  # type: ignore[arg-type]
         lambda: file.__getitems__([1.5]),  # type: ignore[list-item]
         lambda: file.block(np.array([[1]])),
     ):
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match=r"must be (an integer|a vector of integers)"):
             ask()
 
 

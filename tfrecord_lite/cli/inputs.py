@@ -233,7 +233,7 @@ def error_of(span: DamagedSpan) -> DataLossError:
 
 
 def _reworded(text: str) -> str:
-    return _ARGUMENT.sub(lambda found: f"a larger --{found[1].replace('_', '-')} takes it", text)
+    return _ARGUMENT.sub(lambda found: f"raise --{found[1].replace('_', '-')} to read it", text)
 
 
 def text_of(error: Any, name: str) -> str:

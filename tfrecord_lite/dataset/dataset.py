@@ -214,7 +214,8 @@ class Dataset(Generic[T_co]):
 
         parser = ExampleParser(features, strings=strings)
         if label_key is not None and label_key not in features:
-            detail = f"the label_key {label_key!r} must be one of the features: {sorted(features)}"
+            known = ", ".join(map(repr, sorted(features)))
+            detail = f"label_key {label_key!r} is not a feature; expected one of {known}"
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, key=label_key, detail=detail)
         return self._then(
             Parse,
@@ -271,7 +272,13 @@ class Dataset(Generic[T_co]):
         map_func : callable
         num_parallel_calls : int, optional
             Number of threads that call it; -1 for one per processor. The order stays.
+
+        Raises
+        ------
+        TypeError
+            If `map_func` is not callable.
         """
+        _check_callable("map_func", map_func)
         is_open = num_parallel_calls == -1
         n_threads = (os.cpu_count() or 1) if is_open else num_parallel_calls or 1
         n_threads = require_int("num_parallel_calls", n_threads, 1)
@@ -284,7 +291,14 @@ class Dataset(Generic[T_co]):
     @overload
     def filter(self, predicate: Callable[[T_co], object]) -> Dataset[T_co]: ...
     def filter(self, predicate: Callable[..., object]) -> Dataset[Any]:
-        """Keep only the elements for which a function returns true."""
+        """Keep only the elements for which a function returns true.
+
+        Raises
+        ------
+        TypeError
+            If `predicate` is not callable.
+        """
+        _check_callable("predicate", predicate)
         return self._then(Filter, function=predicate)
 
     def take(self, count: int) -> Dataset[T_co]:
@@ -469,6 +483,11 @@ class Dataset(Generic[T_co]):
     def __repr__(self) -> str:
         """Name the stages."""
         return f"<{type(self).__name__}: {' > '.join(describe(self._plan))}>"
+
+
+def _check_callable(name: str, value: object) -> None:
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, not {type(value).__name__}")
 
 
 def _has_idle_cache(plan: PlanNode) -> bool:

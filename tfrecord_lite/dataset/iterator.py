@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic
 
 from tfrecord_lite.dataset.feed import further
@@ -128,11 +129,7 @@ class DatasetIterator(Generic[T_co]):
             raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
         found, expected = list(state_dict["stages"]), describe(self._plan)
         if found != expected:
-            detail = (
-                f"the state is of {found}, this data set is {expected}; make both in the same "
-                "way, with the same seeds in all shuffles"
-            )
-            raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
+            raise _other_stages_error(found, expected)
         self._feed.close()
         self._begin(tuple(state_dict["epoch"]), state_dict["at"])
 
@@ -141,6 +138,21 @@ class DatasetIterator(Generic[T_co]):
         self._before, self._ready, self._n_taken = self._at(), [], 0
         self._is_closed = True
         self._feed.close()
+
+
+def _other_stages_error(found: list[Any], expected: list[str]) -> InvalidArgumentError:
+    """Return the error about a state whose stages are not those of the data set."""
+    pairs = list(zip_longest(expected, found, fillvalue="missing"))
+    number = next(i for i, (here, there) in enumerate(pairs) if here != there)
+    here, there = (str(stage).partition("(")[0] for stage in pairs[number])
+    differs = f"is {here}, but {there} in the state"
+    if here == there:
+        differs = f"({here}) has other settings than in the state"
+    detail = (
+        f"stage {number + 1} {differs}; make both data sets in the same way, with the same seeds "
+        "in all shuffles"
+    )
+    return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
 
 def _is_state(state: Any) -> bool:

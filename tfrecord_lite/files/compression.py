@@ -26,7 +26,7 @@ import contextlib
 import os
 import sys
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
@@ -83,14 +83,19 @@ class Compressor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to compress; the defaults are TensorFlow's (rules O7, O8)."""
+    """How to compress, by the names of TFRecordOptions; TensorFlow's defaults (rules O7, O8)."""
 
-    level: int | None = None
-    method: int = zlib.DEFLATED
+    compression_level: int | None = None
+    compression_method: int = zlib.DEFLATED
     window_bits: int | None = None
     mem_level: int = MEM_LEVEL
-    strategy: int = zlib.Z_DEFAULT_STRATEGY
+    compression_strategy: int = zlib.Z_DEFAULT_STRATEGY
     flush_mode: int = zlib.Z_PARTIAL_FLUSH
+
+    def __str__(self) -> str:
+        """List what differs from the defaults."""
+        values = {field: getattr(self, field.name) for field in fields(self)}
+        return ", ".join(f"{f.name}={value}" for f, value in values.items() if value != f.default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,25 +162,25 @@ def _zlib_errors() -> tuple[type[Exception], ...]:
 
 
 @contextlib.contextmanager
-def _checking(settings: Settings) -> Iterator[None]:
+def _checking(library: str, settings: Settings) -> Iterator[None]:
     """Raise a library's error about settings out of range as one of ours."""
     try:
         yield
     except (ValueError, OverflowError) as error:
-        detail = f"the compressor rejects {settings}: {error}"
+        detail = f"{library} rejects the options ({settings}): {error}"
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail) from None
 
 
 class _ZlibCompressor:
     def __init__(self, settings: Settings, window_bits: int) -> None:
         self._flush_mode = settings.flush_mode
-        with _checking(settings):
+        with _checking("zlib", settings):
             self._inner = zlib.compressobj(
-                -1 if settings.level is None else settings.level,
-                settings.method,
+                -1 if settings.compression_level is None else settings.compression_level,
+                settings.compression_method,
                 window_bits if settings.window_bits is None else settings.window_bits,
                 settings.mem_level,
-                settings.strategy,
+                settings.compression_strategy,
             )
 
     def compress(self, data: bytes | bytearray | memoryview) -> Call:
@@ -192,8 +197,8 @@ class _Bz2Compressor:
     """A bz2 compressor whose flush ends one stream and begins the next: bz2 has no other."""
 
     def __init__(self, settings: Settings) -> None:
-        self._level = 9 if settings.level is None else settings.level
-        with _checking(settings):
+        self._level = 9 if settings.compression_level is None else settings.compression_level
+        with _checking("bz2", settings):
             self._inner = bz2.BZ2Compressor(self._level)
         self._is_fresh = True
 
@@ -226,8 +231,8 @@ def _zstd_module() -> Any:
 
 class _ZstdCompressor:
     def __init__(self, settings: Settings) -> None:
-        with _checking(settings):
-            self._inner: Any = _zstd_module().ZstdCompressor(level=settings.level)
+        with _checking("zstd", settings):
+            self._inner: Any = _zstd_module().ZstdCompressor(level=settings.compression_level)
 
     def compress(self, data: bytes | bytearray | memoryview) -> Call:
         return partial(self._inner.compress, data)
@@ -309,9 +314,12 @@ def codec_named(name: str) -> Codec | None:
     return CODECS[name]
 
 
-def _unknown_error(name: object) -> InvalidArgumentError:
-    known = ", ".join(map(repr, ["", *CODECS]))
+def _unknown_error(name: object, *others: str) -> InvalidArgumentError:
+    """Return the error about an unknown name; `others` are accepted besides the table's."""
+    known = ", ".join(map(repr, [*others, "", *CODECS]))
     detail = f"unknown compression {name!r}, expected one of {known}"
+    if isinstance(name, str) and name.upper() in CODECS:
+        detail += f"; did you mean {name.upper()!r}?"
     return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
 
@@ -342,7 +350,8 @@ CompressionType: TypeAlias = "TFRecordOptions | TFRecordCompressionType | str | 
 """Every way to name a compression: ``"GZIP"``, 2, an options object; ``"infer"`` or None."""
 
 INFER = "infer"
-"""When reading: by the first bytes of the file. When writing: by the ending of its name."""
+"""When reading: by the first bytes of the file. When writing: by the ending of its name; if that
+names none, ``recover`` writes the compression of the damaged file."""
 
 
 class TFRecordOptions:
@@ -439,11 +448,13 @@ class TFRecordOptions:
         """Return the settings of a compressor."""
         flushes = (zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH)
         return Settings(
-            level=self.compression_level,
-            method=zlib.DEFLATED if self.compression_method is None else self.compression_method,
+            compression_level=self.compression_level,
+            compression_method=zlib.DEFLATED
+            if self.compression_method is None
+            else self.compression_method,
             window_bits=self.window_bits,
             mem_level=MEM_LEVEL if self.mem_level is None else self.mem_level,
-            strategy=self.compression_strategy or zlib.Z_DEFAULT_STRATEGY,
+            compression_strategy=self.compression_strategy or zlib.Z_DEFAULT_STRATEGY,
             flush_mode=self.flush_mode if self.flush_mode in flushes else zlib.Z_PARTIAL_FLUSH,
         )
 
@@ -457,7 +468,7 @@ def compression_to_read(compression: CompressionType) -> str | None:
     """Return the name of a compression to read, or None to infer it from the first bytes."""
     if compression is None or is_infer(compression):
         return None
-    return TFRecordOptions.get_compression_type_string(_in_upper_case(compression))
+    return TFRecordOptions.get_compression_type_string(_in_table_case(compression))
 
 
 def compression_to_write(name: object, compression: CompressionType) -> TFRecordOptions:
@@ -465,7 +476,7 @@ def compression_to_write(name: object, compression: CompressionType) -> TFRecord
 
     A file object has no name to go by, and is not compressed.
     """
-    compression = _in_upper_case(compression)
+    compression = _in_table_case(compression)
     if is_infer(compression):
         is_path = isinstance(name, (str, bytes, os.PathLike))
         compression = compression_of_name(os.fsdecode(name)) if is_path else ""  # type: ignore[arg-type]
@@ -486,8 +497,10 @@ def compression_of_name(name: str) -> str:
     return next((c.name for c in CODECS.values() if lower.endswith(c.endings)), "")
 
 
-def _in_upper_case(compression: CompressionType) -> CompressionType:
+def _in_table_case(compression: CompressionType) -> CompressionType:
     """Return a name as the table spells it: TensorFlow's names have one case, ours have any."""
-    if isinstance(compression, str) and compression.upper() in CODECS:
-        return compression.upper()
-    return compression
+    if not isinstance(compression, str) or not compression or is_infer(compression):
+        return compression
+    if compression.upper() not in CODECS:
+        raise _unknown_error(compression, INFER)
+    return compression.upper()

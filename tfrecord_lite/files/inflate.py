@@ -14,6 +14,7 @@ A stream made to inflate without end takes time, not memory; :class:`InflationLi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +31,9 @@ _MAGIC_BYTES = 4
 
 _CAREFUL_BYTES = 256
 """Bytes read at once near damage, before it is located byte by byte."""
+
+_ERROR_NUMBER = re.compile(r"Error -?\d+ (?:while \w+ data: )?")
+"""How zlib and ISA-L begin their errors' texts."""
 
 _RATIO_FROM_BYTES = 1024 * 1024
 """Content from which on the ratio counts; less is not a bomb, and may be very even."""
@@ -178,7 +182,14 @@ class Inflated:
             if not self._piece:
                 return False
             if not (self._codec.joinable and self._codec.is_start(self._piece)):
-                detail = f"{len(self._piece)} or more bytes follow that are not a further stream"
+                detail = (
+                    f"the {self._codec.name} stream is followed by {len(self._piece)} or more bytes"
+                )
+                detail += (
+                    " that are not another stream"
+                    if self._codec.joinable
+                    else f"; a {self._codec.name} file holds one stream only"
+                )
                 self._error = self._loss(Reason.TRAILING_DATA, detail)
                 raise self._error
             self._decompressor, self._is_fresh = self._codec.decompressor(), True
@@ -210,7 +221,9 @@ class Inflated:
         """Start again, with smaller steps from the error on; fail if these are single bytes."""
         handed = self._handed
         if self._step == 1 or not self._raw.rewindable:
-            self._error = self._loss(Reason.COMPRESSED_CORRUPT, str(error))
+            cause = _ERROR_NUMBER.sub("", str(error), count=1)
+            detail = f"the {self._codec.name} stream is corrupt ({cause})"
+            self._error = self._loss(Reason.COMPRESSED_CORRUPT, detail)
             return
         self._careful_from = handed.start
         # A piece may hold what two reads brought, and be longer than a step.

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, overload
@@ -14,7 +13,13 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from tfrecord_lite.block import SPARE_BYTES, Block
-from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason, TFRecordError
+from tfrecord_lite.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    Reason,
+    TFRecordError,
+    require_int,
+)
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, Handle, HandlePool, read_frames
@@ -154,12 +159,14 @@ class TFRecordFile:
         ------
         IndexError
             If there is no such record.
+        TypeError
+            If `key` is not an integer or a slice.
         DataLossError, FailedPreconditionError
             As :meth:`block`.
         """
         if isinstance(key, slice):
             return self.block(np.arange(*key.indices(len(self)))).to_list()
-        number, place = self._locate_one(operator.index(key))
+        number, place = self._locate_one(require_int("index", key))
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
         frame = self._handle(number).read(size, offset)
@@ -227,8 +234,10 @@ class TFRecordFile:
         ------
         IndexError
             If there is no such record.
+        TypeError
+            If `index` is not an integer.
         """
-        number, place = self._locate_one(operator.index(index))
+        number, place = self._locate_one(require_int("index", index))
         return self._names[number], place, int(self._indexes[number].offsets[place])
 
     def places(self, indices: Indices) -> Int64Array:
@@ -356,7 +365,7 @@ class TFRecordFile:
 
     def _handle(self, number: int) -> Handle:
         if self._is_closed:
-            raise FailedPreconditionError(Reason.CLOSED, source=self._names[number])
+            raise _closed_error(self._names[number])
         if self._process != os.getpid():
             self._renew()
         return self._pool.handle(number)
@@ -399,6 +408,10 @@ def _out_of_range(index: int, n_records: int) -> str:
     return f"there is no record {index}; there are {n_records} (0 to {n_records - 1})"
 
 
+def _closed_error(name: str) -> FailedPreconditionError:
+    return FailedPreconditionError(Reason.CLOSED, source=name, detail="the file is closed")
+
+
 class RandomReader:
     """Read records at known offsets; made by :func:`tf_record_random_reader`."""
 
@@ -425,7 +438,7 @@ class RandomReader:
             ``CLOSED`` after :meth:`close`.
         """
         if self._handle is None:
-            raise FailedPreconditionError(Reason.CLOSED, source=self._name)
+            raise _closed_error(self._name)
         header = self._handle.read(HEADER_BYTES, offset) if offset >= 0 else b""
         if not header:
             detail = f"Out of range at reading offset {offset}"

@@ -75,15 +75,15 @@ class RecordIndex:
         return int((self.offsets + self.sizes).max(initial=0))
 
     def misfit(self, stamp: FileStamp) -> str | None:
-        """Return why the index does not fit a file that looks like this; None if it may fit."""
+        """Say what the index does that does not fit a file like this; None if it may fit."""
         if self.end > stamp.file_bytes:
-            return f"it ends at byte {self.end}, the file at {stamp.file_bytes}"
+            return f"ends at byte {self.end}, but the file at byte {stamp.file_bytes}"
         first = np.flatnonzero(self.offsets == 0)[:1]
         if first.size:
             size = int(self.sizes[first[0]])
             length = int.from_bytes(stamp.header[:8], "little")
             if not is_header(stamp.header) or length + OVERHEAD_BYTES != size:
-                return f"it says the first record takes {size} bytes, the file says otherwise"
+                return f"says the first record takes {size} bytes, but the file says otherwise"
         return None
 
     def is_whole(self, stamp: FileStamp) -> bool:

@@ -82,12 +82,12 @@ def load_checked(name: str, stamp: FileStamp, source: str) -> RecordIndex:
     index = load(name)
     wrong = index.misfit(stamp)
     if wrong is None and not index.is_whole(stamp):
-        wrong = f"its records do not follow each other from byte 0 to {stamp.file_bytes}"
+        wrong = f"has records that do not follow each other from byte 0 to {stamp.file_bytes}"
     if wrong is None and os.stat(name).st_mtime_ns < stamp.mtime_ns:  # noqa: PTH116 - as every name here
-        wrong = "it is older than the file"
+        wrong = "is older than the file"
     if wrong is None:
         return index
-    detail = f"the index {name} does not fit this file ({wrong}); write a new one"
+    detail = f"index {name} {wrong}; write a new index"
     raise FailedPreconditionError(Reason.STALE_INDEX, source=source, detail=detail)
 
 

@@ -9,7 +9,7 @@
                                                              ╰─ of all files of one iteration
 
 A :class:`SkippingStream` wraps a stream, and does nothing until that raises: intact files are
-read by the same code, at the same speed, either way. Nothing is skipped in silence: each
+read by the same code, at the same speed, either way. Nothing is skipped silently: each
 damaged span is counted, kept for the report, and passed to the caller's function, or else
 summed up in one warning at the end.
 """
@@ -141,10 +141,16 @@ class DamageLog:
 
 def too_many_error(error: DataLossError | DamagedSpan, n_before: int) -> DataLossError:
     """Return the error about damage after the `n_before` spans that were skipped."""
-    detail = (
-        f"{error.detail or error.reason} (and {n_before} damaged places before it were skipped, "
-        "as many as max_errors allows)"
-    )
+    if n_before == 0:
+        limit = "max_errors=0 allows no damage to be skipped"
+    else:
+        places = (
+            "1 damaged place before it was"
+            if n_before == 1
+            else f"{n_before} damaged places before it were"
+        )
+        limit = f"{places} skipped, the limit of max_errors"
+    detail = f"{error.detail or error.reason}; {limit}"
     return DataLossError(error.reason, error.offset, error.source, error.index, None, detail)
 
 

@@ -228,8 +228,8 @@ def frame_error(
     the header alone is enough.
     """
     if len(frame) < size:
-        takes = f"a record takes {size} bytes" if size > HEADER_BYTES else "a header takes 12 bytes"
-        detail = f"{takes}, only {len(frame)} are left"
+        part = "this record" if size > HEADER_BYTES else "a record's header"
+        detail = f"the file ends inside {part} ({len(frame)} of {size} bytes)"
         return DataLossError(Reason.TRUNCATED, offset, source, index, None, detail)
     stored, computed = frame[8:HEADER_BYTES], crc32c.masked_crc32c(frame[:8])
     if int.from_bytes(stored, "little") != computed:

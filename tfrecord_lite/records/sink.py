@@ -183,7 +183,8 @@ class RecordSink:
         self.check_process()
         if self._is_ended and has_more:
             self._records = []
-            raise FailedPreconditionError(Reason.CLOSED, source=self._file.name)
+            detail = "the writer is closed; open another"
+            raise FailedPreconditionError(Reason.CLOSED, source=self._file.name, detail=detail)
 
     def check_process(self) -> None:
         """Raise in a process forked from the one that opened the file."""

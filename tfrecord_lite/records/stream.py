@@ -261,7 +261,8 @@ class RecordStream:
     def _fill(self, n_records: int | None) -> bool:
         """Read more of the file into the decoder; False at its end."""
         if self._is_closed:
-            raise FailedPreconditionError(Reason.CLOSED, source=self.name)
+            detail = "the file is closed"
+            raise FailedPreconditionError(Reason.CLOSED, source=self.name, detail=detail)
         if self._read_error is not None:
             error, self._read_error = self._read_error, None
             raise error
