@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support import reference
 from tfrecord_lite import Block, InvalidArgumentError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
+from tfrecord_lite.errors import plural
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.framing import frame
 
@@ -138,9 +139,9 @@ def test_places_count_from_the_end_too(items: list[bytes]) -> None:
         for i in range(len(items)):
             assert block.place(i - len(items)) == block.place(i)
         for wrong in (len(items), -len(items) - 1):
-            with pytest.raises(IndexError, match=f"{len(items)} records"):
+            with pytest.raises(IndexError, match=f"of {plural(len(items), 'record')}$"):
                 block.place(wrong)
-            with pytest.raises(IndexError, match=f"{len(items)} records"):
+            with pytest.raises(IndexError, match=f"of {plural(len(items), 'record')}$"):
                 block[wrong]
 
 

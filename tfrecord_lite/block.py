@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -252,7 +252,7 @@ class Block:
         """Return the number of a record from 0; a negative one counts from the end."""
         number = i + len(self) if i < 0 else i
         if not 0 <= number < len(self):
-            detail = f"record {i} of a block of {len(self)} records"
+            detail = f"record {i} of a block of {plural(len(self), 'record')}"
             raise IndexError(detail)
         return number
 

@@ -121,7 +121,10 @@ class TFRecordError(Exception):
         key: str | None = None,
         detail: str | None = None,
     ) -> Self:
-        """Return the same error with a more exact place; None keeps what this one has."""
+        """Return the same error with a more exact place.
+
+        None keeps what this error has, so a field cannot be cleared.
+        """
         return type(self)(
             self.reason,
             self.offset if offset is None else offset,
@@ -163,6 +166,11 @@ def argument_error(
 ) -> InvalidArgumentError:
     """Return the ``BAD_ARGUMENT`` error about an argument or a value, for the caller to raise."""
     return InvalidArgumentError(Reason.BAD_ARGUMENT, source=source, key=key, detail=detail)
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return a count with its noun: 1 record, 1,200 records; `nouns` if it takes more than an s."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

@@ -328,3 +328,22 @@ def test_objects_that_no_row_may_hold(value: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="list or an array") as caught:
         encode_example({"x": value})
     assert (caught.value.reason, caught.value.key) == (UNSUPPORTED, "x")
+
+
+@pytest.mark.parametrize(
+    ("values", "number"),
+    [
+        ([1j, "a"], 0),
+        (["a", 1j, 2j], 1),
+        (["a", 1, 1j], 2),
+        ([np.complex64(1), "a"], 0),
+        (["a", b"b", 1], 2),
+        ([1, 2, "a"], 2),
+    ],
+)
+def test_of_values_of_several_kinds_the_first_that_does_not_fit_is_named(
+    values: list[Any], number: int
+) -> None:
+    with pytest.raises(InvalidArgumentError, match="several kinds") as caught:
+        list(encode_examples({"x": values}))
+    assert (caught.value.index, caught.value.reason) == (number, Reason.UNREPRESENTABLE)

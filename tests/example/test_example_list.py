@@ -225,3 +225,28 @@ def test_a_context_in_very_many_parts_takes_no_time() -> None:
     parts = 200_000
     found = decode_example_list(b"\x12\x02\x1a\x00" * parts)
     assert found.context == {}
+
+
+def test_errors_of_lists_from_memory_have_no_offset(tmp_path: Any) -> None:
+    bad = list_of(1) + b"\x0a\x02\x0a\x05"  # its second example is cut
+    split = ExampleListWithContext(context=example(query=1)).SerializeToString() + b"\x12\x01\x0a"
+    parser = ExampleListParser({"query": SCORE}, {"score": SCORE})
+    path = tmp_path / "lists"
+    for wrong in (bad, split, b"\x0e"):
+        records = [list_of(2), wrong, list_of(2)]
+        with TFRecordWriter(path) as writer:
+            for record in records:
+                writer.write(record)
+        (block,) = TFRecordReader(path).blocks()
+
+        for read in (decode_example_lists, parser):
+            with pytest.raises(InvalidArgumentError) as from_memory:
+                read(records)
+            with pytest.raises(InvalidArgumentError) as from_file:
+                read(block)
+
+            assert (from_memory.value.index, from_memory.value.offset) == (1, None)
+            assert (from_file.value.index, from_file.value.offset) == (1, len(frame([list_of(2)])))
+        with pytest.raises(InvalidArgumentError) as alone:
+            decode_example_list(wrong)
+        assert (alone.value.index, alone.value.offset) == (0, None)

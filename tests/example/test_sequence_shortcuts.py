@@ -157,7 +157,7 @@ def test_one_message_or_step_of_floats_is_another(place: int) -> None:
         assert_padded(FLOATS, other, rows)
         for wrong, words in (
             (parts[step][:2] + b"\x1a" + parts[step][3:], "int64"),
-            (float_step([1]), "found 1 values"),
+            (float_step([1]), "found 1 value"),
             (float_step([1, 2, 3]), "found 3 values"),
         ):
             parts[step] = wrong

@@ -1376,3 +1376,12 @@ class TestColumns:
     def test_a_single_string_is_an_error(self, path: Path) -> None:
         with pytest.raises(TypeError, match="columns"):
             load(path, columns="image")
+
+
+def test_an_unknown_column_is_named_with_the_names_there_are(tmp_path: Any) -> None:
+    path = tmp_path / "data"
+    save(path, {"x": np.arange(2), "y": {"a": np.arange(2)}})
+    for name, text in {"a": "there are 'x', 'y/a'", "y/b": "the nearest: 'y/a'"}.items():
+        with pytest.raises(InvalidArgumentError, match=f"no feature '{name}'; {text}") as caught:
+            load(path, columns=[name])
+        assert str(caught.value).endswith("nested names are paths, such as 'y/a'")

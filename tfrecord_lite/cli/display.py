@@ -14,7 +14,7 @@ import numpy as np
 
 from tfrecord_lite.cli.content import ContentType, ExampleList, is_sequence, text_of
 from tfrecord_lite.cli.formatting import aligned, printable
-from tfrecord_lite.schema.text import plural
+from tfrecord_lite.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ import json
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.schema.text import plural
+from tfrecord_lite.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

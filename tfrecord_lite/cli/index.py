@@ -6,10 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.errors import FailedPreconditionError, Reason
+from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.index import index as extents
 from tfrecord_lite.index import text
-from tfrecord_lite.schema.text import plural
 
 if TYPE_CHECKING:
     import argparse

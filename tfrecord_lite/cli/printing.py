@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tfrecord_lite.cli.content import ContentType, detect
 from tfrecord_lite.cli.display import record_lines
 from tfrecord_lite.cli.jsonlines import json_of
-from tfrecord_lite.schema.text import plural
+from tfrecord_lite.errors import plural
 
 if TYPE_CHECKING:
     import argparse

@@ -9,7 +9,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.schema.text import plural
+from tfrecord_lite.errors import plural
 
 if TYPE_CHECKING:
     import argparse

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray, Uint8Array, ranges, row_splits
-from tfrecord_lite.errors import argument_error
+from tfrecord_lite.errors import argument_error, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -140,7 +140,7 @@ class BytesColumn:
         """Return one value, or a column of a slice; with step 1 it is a view of the data."""
         if not isinstance(key, slice):
             if not -len(self) <= key < len(self):
-                raise IndexError(f"value {key} of a column of {len(self)} values")
+                raise IndexError(f"value {key} of a column of {plural(len(self), 'value')}")
             i = key if key >= 0 else key + len(self)
             return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
         start, stop, step = key.indices(len(self))

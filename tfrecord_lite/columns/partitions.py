@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.errors import argument_error
+from tfrecord_lite.errors import argument_error, plural
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -79,7 +79,10 @@ def splits_of_lengths(lengths: Splits, n_values: int, *, validate: bool) -> Spli
         # Each is compared first, so that the sum cannot overflow.
         total = lengths.sum(dtype=np.int64) if lengths.max(initial=0) <= n_values else -1
         if total != n_values:
-            raise argument_error(f"row_lengths must add up to {n_values}, the number of values")
+            total = lengths.astype(object).sum()
+            raise argument_error(
+                f"row_lengths must add up to {n_values}, the number of values, not {total}"
+            )
     splits = np.zeros(lengths.size + 1, lengths.dtype)
     np.cumsum(lengths, dtype=lengths.dtype, out=splits[1:])
     return splits
@@ -97,7 +100,7 @@ def splits_of_rowids(rowids: Splits, n_values: int, nrows: int | None, *, valida
     if nrows is None:
         if implied > MAX_IMPLIED_ROWS:
             raise argument_error(
-                f"value_rowids imply {implied} rows; give nrows if that is intended"
+                f"value_rowids imply {plural(implied, 'row')}; give nrows if that is intended"
             )
         nrows = implied
     if nrows < implied:
@@ -138,7 +141,8 @@ def splits_of_uniform(
         raise argument_error(f"nrows must not be negative, but is {nrows}")
     if validate and nrows * length != n_values:
         raise argument_error(
-            f"{nrows} rows of {length} values do not cover {n_values} values exactly"
+            f"{plural(nrows, 'row')} of {plural(length, 'value')} do not cover "
+            f"{plural(n_values, 'value')} exactly"
         )
     splits: Splits = np.arange(nrows + 1, dtype=dtype) * dtype.type(length)
     return splits

@@ -30,7 +30,7 @@ from tfrecord_lite.columns import partitions
 from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.dense import FlatValues, as_array, fill_value
 from tfrecord_lite.columns.partitions import as_partition
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -288,7 +288,7 @@ class RaggedTensor:
         """
         rank = len(self.shape)
         if not -rank <= axis < rank:
-            raise argument_error(f"axis is {axis}, but the tensor has {rank} dimensions")
+            raise argument_error(f"axis is {axis}, but the tensor has {plural(rank, 'dimension')}")
         axis %= rank
         if axis == 0:
             return self.nrows()
@@ -380,7 +380,8 @@ class RaggedTensor:
                 key = operator.index(key)  # noqa: PLW2901 - the same number as an int
             checked.append(key)
         if len(checked) > rank:
-            raise IndexError(f"{len(checked)} indices, but the tensor has {rank} dimensions")
+            given = plural(len(checked), "index", "indices")
+            raise IndexError(f"{given}, but the tensor has {plural(rank, 'dimension')}")
         return checked or [slice(None)]
 
     def _bounds(self) -> tuple[Int64Array, Int64Array]:
@@ -392,7 +393,7 @@ class RaggedTensor:
         """Return one row."""
         count = self.nrows()
         if not -count <= i < count:
-            raise IndexError(f"row {i} of a tensor of {count} rows")
+            raise IndexError(f"row {i} of a tensor of {plural(count, 'row')}")
         i %= count
         size = len(self.values)
         start, limit = (min(max(int(split), 0), size) for split in self.row_splits[i : i + 2])
@@ -520,7 +521,9 @@ class RaggedTensor:
             return [None] * rank
         sizes = list(shape) if hasattr(shape, "__iter__") else [shape]
         if len(sizes) != rank:
-            raise argument_error(f"shape has {len(sizes)} dimensions, but the tensor has {rank}")
+            raise argument_error(
+                f"shape has {plural(len(sizes), 'dimension')}, but the tensor has {rank}"
+            )
         checked = [None if size is None else operator.index(size) for size in sizes]
         if any(size is not None and size < 0 for size in checked):
             raise argument_error(f"shape must not be negative, but is {checked}")

@@ -19,7 +19,7 @@ from tfrecord_lite.convert.lists import ValueLists, empty_lists
 from tfrecord_lite.convert.lossless import is_raw, outside, to_raw, to_storable, too_long
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import column_error, record_of
-from tfrecord_lite.errors import Reason
+from tfrecord_lite.errors import Reason, plural
 from tfrecord_lite.schema import (
     Dense,
     Kind,
@@ -128,11 +128,16 @@ def _dense(name: str, column: Any, feature: Dense, original: Original | None) ->
     if out.present is not None:
         wrong &= out.present
         if feature.default is None and feature.size:
-            detail = "required, but missing and without a default"
+            detail = (
+                f"required feature {name!r} is missing and has no default; "
+                "give every record a value, or the schema a default_value"
+            )
             _require(name, ~out.present, Reason.MISSING, detail)
     if wrong.any():
         found = counts[wrong.argmax()]
-        detail = f"{found} values, but the shape {feature.shape} holds {feature.size}"
+        detail = (
+            f"{plural(int(found), 'value')}, but the shape {feature.shape} holds {feature.size:,}"
+        )
         _require(name, wrong, Reason.WRONG_COUNT, detail)
     if out.n_records and not isinstance(out.counts, int) and out.present is None:
         out = replace(out, counts=feature.size)  # all alike: which is stored faster
@@ -190,7 +195,8 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
     levels = [np.asarray(s, np.int64) for s in getattr(column, "nested_row_splits", ())]
     levels = levels[:-1] if raw else levels
     if len(levels) != 1 + len(feature.partitions):
-        detail = f"{len(levels)} ragged levels, but the schema has {1 + len(feature.partitions)}"
+        found_levels = plural(len(levels), "ragged level")
+        detail = f"{found_levels}, but the schema has {1 + len(feature.partitions)}"
         raise column_error(name, detail, None, Reason.BAD_PARTITION)
     if not raw and not isinstance(column.flat_values, BytesColumn):
         levels[-1] = levels[-1] * math.prod(column.flat_values.shape[1:])
@@ -201,7 +207,7 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
             wrong = np.flatnonzero(np.diff(splits) != partition.length)
             if wrong.size:
                 index = record_of(bounds, int(wrong[0]))
-                detail = f"a row that does not have {partition.length} values"
+                detail = f"a row that does not have {plural(partition.length, 'value')}"
                 raise column_error(name, detail, index, Reason.WRONG_COUNT)
         else:
             numbers, counts = _PARTITIONS[type(partition)](splits, bounds)

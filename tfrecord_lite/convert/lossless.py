@@ -48,7 +48,7 @@ from tfrecord_lite.convert.types import (
     kind_of_dtype,
     ticks,
 )
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.schema import (
     FixedLenFeature,
     Kind,
@@ -389,7 +389,8 @@ def _dense_back(name: str, column: Any, original: Original, *, raw: bool) -> Any
 def _check_counts(name: str, counts: Any, size: int, original: Original) -> None:
     wrong = np.flatnonzero(counts != size)
     if wrong.size:
-        detail = f"{counts[wrong[0]]} values, but the shape {original.shape} holds {size}"
+        found = plural(int(counts[wrong[0]]), "value")
+        detail = f"{found}, but the shape {original.shape} holds {size:,}"
         raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
 
 
@@ -398,7 +399,8 @@ def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> Ragged
     size = int(np.prod(inner, dtype=np.int64))
     wrong = np.flatnonzero(counts % size)
     if wrong.size:
-        detail = f"{counts[wrong[0]]} values do not make up rows of the shape {inner}"
+        found = plural(int(counts[wrong[0]]), "value")
+        detail = f"{found} cannot be divided into rows of the shape {inner}"
         raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
     if inner:
         values, counts = values.reshape(-1, *inner), counts // size

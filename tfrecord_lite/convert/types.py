@@ -293,10 +293,10 @@ def list_of_objects(key: str, items: list[Any], types: set[type], splits: Int64A
         if type(None) in types:
             number = next(i for i, item in enumerate(items) if item is None)
             raise _value_error(number, MISSING_VALUE)
-        family = next((f for f in _FAMILIES if f.to_list and f.has(types)), None)
-        if family is None or family.to_list is None:
+        to_list = _list_for(types)
+        if to_list is None:
             raise _no_family_error(items, types)
-        return family.to_list(items)
+        return to_list(items)
     except InvalidArgumentError as error:
         raise at_record(error, splits, key) from None
 
@@ -309,6 +309,11 @@ def array_of_objects(key: str, items: list[Any]) -> AnyArray:
     if array is None:
         names = ", ".join(sorted(cls.__name__ for cls in types))
         detail = f"no array holds values of these types together: {names}"
+        if len(types) == 1:
+            what = f"these values of type {names}"
+            if family is not None:
+                what = "all of these integers: int64 goes to 2**63 - 1, uint64 from 0 to 2**64 - 1"
+            detail = f"no dtype holds {what}"
         raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
     return array
 
@@ -319,12 +324,27 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
         (cls,) = types
         if issubclass(cls, complex):
             return _unsupported_error("complex", 0)
-        detail = f"no list holds a {cls.__name__}; give numbers, strings, a list or an array"
+        detail = f"an Example cannot store a value of type {cls.__name__}"
+        detail += "; give numbers, strings, a list or an array"
         return _value_error(0, detail, Reason.UNSUPPORTED)
-    first = next((f.types for f in _FAMILIES if isinstance(items[0], f.types)), object)
-    number = next((i for i, item in enumerate(items) if not isinstance(item, first)), 0)
     names = ", ".join(sorted(cls.__name__ for cls in types))
-    return _value_error(number, f"values of several kinds: {names}")
+    return _value_error(_misfit(items, types), f"values of several kinds: {names}")
+
+
+def _list_for(types: set[type]) -> Callable[[list[Any]], FlatList] | None:
+    """Return what converts values of these types to one list; None if no list holds them."""
+    return next((f.to_list for f in _FAMILIES if f.to_list and f.has(types)), None)
+
+
+def _misfit(items: list[Any], types: set[type]) -> int:
+    """Return the first of several kinds of values that no list holds, alone or after the others."""
+    strange = {cls for cls in types if not _list_for({cls}) or issubclass(cls, np.complexfloating)}
+    seen: set[type] = set()
+    for i, item in enumerate(items):
+        seen.add(type(item))
+        if type(item) in strange or (not strange and _list_for(seen) is None):
+            return i
+    return 0
 
 
 def _byte_strings(items: list[Any]) -> FlatList:

@@ -18,6 +18,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     TFRecordError,
+    plural,
 )
 from tfrecord_lite.index import TFRecordFile
 from tfrecord_lite.records.framing import (
@@ -168,7 +169,7 @@ class Files(PlanNode):
                 if len(chunk):
                     yield chunk
             if n_skip:
-                detail = f"the file ends {n_skip} records before the place to resume at"
+                detail = f"the file ends {plural(n_skip, 'record')} before the place to resume at"
                 name = self.names[number]
                 raise FailedPreconditionError(Reason.STALE_INDEX, source=name, detail=detail)
         finally:
@@ -233,7 +234,7 @@ class ShuffledRecords(PlanNode):
         most = min(max(_ABOUT_BYTES * len(file) // max(n_bytes, 1), 1), _MOST_RECORDS)
         at = state["taken"] if state else 0
         if state and state["of"] != len(file):
-            detail = f"the state is of {state['of']} records, but the files now have {len(file)}"
+            detail = f"the state is of {plural(state['of'], 'record')}, but the files now have {len(file):,}"
             raise FailedPreconditionError(Reason.STALE_INDEX, detail=detail)
         while at < wanted.size:
             numbers = wanted[at : at + most]

@@ -105,7 +105,7 @@ def parse_events(block: Block, tags: Tags) -> EventValues:
         message, detail = error.message, error.detail
     if message > 0:
         parse_events(block[:message], tags)  # raises if an earlier event is malformed too
-    wrong = InvalidArgumentError(Reason.MALFORMED, detail=f"the record is not an Event: {detail}")
+    wrong = InvalidArgumentError(Reason.MALFORMED, detail=f"not a valid Event: {detail}")
     raise block.place(message).locate(wrong)
 
 

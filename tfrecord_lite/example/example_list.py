@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from tfrecord_lite.arrays import Int64Array, Uint8Array, row_splits
-from tfrecord_lite.block import Block, Span
+from tfrecord_lite.arrays import Int64Array, row_splits
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.decode.first_error import MisfitError, first_misfit
 from tfrecord_lite.example.decode.reader import as_block, as_bytes
@@ -67,7 +67,7 @@ class ParsedExampleLists(NamedTuple):
 
 
 class _Lists(NamedTuple):
-    """The parts of a batch of lists: blocks on the same buffer."""
+    """The parts of a batch of lists: blocks on one buffer, without places of their own."""
 
     contexts: Block
     examples: Block
@@ -220,7 +220,7 @@ def _read(
         first = first_misfit(block, _split, one)
         if first.message:  # the lists before it can be split, but their Examples may be wrong
             _read(block[: first.message], read_contexts, read_examples)
-        raise first.as_error(block) from None
+        raise first.as_error(block, message_type="ExampleListWithContext") from None
     contexts, wrong_context = _attempt(read_contexts, lists.contexts)
     examples, wrong_example = _attempt(read_examples, lists.examples)
     wrong = _first(block, lists.splits, wrong_context, wrong_example)
@@ -234,7 +234,7 @@ def _split(block: Block) -> _Lists:
     fields = tokenise(block.data, block.offsets, block.offsets + block.lengths)
     fields = fields.only(fields.wire_type == LEN)
     items = fields.only(fields.number == ITEMS)
-    examples = _numbered(block.data, items.start, items.stop - items.start)
+    examples = Block(block.data, items.start, items.stop - items.start)
     counts = np.bincount(items.owner, minlength=len(block))
     contexts = _contexts(block, fields.only(fields.number == ITEMS_CONTEXT))
     return _Lists(contexts, examples, row_splits(counts))
@@ -249,17 +249,11 @@ def _contexts(block: Block, found: Fields) -> Block:
         extents = zip(found.owner.tolist(), found.start.tolist(), found.stop.tolist(), strict=True)
         for owner, start, stop in extents:
             parts[owner].append(view[start:stop])
-        joined = Block.from_records(list(map(b"".join, parts)))
-        return _numbered(joined.data, joined.offsets, joined.lengths)
+        return Block.from_records(list(map(b"".join, parts)))
     offsets, lengths = np.zeros(len(block), np.int64), np.zeros(len(block), np.int64)
     offsets[found.owner] = found.start
     lengths[found.owner] = found.stop - found.start
-    return _numbered(block.data, offsets, lengths)
-
-
-def _numbered(data: Uint8Array, offsets: Int64Array, lengths: Int64Array) -> Block:
-    """Make a block whose errors have the number of the record in it, from its parts too."""
-    return Block(data, offsets, lengths, (Span(0, None, 0, 0),))
+    return Block(block.data, offsets, lengths)
 
 
 def _attempt(read: Callable[[Block], Any], block: Block) -> tuple[Any, InvalidArgumentError | None]:

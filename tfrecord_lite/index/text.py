@@ -27,6 +27,7 @@ from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
     TFRecordError,
+    plural,
 )
 from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.files.output import open_output
@@ -109,7 +110,9 @@ def wanted_indexes(index: object, n_files: int) -> list[str | None]:
         return [index] * n_files
     paths = [index] if isinstance(index, (str, bytes, os.PathLike)) else list(index)  # type: ignore[call-overload]
     if len(paths) != n_files:
-        detail = f"{len(paths)} indexes were given for {n_files} files"
+        detail = (
+            f"{plural(len(paths), 'index', 'indexes')} for {plural(n_files, 'file')}; give one each"
+        )
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     return [os.fsdecode(path) for path in paths]
 

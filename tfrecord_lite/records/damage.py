@@ -21,7 +21,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason
+from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -395,14 +395,14 @@ class DamageReport:
         >>> from tfrecord_lite.errors import Reason
         >>> span = DamagedSpan("a", 24, 19, Reason.DATA_CRC, None, 1, 1, 8)
         >>> DamageReport((FileReport("a", 9, 72, (span,), 1, 19),)).summary().partition(";")[0]
-        'skipped 1 damaged place (19 bytes) in 1 of 1 files, and read 9 records'
+        'skipped 1 damaged place (19 bytes) in 1 of 1 file, and read 9 records'
         """
         n_files = sum(file.n_damaged > 0 for file in self.files)
-        places = "damaged place" if self.n_damaged == 1 else "damaged places"
         first = f"; the first: {self.spans[0]}" if self.spans else ""
         return (
-            f"skipped {self.n_damaged} {places} ({self.lost_bytes} bytes) in {n_files} of "
-            f"{len(self.files)} files, and read {self.records} records{first}"
+            f"skipped {plural(self.n_damaged, 'damaged place')} "
+            f"({self.lost_bytes} bytes) in {n_files:,} of "
+            f"{plural(len(self.files), 'file')}, and read {plural(self.records, 'record')}{first}"
         )
 
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -373,7 +373,7 @@ def _shape(name: str, shape: Any) -> tuple[int, ...]:
         raise argument_error("missing shape; give [] for a single value", key=name)
     single = hasattr(shape, "__index__") and not getattr(shape, "ndim", 0)
     if isinstance(shape, str | bytes) or not (single or hasattr(shape, "__iter__")):
-        raise TypeError(f"shape of feature {name!r} must be a list of numbers, not {shape!r}")
+        raise _shape_error(name, shape)
     unknown = "a dimension of the shape is unknown"
     try:
         dims = (shape,) if single else tuple(shape)
@@ -382,17 +382,17 @@ def _shape(name: str, shape: Any) -> tuple[int, ...]:
     if None in dims:
         detail = f"{unknown}; use FixedLenSequenceFeature or RaggedFeature for varying lengths"
         raise argument_error(detail, key=name)
-    checked = tuple(_dimension(name, dim) for dim in dims)
+    if any(isinstance(dim, bool | np.bool) or not hasattr(dim, "__index__") for dim in dims):
+        raise _shape_error(name, shape)
+    checked = tuple(_count(name, "shape", dim) for dim in dims)
     # Empty dimensions count as 1: NumPy rejects such shapes if the other ones are too large.
     if len(checked) > MAX_DIMENSIONS or math.prod(max(dim, 1) for dim in checked) > 2**60:
         raise argument_error("the shape is larger than that of any array", key=name)
     return checked
 
 
-def _dimension(name: str, dim: Any) -> int:
-    if isinstance(dim, bool | np.bool):
-        raise TypeError(f"shape of feature {name!r} must be numbers, not {dim!r}")
-    return _count(name, "shape", dim)
+def _shape_error(name: str, shape: Any) -> TypeError:
+    return TypeError(f"shape of feature {name!r} must be a list of integers, not {shape!r}")
 
 
 def _count(name: str, what: str, value: Any) -> int:
@@ -422,11 +422,12 @@ def _check_sharing(prepared: Mapping[str, Prepared]) -> None:
             other, its_family, its_way = seen.setdefault(key, (name, family, way))
             # Two dense features never share a key: their keys are their names.
             if way != its_way:
-                detail = (
-                    f"{other!r} ({its_family}) and {name!r} ({family}) read this key in "
-                    f"different ways{_difference(way, its_way)}; read it in one way and "
-                    "convert the result"
-                )
+                who = f"two features read key {key!r} differently: {other!r} ({its_family}) "
+                who += f"and {name!r} ({family})"
+                if other == name:
+                    who = f"one feature reads key {key!r} in two ways"
+                how = _difference(way, its_way)
+                detail = f"{who}{how}; read it in one way and convert the result"
                 raise argument_error(detail, key=key)
 
 
@@ -463,7 +464,8 @@ def _default_array(key: str, value: Any, kind: Kind, shape: tuple[int, ...]) -> 
     flat = _CONVERTERS[kind](key, given.ravel())
     if flat.size != math.prod(shape):
         wanted = math.prod(shape)
-        detail = f"default_value has {flat.size} values, expected {wanted} for shape {shape}"
+        found = plural(flat.size, "value")
+        detail = f"default_value has {found}, expected {wanted:,} for shape {shape}"
         raise argument_error(detail, key=key)
     # A copy, so that later changes of the caller's array do not change the default.
     array = np.array(flat, kind.dtype).reshape(shape)

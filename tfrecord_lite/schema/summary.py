@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -32,7 +32,7 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema
-from tfrecord_lite.schema.text import aligned, nearest, plural, shown_name
+from tfrecord_lite.schema.text import aligned, nearest, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -307,8 +307,8 @@ def _several_kinds_error(name: str, found: FeatureSummary) -> InvalidArgumentErr
     places = sorted(found.lists.items(), key=lambda item: item[1].n_records, reverse=True)
     (most, lists), (other, odd) = places[0], places[1]
     detail = (
-        f"{plural(odd.n_records, 'record')} with {other.label}, of which this is the first, but "
-        f"{plural(lists.n_records, 'record')} with {most.label}"
+        f"holds {other.label} here but {most.label} in "
+        f"{plural(lists.n_records, 'other record')}; a feature has one kind"
     )
     return odd.first.locate(InvalidArgumentError(Reason.WRONG_KIND, key=name, detail=detail))
 

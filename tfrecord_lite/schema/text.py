@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema.features import (
     PARTITIONS,
     SPECIFICATIONS,
@@ -267,11 +267,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in ruled
     ]
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: 1 record, 1,200 records."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def shown_name(name: str) -> str:

@@ -21,7 +21,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.dense import as_array
 from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.lossless import restore
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error, plural
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
@@ -29,6 +29,7 @@ from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import Schema
+from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema, summarize
 from tfrecord_lite.storage.sidecar import Sidecar
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 
 _MOST_WITHOUT_VALUES = 2**24
 """Most array elements for records without any value: only the schema tells their number."""
+_SHOWN_NAMES = 8
+"""Most names in the error about an unknown one that is like none of them."""
 _WIDE_BYTES = 2**28
 _WIDE_TIMES = 16
 """Fixed-width strings of more bytes may be this many times as wide as the longest, at most."""
@@ -122,7 +125,7 @@ def load(
         of all records at once.
     columns : sequence of str, optional
         The names of the features to load; the others are not parsed. Of nested data these
-        are paths, such as ``"box/x"``.
+        are paths, such as ``"box/x"``; the result is a flat dict with these names as keys.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordReader`.
     on_error, max_errors : optional
@@ -141,7 +144,7 @@ def load(
         In the structure that was saved, with the original dtypes and shapes: ndarray;
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
         strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
-        byte strings. With `columns` it is a dict of these, in this order. With
+        byte strings. With `columns` it is a flat dict of these, in this order. With
         `batch_size`, an iterator of them.
 
     Raises
@@ -211,10 +214,22 @@ def _selected(schema: Schema, columns: Sequence[str]) -> Schema:
     """Return the schema of some features, in the order asked for."""
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names, not the str {columns!r}")
+    columns = list(columns)
     try:
         return schema.select(columns)
-    except KeyError as error:
-        raise argument_error(error.args[0]) from None
+    except KeyError:
+        raise _unknown_error(columns, schema) from None
+
+
+def _unknown_error(columns: list[str], schema: Schema) -> InvalidArgumentError:
+    """Return the error about the first name that is not a feature, with those that are."""
+    name = next(name for name in columns if name not in schema)
+    names = list(schema)
+    shown = ", ".join(map(repr, names[:_SHOWN_NAMES])) + ", ..." * (len(names) > _SHOWN_NAMES)
+    nested = next((each for each in names if "/" in each), None)
+    paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
+    choices = nearest(name, names) or f"; there are {shown}"
+    return argument_error(f"no feature {name!r}{choices}{paths}")
 
 
 def _data_files(paths: Sources, storage_options: StorageOptions) -> list[Source]:
@@ -408,7 +423,7 @@ def _check_width(name: str, flat: Any, text: str) -> None:
     lengths = flat.lengths if isinstance(flat, BytesColumn) else map(len, flat.ravel())
     longest = max(map(int, lengths), default=0)
     if width > _WIDE_TIMES * max(longest, 1) * char_bytes:
-        detail = f"the width of {text} is too large for {count} strings of at most {longest} bytes"
+        detail = f"the width of {text} is too large for {plural(count, 'string')} of at most {plural(longest, 'byte')}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, key=name, detail=detail)
 
 

@@ -123,8 +123,11 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def type_of_number(number: int) -> TensorType:
-    """Return the dtype for the number in a TensorProto; UNSUPPORTED for others (rule T3)."""
+def type_of_number(number: int, found: str = "the tensor has dtype") -> TensorType:
+    """Return the dtype for the number in a TensorProto; UNSUPPORTED for others (rule T3).
+
+    Errors begin with `found`.
+    """
     kind = _BY_NUMBER.get(number)
     if kind is not None:
         return kind
@@ -133,7 +136,7 @@ def type_of_number(number: int) -> TensorType:
     elif number in _UNSUPPORTED:
         detail = f"tensors of {_UNSUPPORTED[number]} (dtype number {number}) are not supported"
     else:
-        detail = f"{number} is not the number of a dtype"
+        detail = f"{found} number {number}, which is not a dtype"
     raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
 
 
@@ -147,7 +150,7 @@ def tensor_type(given: object) -> TensorType:
     (19, 14, 'string')
     """
     if isinstance(given, int) and not isinstance(given, bool):
-        return type_of_number(int(given))
+        return type_of_number(int(given), "the dtype is")
     # Look at the class: the property of some of TensorFlow's dtypes raises.
     word: Any = given
     if hasattr(type(given), "as_numpy_dtype"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.tensors.dtypes import STRING, TensorType, check_shape, from_bytes
 from tfrecord_lite.wire.scalar import read_varint
 
@@ -62,8 +62,8 @@ def check_fill(n_bytes: int, limit: int) -> None:
 def _numbers_in(content: bytes, n_values: int, kind: TensorType) -> AnyArray:
     n_bytes = n_values * kind.dtype.itemsize
     if len(content) != n_bytes:
-        found = f"the content has {len(content)} bytes"
-        detail = f"{found}, expected {n_bytes} for {n_values} values of {kind.name}"
+        found = f"the content has {plural(len(content), 'byte')}"
+        detail = f"{found}, expected {n_bytes:,} for {plural(n_values, 'value')} of {kind.name}"
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     raw = np.frombuffer(bytearray(content), np.uint8)
     if kind.name == "bool" and raw.max() > 1:
@@ -82,7 +82,9 @@ def _strings_in(content: bytes, n_values: int) -> ObjectArray:
             raise InvalidArgumentError(Reason.MALFORMED, detail=detail)
         lengths.append(length & 0xFFFFFFFF)
     if place + sum(lengths) != len(content):
-        detail = f"the {len(content)} bytes of content do not make {n_values} strings"
+        detail = (
+            f"{plural(len(content), 'byte')} of content do not make {plural(n_values, 'string')}"
+        )
         raise InvalidArgumentError(Reason.WRONG_COUNT, detail=detail)
     out = np.empty(n_values, object)
     for i, length in enumerate(lengths):

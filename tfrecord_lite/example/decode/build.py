@@ -35,12 +35,12 @@ from tfrecord_lite.arrays import (
 )
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.dense import FlatValues, as_array
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.decode.first_error import MisfitError
 from tfrecord_lite.schema import Dense, Padded, RaggedFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tfrecord_lite.example.decode.oneof import FeatureValues
     from tfrecord_lite.schema import Partition, Ragged, Sparse
@@ -49,6 +49,15 @@ _SHORT_BYTES = 256
 _MAX_GAPS, _MAX_MEAN_GAPS = 2**20, 2**10
 """Most empty rows that the row ids of a batch may leave, and how many more per message: one wrong
 number must not make the result huge."""
+
+
+_NOT_NEGATIVE = {
+    RaggedFeature.RowLengths: "row_lengths must not be negative",
+    RaggedFeature.RowSplits: "row_splits must neither decrease nor be negative",
+    RaggedFeature.RowLimits: "row_limits must neither decrease nor be negative",
+    RaggedFeature.RowStarts: "row_starts must neither decrease nor exceed the number of values",
+}
+"""What a partition must be, that no row has a negative length."""
 
 
 class FeatureColumn:
@@ -92,11 +101,20 @@ class FeatureColumn:
         """Values in each message; shape (n,)."""
         return self._lists.counts
 
-    def reject(self, wrong: BoolArray, reason: Reason, detail: str) -> None:
-        """Raise MisfitError for the first message that is wrong; `{}` in `detail` is its count."""
+    def shown(self, message: int, noun: str = "value", nouns: str | None = None) -> str:
+        """Return the number of values in a message, with their noun."""
+        return plural(int(self.counts[message]), noun, nouns)
+
+    def reject(self, wrong: BoolArray, reason: Reason, detail_of: Callable[[int], str]) -> None:
+        """Raise MisfitError for the first message that is wrong, given its number's detail."""
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            raise MisfitError(first, reason, self.key, detail.format(self.counts[first]))
+            raise MisfitError(first, reason, self.key, detail_of(first))
+
+    def reject_sizes(self, wrong: BoolArray, feature: Dense | Padded) -> None:
+        """Raise MisfitError for the first message that is wrong: its values do not fit a shape."""
+        shape = f"expected {feature.size:,} for shape {list(feature.shape)}"
+        self.reject(wrong, Reason.WRONG_COUNT, lambda i: f"found {self.shown(i)}, {shape}")
 
 
 def strings(stored: ByteRanges, *, as_column: bool) -> ObjectArray | BytesColumn:
@@ -127,12 +145,11 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
         return flat if isinstance(flat, BytesColumn) else flat.reshape(shape)
     if feature.default is None:
         detail = (
-            "required, but missing and without a default; pass default_value=, or use VarLenFeature"
+            f"required feature {column.key!r} is missing and has no default; "
+            "pass default_value=, or use VarLenFeature"
         )
-        column.reject(column.is_missing, Reason.MISSING, detail)
-    wrong = ~column.is_missing & (column.counts != feature.size)
-    detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
-    column.reject(wrong, Reason.WRONG_COUNT, detail)
+        column.reject(column.is_missing, Reason.MISSING, lambda _: detail)
+    column.reject_sizes(~column.is_missing & (column.counts != feature.size), feature)
     if feature.default is not None and column.is_missing.any():
         default = feature.default.reshape(1, feature.size)
         filled = np.empty((column.counts.size, feature.size), feature.kind.dtype)
@@ -146,8 +163,11 @@ def dense(column: FeatureColumn, feature: Dense, *, single: bool) -> AnyArray | 
 
 def padded(column: FeatureColumn, feature: Padded, *, single: bool) -> AnyArray:
     r"""Build the result of a FixedLenSequenceFeature: shape (n, longest, \\*shape) (S2 to S4)."""
-    detail = f"found {{}} values, expected a multiple of {feature.size}"
-    column.reject(column.counts % feature.size != 0, Reason.WRONG_COUNT, detail)
+    column.reject(
+        column.counts % feature.size != 0,
+        Reason.WRONG_COUNT,
+        lambda i: f"found {column.shown(i)}, expected a multiple of {feature.size:,}",
+    )
     flat = as_array(column.flat)
     if single:
         return flat.reshape(-1, *feature.shape)
@@ -195,9 +215,12 @@ def sparse(
 ) -> SparseTensor:
     """Build the result of a SparseFeature (rules Z1 to Z4, with checked indices)."""
     for index in indices:
-        wrong = index.counts != values.counts
-        detail = f"{{}} indices, but {feature.value_key!r} has another number of values"
-        index.reject(wrong, Reason.BAD_INDEX, detail)
+        differs = np.flatnonzero(index.counts != values.counts)
+        if differs.size:
+            first = int(differs[0])
+            found = f"{index.shown(first, 'index', 'indices')} for the {values.shown(first)}"
+            detail = f"{found} of {feature.value_key!r}; expected one each"
+            raise MisfitError(first, Reason.BAD_INDEX, index.key, detail)
     message = np.repeat(np.arange(values.counts.size), values.counts)
     columns = [np.asarray(index.flat) for index in indices]
     for index, column, size in zip(indices, columns, feature.sizes, strict=True):
@@ -243,7 +266,7 @@ def ragged(
             if single and isinstance(partition, RaggedFeature.RowSplits):
                 _check_first(column, feature.splits_dtype)  # in a batch it is dropped (rule G5)
             lengths, rows = _partition(partition, column, items, feature.splits_dtype)
-            _check(column, lengths, rows, items)
+            _check(partition, column, lengths, rows, items)
         splits = row_splits(lengths).astype(feature.splits_dtype)
         inner = RaggedTensor(inner, splits, uniform)
         items = rows
@@ -266,8 +289,11 @@ def _uniform(
     values: FeatureColumn, items: Int64Array, length: int
 ) -> tuple[Int64Array, Int64Array]:
     """Divide items into rows of one length (rule G3); lengths of rows, rows of each message."""
-    detail = f"{{}} values cannot be divided into rows of {length}"
-    values.reject(items % length != 0, Reason.BAD_PARTITION, detail)
+    values.reject(
+        items % length != 0,
+        Reason.BAD_PARTITION,
+        lambda i: f"{values.shown(i)} cannot be divided into rows of {length:,}",
+    )
     rows = items // length
     return np.full(int(rows.sum()), length), rows
 
@@ -280,7 +306,11 @@ def _uniform_0(
         detail = "a batch cannot have rows of length 0, since they cannot be counted"
         raise InvalidArgumentError(Reason.BAD_PARTITION, key=values.key, detail=detail)
     wrong = (values.counts if is_plain else items) != 0
-    values.reject(wrong, Reason.BAD_PARTITION, "{} values cannot make rows of length 0")
+    values.reject(
+        wrong,
+        Reason.BAD_PARTITION,
+        lambda i: f"{values.shown(i)} cannot make rows of length 0",
+    )
     return np.empty(0, np.int64), np.full_like(items, is_plain)
 
 
@@ -342,7 +372,9 @@ def _row_ids(
     column.reject(
         column.counts != items,
         Reason.BAD_PARTITION,
-        "{} row ids, but there is another number of values",
+        lambda i: (
+            f"{column.shown(i, 'row id')} for {plural(int(items[i]), 'value')}; expected one each"
+        ),
     )
     message = np.repeat(np.arange(items.size), items)
     falls = np.diff(ids, prepend=0) < 0
@@ -357,14 +389,23 @@ def _row_ids(
     column.reject(
         empty > _MAX_GAPS + _MAX_MEAN_GAPS * items.size,
         Reason.BAD_PARTITION,
-        f"{{}} row ids leave too many rows empty: over {_MAX_GAPS} in the batch up to here",
+        lambda i: (
+            f"{column.shown(i, 'row id')} leave too many rows empty: "
+            f"over {_MAX_GAPS:,} in the batch up to here"
+        ),
     )
     rows = highest + 1
     starts = row_splits(rows)[:-1]
     return np.bincount(starts[message] + ids, minlength=int(rows.sum())), rows
 
 
-def _check(column: FeatureColumn, lengths: Int64Array, rows: Int64Array, items: Int64Array) -> None:
+def _check(
+    partition: Partition,
+    column: FeatureColumn,
+    lengths: Int64Array,
+    rows: Int64Array,
+    items: Int64Array,
+) -> None:
     """Raise MisfitError for rows that drop values, or take those of others (rules G4, G6)."""
     message = np.repeat(np.arange(rows.size), rows)
     taken = np.bincount(message, lengths, minlength=rows.size)  # floats, exact where it is right
@@ -373,8 +414,8 @@ def _check(column: FeatureColumn, lengths: Int64Array, rows: Int64Array, items: 
     wrong = negative | (taken != items)
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
-        found = (
-            "rows of negative length" if negative[first] else f"rows of {taken[first]:.0f} items"
-        )
-        detail = f"it makes {found}, but there are {items[first]}"
+        described = plural(int(taken[first]), "item")
+        detail = f"this partition describes {described}, found {items[first]:,}"
+        if negative[first]:
+            detail = _NOT_NEGATIVE[type(partition)]
         raise MisfitError(first, Reason.BAD_PARTITION, column.key, detail)

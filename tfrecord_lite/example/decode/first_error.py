@@ -39,27 +39,33 @@ class MisfitError(Exception):
         """Return the same of a batch with `n_before` more messages before."""
         return MisfitError(n_before + self.message, self.reason, self.key, self.detail)
 
-    def as_error(self, block: Block, example_name: str | None = None) -> InvalidArgumentError:
+    def as_error(
+        self, block: Block, example_name: str | None = None, message_type: str = "Example"
+    ) -> InvalidArgumentError:
         """Return the error for users; `block` is the batch, `example_name` the message's name."""
+        malformed = f"not a valid {message_type}: " if self.reason is Reason.MALFORMED else ""
         named = "" if example_name is None else f" (example {example_name!r})"
-        detail = self.detail + named
+        detail = malformed + self.detail + named
         error = InvalidArgumentError(self.reason, key=self.key, detail=detail)
         return block.place(self.message).locate(error)
 
 
 def parse_or_first_error(
-    block: Block, names: Sequence[str] | None, parse: Callable[[Block], Found]
+    block: Block,
+    names: Sequence[str] | None,
+    parse: Callable[[Block], Found],
+    message_type: str = "Example",
 ) -> Found:
     """Parse a batch, or raise the InvalidArgumentError about the first message that is wrong.
 
     `parse` may raise WireError or MisfitError about any of the messages that are wrong. `names` are
-    those of the messages, for errors.
+    those of the messages, and `message_type` what they should be, for errors.
     """
     result = _attempt(block, parse)
     if not isinstance(result, MisfitError):
         return result
     found = first_misfit(block, parse, result)
-    raise found.as_error(block, names[found.message] if names else None)
+    raise found.as_error(block, names[found.message] if names else None, message_type)
 
 
 def first_misfit(block: Block, parse: Callable[[Block], object], found: MisfitError) -> MisfitError:

@@ -22,7 +22,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.convert.conform import conform
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.encode.one import encode_features, encoded_key
 from tfrecord_lite.example.proto import (
     ENTRY_TAG,
@@ -248,7 +248,8 @@ def count_records(columns: Iterable[tuple[str, _HasRecords]]) -> int:
     n_records = None
     for key, column in columns:
         if n_records not in (None, column.n_records):
-            detail = f"{column.n_records} records, but the columns before it have {n_records}"
+            rows = plural(column.n_records, "row")
+            detail = f"this column has {rows}; the others have {n_records:,}"
             raise column_error(key, detail)
         n_records = column.n_records
     if n_records is None:

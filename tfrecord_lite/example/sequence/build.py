@@ -67,10 +67,8 @@ def padded(
         raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
     steps = column.steps
     if steps.count != feature.size:
-        wrong = steps.counts != feature.size
-        detail = f"found {{}} values, expected {feature.size} for shape {list(feature.shape)}"
         try:
-            steps.reject(wrong, Reason.WRONG_COUNT, detail)
+            steps.reject_sizes(steps.counts != feature.size, feature)
         except MisfitError as misfit:
             raise at_message(misfit, column.n_steps) from None
     flat = as_array(steps.flat)

@@ -143,9 +143,10 @@ class SequenceExampleParser:
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))
         if not len(block) and self._required:
-            detail = "without messages, a required feature is missing"
-            raise InvalidArgumentError(Reason.MISSING, key=self._required[0].key, detail=detail)
-        return parse_or_first_error(block, names, lambda some: self._parse(some, single=False))
+            key = self._required[0].key
+            detail = f"a batch of 0 messages has no value for the required feature {key!r}"
+            raise InvalidArgumentError(Reason.MISSING, key=key, detail=detail)
+        return self._checked(block, names, single=False)
 
     def parse_single(
         self, serialized: bytes | str, name: str | None = None
@@ -160,7 +161,14 @@ class SequenceExampleParser:
         block = as_block([as_bytes(serialized)])
         named = np.ravel([] if name is None else name)  # also a name in a list (rule Q1)
         names = checked_names(named, (1,))
-        return parse_or_first_error(block, names, lambda some: self._parse(some, single=True))
+        return self._checked(block, names, single=True)
+
+    def _checked(
+        self, block: Block, names: Sequence[str] | None, *, single: bool
+    ) -> tuple[Results, Results, Lengths]:
+        """Parse; the error is about the first message that is wrong."""
+        parse = partial(self._parse, single=single)
+        return parse_or_first_error(block, names, parse, "SequenceExample")
 
     def _parse(self, block: Block, *, single: bool) -> tuple[Results, Results, Lengths]:
         """Parse; the error is about one of the messages that are wrong, maybe not the first."""

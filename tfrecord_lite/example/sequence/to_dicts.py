@@ -62,7 +62,7 @@ class SequenceExampleDecoder:
         rows = _rows_by_runtime(block) if len(block) <= FEW else None
         if rows is not None:
             return iter(rows)
-        parts = parse_or_first_error(block, None, self._read)
+        parts = parse_or_first_error(block, None, self._read, "SequenceExample")
         return chain.from_iterable(chain.from_iterable(map(_DecodedBatch.rows, parts)))
 
     def _read(self, block: Block) -> list[_DecodedBatch]:

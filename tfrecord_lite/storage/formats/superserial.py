@@ -117,7 +117,7 @@ def _dtype_and_shape(name: str, item: Any) -> tuple[str, Shape]:
     # To Python a bool is an int, but it is not the number of a dtype.
     dtype = _DTYPES.get(number) if type(number) is int else None
     if dtype is None:
-        raise _header_error(f"{number!r} is not the number of a dtype", name)
+        raise _header_error(f"the dtype is {number!r}, which is not the number of a dtype", name)
     if not isinstance(shape, list | tuple) or not all(type(d) is int or d is None for d in shape):
         raise _header_error("a shape must be a list of numbers", name)
     if any(d is not None and d < 0 for d in shape):
