@@ -37,6 +37,7 @@ __all__ = [
     "Reason",
     "TFRecordError",
     "argument_error",
+    "plural",
     "require_int",
 ]
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import struct
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -378,9 +378,8 @@ class FrameDecoder:
     def _damage(self, n_bytes: int) -> DataLossError:
         """Return the error about the frame at `_next`, which takes `n_bytes`."""
         frame = self._view[self._next : min(self._next + n_bytes, self._stop)]
-        error = frame_error(frame, n_bytes, *self._place())
-        assert isinstance(error, DataLossError)  # noqa: S101 - no index can disagree here
-        return error
+        # No index can disagree here, so it is damage.
+        return cast("DataLossError", frame_error(frame, n_bytes, *self._place()))
 
     def _too_large_error(self, length: int) -> DataLossError:
         detail = (

@@ -33,6 +33,8 @@ from tfrecord_lite.schema import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tfrecord_lite.arrays import AnyArray
+
 LARGE_BYTES = 16 * 1024
 """A row with more bytes in strings or arrays is encoded alone, with fewer copies."""
 SHORT_LIST = 8
@@ -207,9 +209,10 @@ class RowPlan:
         found: dict[str, ValueLists] = {}
         dtypes = {"q": "<i8", "f": "<f4"}
         fields = [(str(i), dtypes[letter], (n,)) for i, (_, letter, n) in enumerate(self._fields)]
-        table = np.frombuffer(b"".join(self._packed), np.dtype(fields)) if fields else None
+        # dtype.itemsize is 0 without fields, which frombuffer rejects.
+        packed = b"".join(self._packed)
+        table: AnyArray = np.frombuffer(packed, np.dtype(fields)) if fields else np.empty(0)
         for i, (key, letter, count) in enumerate(self._fields):
-            assert table is not None  # noqa: S101 - there are fields
             flat = np.ascontiguousarray(table[str(i)]).reshape(-1)
             kind = Kind.INT64 if letter == "q" else Kind.FLOAT
             found[key] = ValueLists(n_rows, kind, count, flat)
