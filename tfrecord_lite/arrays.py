@@ -69,6 +69,11 @@ LANE_BYTES = 8
 SHORT_LANE_BYTES = 4
 
 
+def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
+    """View a buffer as overlapping items of `dtype`, one starting at every byte."""
+    return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
+
+
 def lanes(data: Uint8Array) -> Uint64Array:
     """View a buffer as little-endian 64-bit words, one from every byte on; shape (n_bytes - 7,)."""
     return np.ndarray((data.size - LANE_BYTES + 1,), "<u8", data, strides=(1,))
@@ -85,7 +90,7 @@ def rows(data: Uint8Array, n_bytes: int) -> AnyArray:
     Indexed with many offsets it copies those rows, at the cost of a memcpy per row;
     ``.view(np.uint8)`` turns the copy into bytes.
     """
-    return np.ndarray((data.size - n_bytes + 1,), np.dtype((np.void, n_bytes)), data, strides=(1,))
+    return at_every_byte(data, np.dtype((np.void, n_bytes)))
 
 
 def row_splits(counts: Int64Array) -> Int64Array:

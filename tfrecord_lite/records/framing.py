@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.arrays import at_every_byte
 from tfrecord_lite.block import Block, as_bytes_like
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
@@ -30,7 +31,6 @@ from tfrecord_lite.records.crc_combine import MAX_RUN_BYTES, run_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from typing_extensions import Buffer
 
@@ -51,11 +51,6 @@ _FEW_RECORDS, _LONG_RECORD_BYTES = 64, 4096
 
 _RUN_RECORDS = 4096
 """How many short records are checked at once."""
-
-
-def at_every_byte(buffer: Uint8Array, dtype: np.dtype[Any]) -> AnyArray:
-    """View a buffer as overlapping items of `dtype`, one starting at every byte."""
-    return np.ndarray((buffer.size - dtype.itemsize + 1,), dtype, buffer, strides=(1,))
 
 
 def frame_in_place(block: Block) -> memoryview | None:
