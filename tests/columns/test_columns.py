@@ -62,6 +62,36 @@ def test_byte_strings_come_back_as_they_were(values: list[bytes]) -> None:
     assert pickle.loads(pickle.dumps(column)) == column
 
 
+@given(st.lists(strings))
+def test_as_an_array_a_column_is_objects(values: list[bytes]) -> None:
+    column = BytesColumn.from_list(values)
+
+    for array in (np.asarray(column), np.array(column, object), np.concatenate([column, column])):
+        assert array.dtype == object
+        assert array.tolist() == (values if len(array) == len(values) else values * 2)
+
+
+def test_fixed_widths_are_given_when_asked_for_and_nothing_is_cut() -> None:
+    column: Any = BytesColumn.from_list([b"one", b"", b"a\0b"])
+
+    assert np.asarray(column, "S").dtype == "S3"
+    assert np.asarray(column, "S5").tolist() == [b"one", b"", b"a\0b"]
+    assert np.asarray(column, np.dtypes.StringDType()).tolist() == ["one", "", "a\0b"]
+    assert np.asarray(column[:0], "S").size == 0
+    nul: Any = BytesColumn.from_list([b"", b"a\0"])
+    for strings_given, dtype, words in (
+        (column, "S2", "value 0 is longer than S2"),
+        (nul, "S9", "value 1 ends in a NUL"),
+        (column, float, "not float64"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=words):
+            np.asarray(strings_given, dtype)
+    with pytest.raises(InvalidArgumentError, match="value 1 ends in a NUL"):
+        nul.__array__("S")
+    with pytest.raises(ValueError, match="copy"):
+        np.array(column, copy=False)
+
+
 @given(st.lists(strings), slices)
 def test_slices_of_a_column_are_slices_of_the_list(values: list[bytes], key: slice) -> None:
     part = BytesColumn.from_list(values)[key]

@@ -61,6 +61,8 @@ class BytesColumn:
     (3, b'three', [0, 3, 3, 8])
     >>> column[1:]
     <BytesColumn [b'', b'three']>
+    >>> np.asarray(column)
+    array([b'one', b'', b'three'], dtype=object)
     """
 
     offsets: Int64Array
@@ -200,6 +202,55 @@ class BytesColumn:
             except UnicodeDecodeError as error:
                 raise argument_error(f"value {i} is not UTF-8 at byte {error.start}") from None
         return np.array(texts, np.dtypes.StringDType())
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:  # noqa: FBT001 - NumPy's
+        """Return what ``np.asarray(column)`` is: objects; another dtype only if asked for.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            object; ``S`` with a width, such as ``S5``; or StringDType, for values in UTF-8.
+        copy : bool, optional
+            As for ``np.asarray``; the values are always copied.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` if the dtype is another, or too narrow for a value, or if a value
+            ends in a NUL byte, which NumPy's ``S`` drops.
+        ValueError
+            If `copy` is False.
+
+        Notes
+        -----
+        NumPy does not pass on an ``S`` without a width: ``np.asarray(column, "S")`` makes it of
+        the objects, and drops NULs at their ends. Give the width, or take the objects.
+        """
+        if copy is False:
+            raise ValueError("a BytesColumn has no array to share; leave copy out, or copy=None")
+        wanted = np.dtype(object if dtype is None else dtype)
+        if wanted.kind == "O":
+            return self.to_numpy()
+        if wanted.kind == "T":
+            return self.to_string_dtype().astype(wanted, copy=False)
+        if wanted.kind != "S":
+            raise argument_error(
+                f"byte strings are an array of dtype object, S or StringDType, not {wanted}"
+            )
+        return self._fixed_width(wanted.itemsize)
+
+    def _fixed_width(self, width: int) -> AnyArray:
+        """Return an array of ``S``; of the width of the longest value if `width` is 0."""
+        lengths = self.lengths
+        width = width or max(int(lengths.max(initial=0)), 1)
+        last = self.data[np.maximum(self.offsets[1:] - 1, 0)] if self.data.size else lengths
+        for wrong, what in (
+            (lengths > width, f"is longer than S{width} has room for"),
+            ((lengths > 0) & (last == 0), "ends in a NUL byte, which S would drop"),
+        ):
+            if wrong.any():
+                raise argument_error(f"value {int(wrong.argmax())} {what}; take dtype=object")
+        return np.array(self.to_list(), f"S{width}")
 
     def __eq__(self, other: object) -> bool:
         """Compare all values; their places in `data` do not matter."""
