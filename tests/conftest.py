@@ -1,65 +1,129 @@
-"""Set-up for all tests: Hypothesis profiles, and the sample corpus."""
+"""Set-up for all tests: how many of them are run, in how many processes, and the sample corpus.
+
+``pytest`` runs a selection, in as many processes as there are processors; ``pytest --full`` runs
+all tests. A test named by its id (``path::test``) is run whatever it is marked. What a run leaves
+out is said in a few lines at its end.
+"""
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import re
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 
+from tests.support import effort
 from tests.support.corpus import ABSENT, corpus_path
+from tests.support.extras import EXTRAS, is_installed, missing_for
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-# No deadline: the first example of a test pays for imports and table building.
-# Slow machines are no failure either, so the health check on speed is off.
-_COMMON = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("default", _COMMON, max_examples=200)
-# The same examples each time: whether a change lands must not depend on luck.
-settings.register_profile("ci", _COMMON, max_examples=100, derandomize=True)
-settings.register_profile("long", _COMMON, max_examples=10_000)
-# For a first look: fails fast, with the first example found rather than the smallest.
-settings.register_profile(
-    "quick", _COMMON, max_examples=40, phases=[Phase.explicit, Phase.generate]
-)
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
-)
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+WITH_FULL = "pytest --full"
+MOST_PROCESSES = 8
 
 
-MODULES = {
-    "cli": "tqdm",
-    "dtypes": "ml_dtypes",
-    "image": "PIL",
-    "remote": "fsspec",
-    "yaml": "yaml",
-    "zstd": "backports.zstd",
-}
-"""What each extra installs."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare ``--full``."""
+    parser.addoption(
+        "--full",
+        action="store_true",
+        help="run all tests with all parameters and many examples, not the selection of some minutes",
+    )
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, None, None]:
-    """Skip a test that the package has told to install an extra, if that is not installed."""
-    try:
-        yield
-    except Exception as error:
-        asked = re.search(r"tfrecord-numpy\[(\w+)\]", str(error))
-        if asked and asked[1] in MODULES and not _is_installed(MODULES[asked[1]]):
-            pytest.skip(f"needs the extra {asked[1]}")
-        raise
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Use all processors if pytest-xdist is installed, and all tests are asked for."""
+    option = config.option
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    is_open = getattr(option, "numprocesses", 0) is None and option.dist == "no"
+    if is_whole and is_open and not (option.usepdb or option.collectonly or _is_worker(config)):
+        n_processes = min(os.cpu_count() or 1, MOST_PROCESSES)
+        if n_processes > 1:
+            option.numprocesses, option.dist = n_processes, "worksteal"
 
 
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ImportError:  # of the package it is in
-        return False
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle how much is tried, before any module of tests is imported."""
+    effort.full = config.getoption("full")
+    if not config.getoption("--hypothesis-profile"):
+        effort.load_profile()
+    config.stash[LEFT_OUT] = Counter()
+
+
+class _NotImported(pytest.Module):
+    """A module that needs something that is not installed."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        return []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> Any:
+    """Leave out a module that cannot be imported here."""
+    extra = missing_for(module_path)
+    if extra is None:
+        return None
+    parent.config.stash[LEFT_OUT][_install(extra)] += 0
+    return _NotImported.from_parent(parent, path=module_path)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests that only a full run has, and those that need what is not installed."""
+    are_named = any("::" in argument for argument in config.args)
+    left_out = {}
+    for item in items:
+        missing = [extra for extra in _needs(item) if not is_installed(extra)]
+        if missing:
+            left_out[item] = _install(missing[0])
+        elif item.get_closest_marker("full") and not (effort.full or are_named):
+            left_out[item] = WITH_FULL
+    config.stash[LEFT_OUT].update(left_out.values())
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _needs(item: pytest.Item) -> Iterator[str]:
+    for mark in item.iter_markers("needs"):
+        for extra in mark.args:
+            if extra not in EXTRAS:
+                message = f"{item.nodeid} needs {extra!r}, which tests/support/extras.py has not"
+                raise pytest.UsageError(message)
+            yield extra
+
+
+def _install(extra: str) -> str:
+    return f"pip install -e '.[{extra},test]'"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that prints, if this is another, what was left out."""
+    config: Any = session.config
+    if _is_worker(config):
+        config.workeroutput["left_out"] = dict(config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a process of pytest-xdist left out: each of them leaves out the same."""
+    left_out: dict[str, int] = getattr(node, "workeroutput", {}).get("left_out", {})
+    node.config.stash[LEFT_OUT] = Counter(left_out)
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out, and how to run it."""
+    left_out = terminalreporter.config.stash[LEFT_OUT]
+    for how, number in sorted(left_out.items(), key=lambda item: -item[1]):
+        what = f"{number:,} tests" if number else "tests"
+        terminalreporter.write_line(f"left out: {what} that are run with: {how}")
 
 
 @pytest.fixture(scope="session")

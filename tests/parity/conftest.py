@@ -1,7 +1,7 @@
 """Set-up for the comparison with TensorFlow.
 
-Every test here bears the mark ``parity`` and is skipped where TensorFlow is not
-installed. Take TensorFlow from the fixture ``tf``, or, where a module needs it while
+Every test here bears the mark ``parity``; nothing here is imported where TensorFlow is
+not installed (see ``tests/support/extras.py``). Take TensorFlow from the fixture ``tf``, or, where a module needs it while
 it is collected, from ``tf = pytest.importorskip("tensorflow")``. Tests that read files
 take the fixture ``both``. See ``rules.py`` for the marks ``rule`` and ``deviation``.
 """
@@ -9,7 +9,6 @@ take the fixture ``both``. See ``rules.py`` for the marks ``rule`` and ``deviati
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 HERE = Path(__file__).resolve().parent
-SKIPPED = "TensorFlow is not installed: pip install -e '.[parity,test]'"
 
 # Before its first import, here or in a subprocess: no log lines on standard error,
 # and the portable kernels, whose results do not depend on the machine.
@@ -48,13 +46,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of this folder; skip them without TensorFlow."""
-    missing = importlib.util.find_spec("tensorflow") is None
+    """Mark the tests of this folder."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.parity)
-            if missing:
-                item.add_marker(pytest.mark.skip(reason=SKIPPED))
 
 
 @pytest.hookimpl(wrapper=True)

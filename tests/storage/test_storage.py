@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import pickle
@@ -1104,12 +1105,13 @@ FRAMES = ["pandas", "polars", "pyarrow"]
 
 
 def frame_of(library: str, data: dict[str, list[Any]]) -> Any:
-    module = pytest.importorskip(library)
+    module = importlib.import_module(library)
     if library == "pyarrow":
         return module.table(data)
     return module.DataFrame(data)
 
 
+@pytest.mark.needs("dataframes")
 @pytest.mark.parametrize("library", FRAMES)
 def test_data_frames_are_saved_and_inferred(tmp_path: Path, library: str) -> None:
     data: dict[str, list[Any]] = {
@@ -1208,6 +1210,7 @@ CASES = [
 ]
 
 
+@pytest.mark.needs("dataframes")
 @pytest.mark.parametrize(("make", "dtype", "values", "inner"), CASES)
 def test_lists_in_frames_keep_their_dtype(
     tmp_path: Path, make: Any, dtype: str, values: Any, inner: str
@@ -1218,6 +1221,7 @@ def test_lists_in_frames_keep_their_dtype(
     assert column.to_list() == values
 
 
+@pytest.mark.needs("dataframes")
 @pytest.mark.parametrize(
     ("make", "dtype"),
     [
@@ -1238,6 +1242,7 @@ def test_lists_of_one_length_are_an_array(
     assert column[~np.array(gone)].tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.needs("dataframes")
 @pytest.mark.parametrize(
     ("make", "dtype", "values"),
     [
@@ -1262,6 +1267,7 @@ def pandas_frame(values: Any, dtype: str) -> Any:
     return pd.DataFrame({"c": pd.Series(values, dtype=dtype)})
 
 
+@pytest.mark.needs("dataframes")
 @pytest.mark.parametrize(
     ("make", "dtype", "values", "unit", "expected"),
     [
@@ -1288,6 +1294,7 @@ def test_times_keep_their_unit_and_become_utc(
     assert column[:1].astype(np.int64).tolist() == expected[:1]
 
 
+@pytest.mark.needs("dataframes")
 @pytest.mark.parametrize(
     ("make", "dtype", "values"),
     [

@@ -1,0 +1,64 @@
+"""What is installed beside the package, and which tests need it.
+
+A test that needs an extra says so: ``@pytest.mark.needs("zstd")``. It is left out where the extra
+is not installed. Any other test fails there if it is told to install something, as it should: the
+core works without extras.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+
+__all__ = ["EXTRAS", "is_installed", "missing_for"]
+
+EXTRAS = {
+    "cli": ("tqdm",),
+    "dataframes": ("pandas", "polars", "pyarrow"),
+    "docs": ("sphinx",),
+    "dtypes": ("ml_dtypes",),
+    "examples": ("sklearn",),
+    "fast": ("isal",),
+    "image": ("PIL",),
+    "lint": ("mypy",),
+    "remote": ("fsspec", "aiohttp"),
+    "torch": ("torch",),
+    "yaml": ("yaml",),
+    "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
+}
+"""The modules by which an extra is known."""
+
+TESTS = Path(__file__).resolve().parents[1]
+PLACES = {
+    TESTS / "parity": ("parity", ("tensorflow",)),
+    TESTS / "frameworks" / "test_examples.py": ("frameworks", ("torch", "jax")),
+    TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),
+    TESTS / "frameworks" / "test_jax.py": ("frameworks", ("jax",)),
+    TESTS / "frameworks" / "test_torch.py": ("frameworks", ("torch", "torchdata")),
+    TESTS / "frameworks" / "test_torch_tensors.py": ("frameworks", ("torch", "torchdata")),
+}
+"""Modules of tests that cannot even be imported without an extra, and how that is known."""
+
+
+def is_installed(extra: str) -> bool:
+    """Return whether all of an extra is."""
+    return all(map(_is_found, EXTRAS[extra]))
+
+
+def missing_for(path: Path) -> str | None:
+    """Return the extra without which a module of tests cannot be imported; None if all is there."""
+    for place in (path, *path.parents):
+        extra, modules = PLACES.get(place, ("", ()))
+        if not all(map(_is_found, modules)):
+            return extra
+    return None
+
+
+@cache
+def _is_found(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # of the package it is in
+        return False
