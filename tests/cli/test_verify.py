@@ -208,3 +208,13 @@ def test_any_bytes_are_intact_or_damaged(run: Run, tmp_path: Path, data: bytes) 
 
     assert done.status == (1 if data else 0)
     assert done.err == []
+
+
+def test_what_a_shell_makes_of_a_pattern_is_data_only(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [b"one"])
+    run("index", path)
+    (tmp_path / "a.schema.json").write_text("{}")
+
+    for files in ([path, f"{path}.idx", f"{path}.schema.json"], [f"{tmp_path}/a*"]):
+        done = run("verify", *files)
+        assert (done.status, len(done.out)) == (0, 1)

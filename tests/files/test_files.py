@@ -22,8 +22,10 @@ from tfrecord_lite import (
     InvalidArgumentError,
     Reason,
     ShardedTFRecordWriter,
+    TFRecordDataset,
     TFRecordReader,
     tf_record_iterator,
+    verify,
 )
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import expand, local_size, name_of, shard_names
@@ -152,6 +154,30 @@ class TestPatterns:
         found = list(TFRecordReader([f"{tmp_path}/b*", f"{tmp_path}/a*"]))
 
         assert found == [b"b1", b"b2", b"a1", b"a2"]
+
+    def test_sidecars_and_indexes_are_not_data(self, tmp_path: Path) -> None:
+        paths = write_each(tmp_path, "a-0", "a-1")
+        others = write_each(tmp_path, "a-0.schema.json", "a-1.idx", "a-2.idx")
+
+        assert list(TFRecordReader(tmp_path / "a-*")) == [b"a-0", b"a-1"]
+        assert TFRecordReader(sorted(paths + others)).sources == [*paths, others[-1]]
+        assert verify(f"{tmp_path}/a-*") == verify(paths)
+        assert len(list(TFRecordDataset(f"{tmp_path}/a-*"))) == 2
+        for name in others:  # named, so read
+            assert TFRecordReader(name).sources == [name]
+        with pytest.raises(FileNotFoundError, match="but sidecars and indexes"):
+            TFRecordReader(tmp_path / "a-*.idx")
+
+    def test_urls_leave_out_what_is_not_data_too(self) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        names = ["a", "a.idx", "a.schema.json", ".a.0123abcd.tmp"]
+        for name in names:
+            memory.pipe(f"/companions/{name}", STREAM)
+
+        assert expand("memory://companions/*") == ["memory:///companions/a"]
+        assert expand(["memory://companions/a", "memory://companions/a.idx"]) == [
+            "memory://companions/a"
+        ]
 
     @pytest.mark.parametrize("pattern", ["*.tfrecord", "b?", "[0-9]"])
     def test_a_pattern_that_matches_nothing_is_an_error(self, tmp_path: Path, pattern: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
+from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.index import index as extents
 from tfrecord_lite.index import text
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             detail = "only a local file can have an index next to it"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
         index = extents.scan(stream)
-        name = stream.name + text.SUFFIX
+        name = stream.name + INDEX_SUFFIX
         text.save(index, name)
         if args.json:
             console.say_json({"file": stream.name, "index": name, "records": len(index)})

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DataLossError, TFRecordError
 from tfrecord_lite.files.compression import CODECS
-from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.files.names import expand, name_of, without_companions
 from tfrecord_lite.records.damage import NEVER_SKIPPED, DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -169,7 +169,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(text_of(error, file))
-    return sources
+    return without_companions(sources)
 
 
 def for_each(

@@ -28,6 +28,13 @@ _SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
 _MAX_SHARDS = 99_999
 _PATTERN = re.compile(r"[*?\[]")
 
+SIDECAR_SUFFIX = ".schema.json"
+"""Appended to the name of a data file for that of its sidecar."""
+INDEX_SUFFIX = ".idx"
+"""Appended to the name of a data file for that of its index."""
+_COMPANIONS = (SIDECAR_SUFFIX, INDEX_SUFFIX)
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")  # as files/output names it
+
 
 def shard_names(pattern: str, num_shards: int | None = None) -> list[str] | None:
     """Return the names of the shards of a pattern; None if it does not have such a form.
@@ -133,7 +140,8 @@ def expand(sources: Sources, storage_options: StorageOptions = None) -> list[Sou
     """List every file that paths, URLs, patterns (``*?[``), shards and lists of them name.
 
     The matches of each pattern are sorted, in the order the patterns were given. A file that
-    has exactly the name of a pattern is that file.
+    has exactly the name of a pattern is that file. Sidecars and indexes are left out, unless
+    they are named themselves (:func:`without_companions`).
 
     Raises
     ------
@@ -155,7 +163,21 @@ def expand(sources: Sources, storage_options: StorageOptions = None) -> list[Sou
         detail = "an empty list of files was given; expected at least one path"
         raise FileNotFoundError(detail)
     check_storage_options(storage_options, *items)
-    return [match for item in items for match in _matches(item, storage_options)]
+    return without_companions([m for item in items for m in _matches(item, storage_options)])
+
+
+def without_companions(sources: list[Source]) -> list[Source]:
+    """Leave out each sidecar and index that is listed together with its data file.
+
+    So a list that a shell or ``glob`` made of ``train-*`` is the data files, as that pattern is.
+    """
+    names = {name_of(source) for source in sources if not is_file_object(source)}
+
+    def is_companion(source: Source) -> bool:
+        name = "" if is_file_object(source) else name_of(source)
+        return any(name.endswith(end) and name.removesuffix(end) in names for end in _COMPANIONS)
+
+    return [source for source in sources if not is_companion(source)]
 
 
 def not_a_source(value: object) -> str:
@@ -177,13 +199,21 @@ def _matches(source: Source, storage_options: StorageOptions) -> list[Source]:
             matches = _remote_glob(path, storage_options)
         else:
             matches = sorted(glob.glob(path, recursive=True))
-        if not matches:
-            detail = f"no file matches the pattern {path!r}"
+        data: list[Source] = [match for match in matches if not _is_ours(match)]
+        if not data:
+            only = " but sidecars and indexes, which are not data" if matches else ""
+            detail = f"no file matches the pattern {path!r}{only}"
             raise FileNotFoundError(detail)
-        return list(matches)
+        return data
     if _SHARDED.fullmatch(path) and not (is_remote and _is_remote_file(path, storage_options)):
         return list(shard_names(path) or [path])
     return [path]
+
+
+def _is_ours(match: str) -> bool:
+    """Whether a match of a pattern is a sidecar, an index, or a file that is still written."""
+    base = os.path.basename(match)
+    return base.endswith(_COMPANIONS) or _TEMPORARY.fullmatch(base) is not None
 
 
 def fsspec_module() -> Any:

@@ -20,7 +20,7 @@ from tfrecord_lite.errors import (
     TFRecordError,
     require_int,
 )
-from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.files.names import INDEX_SUFFIX, expand, name_of
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, Handle, HandlePool, read_frames
 from tfrecord_lite.records.framing import (
@@ -332,7 +332,7 @@ class TFRecordFile:
         OSError
             If an index cannot be written.
         """
-        names = [name + text.SUFFIX for name in self._names]
+        names = [name + INDEX_SUFFIX for name in self._names]
         for index, name in zip(self._indexes, names, strict=True):
             text.save(index, name)
         return names

@@ -29,15 +29,12 @@ from tfrecord_lite.errors import (
     TFRecordError,
     plural,
 )
-from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.files.names import INDEX_SUFFIX, is_file_object, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.index.index import RecordIndex, scan_file
 
 if TYPE_CHECKING:
     from tfrecord_lite.index.pread import FileStamp
-
-SUFFIX = ".idx"
-"""Follows a file's name in the name of its index."""
 
 _LINES_AT_ONCE = 65_536
 
@@ -121,7 +118,7 @@ def index_of(name: str, stamp: FileStamp, wanted: str | None, max_record_bytes: 
     """Load the index of a file, or make it."""
     if wanted is not None and wanted != "auto":
         return load_checked(wanted, stamp, name)
-    beside = name + SUFFIX
+    beside = name + INDEX_SUFFIX
     if wanted == "auto" and os.path.exists(beside):  # noqa: PTH110 - as every name here
         try:
             return load_checked(beside, stamp, name)

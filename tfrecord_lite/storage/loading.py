@@ -192,7 +192,7 @@ def load(
         max_errors=max_errors,
         storage_options=storage_options,
     )
-    sources = _data_files(paths, storage_options)
+    sources = expand(paths, storage_options)
     reader = reader_with(sources, options)
     if isinstance(schema_path, Schema):
         described = Sidecar(schema_path)
@@ -230,13 +230,6 @@ def _unknown_error(columns: list[str], schema: Schema) -> InvalidArgumentError:
     paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
     choices = nearest(name, names) or f"; there are {shown}"
     return argument_error(f"no feature {name!r}{choices}{paths}")
-
-
-def _data_files(paths: Sources, storage_options: StorageOptions) -> list[Source]:
-    """List the files; leave out sidecars, which a pattern may match as well."""
-    sources = expand(paths, storage_options)
-    data = [source for source in sources if not name_of(source).endswith(sidecar.SUFFIX)]
-    return data or sources
 
 
 def _silent_reader(sources: Sources, options: ReadOptions) -> TFRecordReader:

@@ -14,7 +14,7 @@ from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import compression_to_write
-from tfrecord_lite.files.names import check_storage_options, is_same_file, name_of
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar
@@ -109,7 +109,7 @@ def save(
     """
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a str or PathLike, not {type(path).__name__}")
-    beside = f"{name_of(path)}{sidecar.SUFFIX}"
+    beside = f"{name_of(path)}{SIDECAR_SUFFIX}"
     schema_path = beside if schema_path is None else schema_path
     options = compression_to_write(path, compression)
     check_storage_options(storage_options, path, schema_path)

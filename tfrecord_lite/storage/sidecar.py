@@ -29,7 +29,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import check_storage_options, local_size, name_of, remote_place
+from tfrecord_lite.files.names import (
+    SIDECAR_SUFFIX,
+    check_storage_options,
+    local_size,
+    name_of,
+    remote_place,
+)
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import FORMAT
@@ -42,9 +48,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.storage.structure import Structure
 
     Path = str | os.PathLike[str]
-
-SUFFIX = ".schema.json"
-"""Appended to the name of a data file for that of its sidecar."""
 
 _MOST_BYTES = 256 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
@@ -114,7 +117,7 @@ def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidec
         return None
     name = name_of(source)
     try:
-        found = read(f"{name}{SUFFIX}", storage_options)
+        found = read(f"{name}{SIDECAR_SUFFIX}", storage_options)
         expected = found.fingerprint
         fits = expected is None or expected == fingerprint_of(name, storage_options)
     except FileNotFoundError:
@@ -123,7 +126,7 @@ def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidec
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; if it does "
             "fit them, give it as schema_path",
-            source=f"{name}{SUFFIX}",
+            source=f"{name}{SIDECAR_SUFFIX}",
         )
     return found._replace(fingerprint=None)
 
