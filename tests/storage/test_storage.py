@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import importlib
 import json
 import os
 import pickle
+import tempfile
 import tracemalloc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -43,7 +46,6 @@ from tfrecord_lite.storage.structure import flatten, rebuild, structure_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from hypothesis.strategies import DrawFn
 
@@ -563,7 +565,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         save(path, rows())
 
     same(load(path), {"x": np.arange(3)})
-    assert sorted(os.listdir(tmp_path)) == ["d", "d.schema.json"]  # noqa: PTH208
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -634,7 +636,7 @@ def test_a_sidecar_elsewhere_removes_the_old_one(tmp_path: Path) -> None:
     save(path, {"x": np.zeros(3)})
     save(path, {"x": np.zeros(3, complex)}, tmp_path / "s")
 
-    assert sorted(os.listdir(tmp_path)) == ["d", "s"]  # noqa: PTH208
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "s"]
     assert load(path, tmp_path / "s")["x"].dtype == np.complex128
 
     (tmp_path / "link").symlink_to(tmp_path / "d.schema.json")
@@ -984,6 +986,114 @@ def test_any_bytes_for_a_sidecar_load_or_are_rejected(
 
     with contextlib.suppress(InvalidArgumentError):
         load(path)
+
+
+@pytest.mark.parametrize("document", ["[]", "[1]", "7", "-1.5", "null", "true", '"x"', "NaN"])
+def test_a_sidecar_that_is_not_an_object_is_one_clear_error(tmp_path: Path, document: str) -> None:
+    path = with_sidecar(tmp_path, document.encode())
+
+    with pytest.raises(
+        InvalidArgumentError, match="expected a JSON object with a schema"
+    ) as caught:
+        load(path)
+
+    assert caught.value.source == f"{path}.schema.json"
+
+
+def any_sidecar() -> Any:
+    """Return the JSON of a sidecar with every kind of column."""
+    rows = RaggedTensor(np.arange(3.0), np.array([0, 1, 3]))
+    inner = RaggedTensor(np.arange(3), np.array([0, 1, 3]))
+    data = {
+        "u": np.zeros((2, 3), np.uint8),
+        "f": np.zeros((2, 2)),
+        "m": np.ma.MaskedArray([1, 2], [True, False]),
+        "r": rows,
+        "d": RaggedTensor(inner, np.array([0, 1, 2])),
+        "s": SparseTensor(np.array([[0, 0, 1]]), np.ones(1, np.float32), (2, 2, 3)),
+        "t": np.array(["a", "bc"]),
+        "n": {"o": (np.array(["a", "b"], object), np.zeros(2))},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        save(f"{folder}/d", data)
+        return json.loads(Path(f"{folder}/d.schema.json").read_text()), Path(
+            f"{folder}/d"
+        ).read_bytes()
+
+
+SIDECAR, SIDECAR_DATA = any_sidecar()
+SIDECAR.pop("data")
+
+
+def places(item: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each value in JSON."""
+    yield place
+    keys = item if isinstance(item, dict) else range(len(item) if isinstance(item, list) else 0)
+    for key in keys:
+        yield from places(item[key], (*place, key))
+
+
+@given(
+    place=st.sampled_from(list(places(SIDECAR))),
+    value=st.sampled_from(
+        [None, True, 7, -1, 1.5, 2**70, "x", "int64", "float32", "string", "S3", "\ud800",
+         [], [1], [None], ["x"], [[1]], {}, {"base64": 3}]
+    ),
+)  # fmt: skip
+@example(place=("features", "f", "shape"), value=[1])
+@example(place=("features", "m", "original", "shape"), value=[None])
+@example(place=("features", "d", "original", "shape", 0), value=7)
+@example(place=("features", "u", "original", "shape"), value=[1])
+@example(place=("features", "f", "original", "dtype"), value="string")
+def test_any_value_in_a_sidecar_loads_or_is_rejected(
+    place: tuple[Any, ...], value: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    document = copy.deepcopy(SIDECAR)
+    at = document
+    for key in place[:-1]:
+        at = at[key]
+    if place:
+        at[place[-1]] = value
+    path = tmp_path_factory.mktemp("any") / "d"
+    path.write_bytes(SIDECAR_DATA)
+    Path(f"{path}.schema.json").write_text(json.dumps(document if place else value))
+
+    try:
+        load(path)
+    except InvalidArgumentError as error:
+        source = error.source
+    else:
+        return
+    # In the sidecar, or in the data if they are not what the sidecar says.
+    assert source in (f"{path}.schema.json", str(path))
+
+
+def test_originals_that_cannot_be_are_rejected_in_a_schema_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "d", [encode_example({"x": b"ab"})])
+    schema = Schema({"x": FixedLenFeature([1], bytes)}, {"x": Original("uint8", [2])})
+
+    with pytest.raises(
+        InvalidArgumentError, match="does not go with the FixedLenFeature"
+    ) as caught:
+        load(path, schema)
+
+    assert (caught.value.reason, caught.value.key) == (Reason.BAD_ARGUMENT, "x")
+
+
+@pytest.mark.parametrize("kind", [bytes, int, list])
+def test_a_path_must_be_a_str_or_pathlike(tmp_path: Path, kind: Any) -> None:
+    path = str(tmp_path / "d")
+    other: Any = {bytes: b"s", int: 5, list: ["s"]}[kind]
+    save(path, {"x": np.arange(3)})
+
+    with pytest.raises(TypeError, match=r"^path must be a str or PathLike, not"):
+        save(other, {"x": np.arange(3)})
+    with pytest.raises(TypeError, match=r"^schema_path must be a str or PathLike, not"):
+        save(path, {"x": np.arange(3)}, other)
+    with pytest.raises(TypeError, match=r"^schema_path must be a str or PathLike, not"):
+        load(path, other)
+    assert load(os.fsencode(path))["x"].tolist() == [0, 1, 2]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["d", "d.schema.json"]
 
 
 def test_endless_nesting_is_rejected(tmp_path: Path) -> None:

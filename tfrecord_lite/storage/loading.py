@@ -37,6 +37,7 @@ from tfrecord_lite.storage.stream_schema import (
     IncompatibleError,
     as_missing,
     as_ragged,
+    check_originals,
     items_of,
     schema_of_items,
     widened,
@@ -195,6 +196,7 @@ def load(
     sources = expand(paths, storage_options)
     reader = reader_with(sources, options)
     if isinstance(schema_path, Schema):
+        check_originals(schema_path)
         described = Sidecar(schema_path)
     elif schema_path is not None:
         described = sidecar.read(schema_path, storage_options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,8 @@ from tfrecord_lite.storage.structure import flatten
 from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
+    import os
+
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
@@ -107,10 +108,10 @@ def save(
     >>> columns["x"], columns["tags"]
     (array([0. , 0.1, 0.2]), <RaggedTensor [[], [odd], []]>)
     """
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a str or PathLike, not {type(path).__name__}")
+    sidecar.check_path("path", path)
     beside = f"{name_of(path)}{SIDECAR_SUFFIX}"
     schema_path = beside if schema_path is None else schema_path
+    sidecar.check_path("schema_path", schema_path)
     options = compression_to_write(path, compression)
     check_storage_options(storage_options, path, schema_path)
     if is_same_file(name_of(path), name_of(schema_path), storage_options):

@@ -40,6 +40,7 @@ from tfrecord_lite.files.output import open_output
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import FORMAT
 from tfrecord_lite.storage.formats import superserial, tfds
+from tfrecord_lite.storage.stream_schema import check_originals
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
 
 if TYPE_CHECKING:
@@ -131,8 +132,16 @@ def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidec
     return found._replace(fingerprint=None)
 
 
+def check_path(argument: str, path: object) -> None:
+    """Raise TypeError unless an argument is a str, or a PathLike of one."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        found = type(path).__name__
+        raise TypeError(f"{argument} must be a str or PathLike, not {found}")
+
+
 def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     """Read a schema file of any format."""
+    check_path("schema_path", path)
     name = os.fspath(path)
     if os.path.isdir(name):  # noqa: PTH112 - may be a URL
         name = os.path.join(name, "features.json")  # noqa: PTH118
@@ -144,16 +153,18 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
             info_name = os.path.join(folder, "dataset_info.json")  # noqa: PTH118
             tfds_info = _content_of(info_name, storage_options)
     try:
-        return parse(name, content, tfds_info)
+        found = parse(name, content, tfds_info)
+        check_originals(found.schema)
     except InvalidArgumentError as error:
         raise error.at(source=name) from None
+    return found
 
 
 def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
     """Detect the format of a schema file's content, and parse it."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]:
         raise argument_error("a schema file must be UTF-8 text, not UTF-16, UTF-32 or binary")
-    if content.lstrip()[:1] == b"{":
+    if content.lstrip()[:1] in (b"{", b"[", b'"') or name.endswith(".json"):
         return _parse_json(content, tfds_info)
     if name.endswith(_TFX_NAMES) or _TFX.search(content):
         from tfrecord_lite.storage.formats import tfx  # noqa: PLC0415 - loads the protobuf runtime
@@ -167,6 +178,10 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
         found: Any = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise argument_error(f"not valid JSON ({type(error).__name__})") from None
+    if not isinstance(found, dict):
+        words = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
+        detail = f"expected a JSON object with a schema, found {words.get(type(found), 'a number')}"
+        raise argument_error(detail)
     if found.get("format") == FORMAT:
         schema = Schema.from_json(content)
         structure = None

@@ -20,6 +20,7 @@ several files are merged in the same way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -30,7 +31,7 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.lossless import RAW, is_raw, original_dtype, schema_of, with_values
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import (
     FixedLenFeature,
     Kind,
@@ -221,6 +222,39 @@ def schema_of_items(items: Mapping[str, SchemaItem]) -> Schema:
     """Return the schema with these items."""
     originals = {name: item.original for name, item in items.items() if item.original is not None}
     return Schema({name: item.spec for name, item in items.items()}, originals)
+
+
+def check_originals(schema: Schema) -> None:
+    """Raise about the first original whose shape its specification cannot have."""
+    for name, item in items_of(schema).items():
+        shape = None if item.original is None else item.original.shape
+        if shape is not None and not _can_have(item, shape):
+            detail = f"the original shape {list(shape)} does not go with the {_described(item)}"
+            raise argument_error(detail, key=name)
+
+
+def _can_have(item: SchemaItem, shape: tuple[Any, ...]) -> bool:
+    """Return whether the values that a specification reads can make up a shape."""
+    rank = next((i for i, dim in enumerate(shape) if dim is not None), len(shape))
+    is_whole = None not in shape
+    if isinstance(item.spec, FixedLenFeature):
+        if item.is_raw:
+            inner = shape[1:] if rank else shape
+            return item.spec.shape == () and None not in inner and (is_whole or 0 not in inner)
+        return not is_whole or math.prod(shape) == math.prod(item.spec.shape)
+    if isinstance(item.spec, RaggedFeature):
+        if item.original is not None and item.original.missing:
+            return is_whole
+        return None not in shape[rank:] and (is_whole or 0 not in shape[rank:])
+    return True
+
+
+def _described(item: SchemaItem) -> str:
+    """Return a specification's class and shape, for error texts."""
+    shape = getattr(item.spec, "shape", None)
+    of = "" if shape is None else f" of shape {list(shape)}"
+    raw = ", which reads raw values" if item.is_raw else ""
+    return f"{type(item.spec).__name__}{of}{raw}"
 
 
 class IncompatibleError(Exception):
