@@ -40,6 +40,7 @@ from tfrecord_lite import (
     encode_sequence_example,
     make_batched_features_dataset,
     read_batches,
+    tf,
 )
 from tfrecord_lite.dataset import plan, records
 from tfrecord_lite.dataset.chunks import RecordChunk
@@ -458,7 +459,24 @@ def test_len_is_known_where_it_can_be(names: list[str]) -> None:
 
 
 def test_it_shows_its_stages(names: list[str]) -> None:
-    assert repr(TFRecordDataset(names).batch(2)).endswith("> Batch(n=2, drop_remainder=False)>")
+    dataset = TFRecordDataset(names).shuffle(5, seed=1).batch(2)
+    shown = f"Files(names={len(names)}) > Shuffle(buffer_size=5) > Batch(n=2)>"
+    assert repr(dataset) == f"<Dataset: {shown}"
+    assert repr(iter(dataset)) == f"<DatasetIterator: {shown}"
+    assert repr(tf.data.Dataset.range(3).batch(2)).startswith("<tf.data.Dataset over <Dataset: ")
+
+
+@pytest.mark.parametrize("n_stages", [1, 5, 8, 100])
+def test_a_long_plan_has_a_short_repr(names: list[str], n_stages: int) -> None:
+    features = {f"feature number {i}": FixedLenFeature([], "int64", 0) for i in range(50)}
+    dataset: Dataset[Any] = TFRecordDataset(names).batch(2).parse_example(features)
+    for _ in range(n_stages):
+        dataset = dataset.prefetch(12345)
+
+    assert len(repr(dataset)) <= 200
+    assert len(repr(iter(dataset))) <= 200
+    assert repr(dataset).startswith(f"<Dataset: Files(names={len(names)})")
+    assert repr(dataset).endswith(" > Prefetch(n=12345)>")
 
 
 # Errors
@@ -793,6 +811,37 @@ def test_read_batches(names: list[str]) -> None:
     assert sorted(n for rank in ranks for n in numbers(rank)) == list(range(12))
     full: Any = read_batches(names, FEATURES, 5, drop_remainder=True)
     assert [len(batch["n"]) for batch in full] == [5, 5]
+
+
+@pytest.mark.parametrize("off", [None, False, 0])
+def test_read_batches_shuffles_if_told_to(tmp_path: Path, off: Any) -> None:
+    write(tmp_path / "a", map(example, range(50)))
+
+    def read(shuffle: Any) -> list[int]:
+        return numbers(read_batches(tmp_path / "a", FEATURES, 7, shuffle=shuffle, seed=3))
+
+    assert read(off) == list(range(50))
+    assert read(True) == read(10_000) != read(off)
+    assert sorted(read(True)) == list(range(50))
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"shuffle": "yes"}, "shuffle is 'yes', expected True, False, 'all' or a number"),
+        ({"shuffle": -1}, "shuffle is -1, expected 0 or more"),
+        ({"shuffle": 2.5}, "shuffle must be an integer, not float"),
+        ({"shard": 3}, "shard must be (number of ranks, this rank), not 3"),
+        ({"shard": (1, 2, 3)}, "shard must be (number of ranks, this rank), not (1, 2, 3)"),
+    ],
+)
+def test_an_error_names_the_argument_that_was_given(
+    names: list[str], given: dict[str, Any], error: str
+) -> None:
+    with pytest.raises((InvalidArgumentError, TypeError)) as caught:
+        read_batches(names, FEATURES, 5, **given)
+
+    assert str(caught.value) == error
 
 
 def test_nothing_is_read_before_iteration(tmp_path: Path) -> None:

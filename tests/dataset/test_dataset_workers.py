@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
+from tfrecord_lite.dataset.sharding import is_rank_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +140,41 @@ def test_copies_of_a_data_set_reshuffle_by_torchs_seed(
     dataset.set_epoch(4)
     fixed = [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6)]
     assert fixed[0] == fixed[1]
+
+
+@pytest.mark.parametrize("counts", [[41], [20, 21], [5, 0, 9, 2, 1, 14, 3, 7]])
+def test_ranks_without_a_shuffle_read_each_record_once_and_in_order(
+    tmp_path: Path, torch_data: FakeTorch, counts: list[int]
+) -> None:
+    files = TFRecordDataset(write_files(tmp_path, counts))
+
+    for n_ranks, n_workers in product((1, 2, 3), (0, 1, 2, 5)):
+        for number in range(n_ranks):
+            rank = files.shard(n_ranks, number)
+            expected = list(range(number, N_RECORDS, n_ranks))
+            assert numbers(rank) == numbers(rank.in_processes(0)) == expected
+            parts = in_workers(torch_data, rank, n_workers)
+            assert [sorted(part) for part in parts] == parts
+            assert sorted(n for part in parts for n in part) == expected
+    assert not is_rank_bound(files.shard(2, 0)._plan)
+
+
+def test_a_shuffle_after_a_shard_is_the_ranks_own(tmp_path: Path, torch_data: FakeTorch) -> None:
+    """Only an order that ranks share must not follow torch's seed, which differs between them."""
+    files = TFRecordDataset(write_files(tmp_path, [20, 21]))
+
+    def epochs(dataset: Dataset) -> list[list[list[int]]]:
+        return [in_workers(torch_data, dataset, 2, base_seed) for base_seed in (5, 6)]
+
+    own = epochs(files.shard(2, 0).shuffle(30, seed=1))
+    assert own[0] != own[1]
+    for shared in (
+        files.shuffle(30, seed=1).shard(2, 0),
+        files.shard(2, 0).shuffle_files(seed=1),
+        files.shard(2, 0).shuffle_all(seed=1),
+    ):
+        first, second = epochs(shared)
+        assert first == second
 
 
 def test_a_length_is_that_in_any_number_of_workers(

@@ -8,6 +8,8 @@ from __future__ import annotations
 import collections
 import importlib
 import pickle
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +79,53 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
 
     assert caught.value.name == "no_such_name"
     assert all(hasattr(module, public) for public in module.__all__)
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "n_lines"),
+    [
+        ("tf.nn.relu(1)", "AttributeError: tf.nn is not part of tfrecord_lite: use ", 8),
+        ("tf.keras.layers.Dense(3)", "AttributeError: tf.keras is not part of ", 8),
+        ("from tfrecord_lite.tf import keras", "ImportError: tf.keras is not part of ", 8),
+        ("from tfrecord_lite.tf import io, nn", "ImportError: tf.nn is not part of ", 8),
+        ("import tfrecord_lite.tf.keras", "ImportError: tf.keras is not part of ", 8),
+        ("from tfrecord_lite.tf.keras import layers", "ImportError: tf.keras is not ", 8),
+        ("from tfrecord_lite.tf.compat.v1 import layers", "ImportError: tf.layers is not ", 8),
+        ("from tfrecord_lite.tf.data import Iterator", "ImportError: tf.data.Iterator is ", 8),
+        ("tf.data.Dataset.range(3).window(2)", "AttributeError: tf.data.Dataset.window is ", 10),
+        ("list(tf.data.Dataset.range(3).map(square))", "AttributeError: tf.math is not ", 14),
+        (
+            "for _ in tf.data.Dataset.range(3).batch(2).map(square).prefetch(2): pass",
+            "AttributeError: tf.math is not part of tfrecord_lite: use ",
+            14,
+        ),
+    ],
+)
+def test_the_traceback_of_a_name_that_is_not_there_is_short(
+    tmp_path: Path, script: str, error: str, n_lines: int
+) -> None:
+    path = tmp_path / "script.py"
+    head = "from tfrecord_lite import tf\ndef square(x):\n    return tf.math.square(x)\n"
+    path.write_text(head + script + "\n")
+
+    ran = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+
+    lines = ran.stderr.splitlines()
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert len(lines) <= n_lines, ran.stderr
+    assert [line for line in lines if "script.py" in line]
+    assert lines[-1].startswith(error)
+    assert "use " in lines[-1]
+    assert ran.stderr.count("Traceback") == 1
+
+
+def test_modules_that_are_there_are_imported_as_ever() -> None:
+    with pytest.raises(ModuleNotFoundError, match="No module named"):
+        importlib.import_module("tfrecord_lite.tf._no_such_module")
+    with pytest.raises(ModuleNotFoundError, match="No module named"):
+        importlib.import_module("tfrecord_lite.no_such_module")
+    with pytest.raises(ModuleNotFoundError, match="No module named"):
+        importlib.import_module("tfrecord_lite.tf.constant")
 
 
 @pytest.mark.parametrize(

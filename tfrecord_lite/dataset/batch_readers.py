@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from tfrecord_lite.dataset.dataset import Dataset
 from tfrecord_lite.dataset.tfrecords import TFRecordDataset, dataset_of, files_of
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
+
+_BUFFER_SIZE = 10_000
+"""Number of records that ``shuffle=True`` draws from, as make_batched_features_dataset does."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
     class Keywords(TypedDict, total=False):
         """Keywords of read_batches that do not change the type of its elements."""
 
-        shuffle: int | Literal["all"] | None
+        shuffle: bool | int | Literal["all"] | None
         seed: int | None
         num_epochs: int | None
         shard: tuple[int, int] | None
@@ -238,7 +241,7 @@ def read_batches(
     features: Mapping[str, FeatureSpec],
     batch_size: int,
     *,
-    shuffle: int | Literal["all"] | None = None,
+    shuffle: bool | int | Literal["all"] | None = None,
     seed: int | None = None,
     num_epochs: int | None = 1,
     label_key: str | None = None,
@@ -265,8 +268,9 @@ def read_batches(
         Paths, URLs and patterns, as for :class:`TFRecordReader`.
     features : mapping of str to feature specification
     batch_size : int
-    shuffle : int or "all", optional
-        The size of a shuffle's buffer, or ``"all"`` for :meth:`TFRecordDataset.shuffle_all`.
+    shuffle : bool, int or "all", optional
+        The size of a shuffle's buffer; True for 10,000 records; ``"all"`` for
+        :meth:`TFRecordDataset.shuffle_all`. None, False and 0 keep the order.
     seed : int, optional
         Seed of the shuffle.
     num_epochs : int or None, optional
@@ -296,6 +300,8 @@ def read_batches(
 
     Raises
     ------
+    TypeError
+        If `shuffle` is none of these, or `shard` not a pair.
     InvalidArgumentError, TypeError, FileNotFoundError
         As the methods of :class:`TFRecordDataset` that this calls.
 
@@ -320,17 +326,31 @@ def read_batches(
         max_inflated_ratio=max_inflated_ratio,
         storage_options=storage_options,
     )
+    buffer_size = _buffer_size(shuffle)
     records = dataset_of(files_of(paths, options))
     if interleave is not None:
         records = records.interleave(interleave)
     dataset: Dataset[Any] = records.shuffle_all(seed) if shuffle == "all" else records
     if shard is not None:
+        if not isinstance(shard, (tuple, list)) or len(shard) != 2:
+            raise TypeError(f"shard must be (number of ranks, this rank), not {shard!r}")
         dataset = dataset.shard(*shard)
-    if shuffle is not None and shuffle != "all":
-        dataset = dataset.shuffle(shuffle, seed)
+    if buffer_size:
+        dataset = dataset.shuffle(buffer_size, seed)
     if num_epochs != 1:
         dataset = dataset.repeat(num_epochs)
     dataset = dataset.batch(batch_size, drop_remainder)
     dataset = dataset.parse_example(features, strings=strings, label_key=label_key)
     dataset = dataset.in_processes(num_workers)
     return dataset.prefetch(prefetch) if prefetch else dataset
+
+
+def _buffer_size(shuffle: Any) -> int:
+    """Return the size of the buffer that `shuffle` asks for; 0 for none."""
+    if shuffle is None or isinstance(shuffle, bool):
+        return _BUFFER_SIZE if shuffle else 0
+    if isinstance(shuffle, str):
+        if shuffle == "all":
+            return 0
+        raise argument_error(f"shuffle is {shuffle!r}, expected True, False, 'all' or a number")
+    return require_int("shuffle", shuffle, 0)

@@ -10,7 +10,7 @@ from tfrecord_lite.dataset import batching, sharding
 from tfrecord_lite.dataset.batching import Batch, Parse
 from tfrecord_lite.dataset.cache import Cache
 from tfrecord_lite.dataset.iterator import DatasetIterator, T_co
-from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, describe
+from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, chain, summary
 from tfrecord_lite.dataset.prefetch import Prefetch
 from tfrecord_lite.dataset.random_order import seed_of
 from tfrecord_lite.dataset.records import Files, ShuffledRecords
@@ -482,7 +482,7 @@ class Dataset(Generic[T_co]):
 
     def __repr__(self) -> str:
         """Name the stages."""
-        return f"<{type(self).__name__}: {' > '.join(describe(self._plan))}>"
+        return f"<{type(self).__name__}: {summary(self._plan)}>"
 
 
 def _check_callable(name: str, value: object) -> None:

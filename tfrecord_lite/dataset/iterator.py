@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic
 
 from tfrecord_lite.dataset.feed import further
-from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, describe, feed_of
+from tfrecord_lite.dataset.plan import PlanNode, Run, RunDamage, describe, feed_of, summary
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class DatasetIterator(Generic[T_co]):
         item = self._ready[self._n_taken]
         self._n_taken += 1
         return item  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        """Name the stages."""
+        return f"<{type(self).__name__}: {summary(self._plan)}>"
 
     def _make_ready(self) -> None:
         """Make the elements of the next chunk."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Content: TypeAlias = Literal["records", "batches", "objects"]
 """The chunks that a node gives: RecordChunks, BatchChunks, or any."""
 
+_MOST_CHARS = 150
+"""About the most characters of a plan's summary."""
+
 _memory: weakref.WeakKeyDictionary[MemoryKey, Any] = weakref.WeakKeyDictionary()
 
 
@@ -190,6 +193,23 @@ def chain(node: PlanNode) -> list[PlanNode]:
         node = node.input
         nodes.append(node)
     return nodes[::-1]
+
+
+def summary(plan: PlanNode) -> str:
+    """Name the nodes of a plan, each with its most telling number; leave out those in the middle."""
+    names = list(map(_brief, chain(plan)))
+    text = " > ".join(names)
+    n_left = len(names) // 2
+    while len(text) > _MOST_CHARS and n_left:
+        text = " > ".join([*names[:n_left], "...", *names[-n_left:]])
+        n_left -= 1
+    return text
+
+
+def _brief(node: PlanNode) -> str:
+    settings = node.settings().items()
+    numbers = (f"{k.removeprefix('n_')}={v}" for k, v in settings if type(v) is int)
+    return f"{type(node).__name__}({next(numbers, '')})"
 
 
 def describe(plan: PlanNode) -> list[str]:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from importlib.machinery import ModuleSpec
 
+_PACKAGE = __name__.rpartition(".")[0]
+_LIBRARY = str(Path(__file__).parents[1])
+_IS_NOT_HERE = "is not part of tfrecord_lite"
 
 _NUMPY = "use NumPy on the array that .numpy() returns"
 _MODEL = "use TensorFlow itself, torch, jax or scikit-learn for models; see examples/train_*.py"
@@ -39,6 +47,50 @@ HINTS = {
 """What to use instead of names at the top level; NumPy for any other."""
 
 
+def unavailable_error(path: str, hint: str, obj: object = None) -> AttributeError:
+    """Return the error about a name that is not here, for the caller to raise."""
+    name = path.rpartition(".")[2]
+    return AttributeError(f"{path} {_IS_NOT_HERE}: {hint}", name=name, obj=obj)
+
+
+def is_unavailable(error: AttributeError) -> bool:
+    """Return whether an error is about a name that is not here."""
+    return _IS_NOT_HERE in str(error)
+
+
+def shortened(error: AttributeError) -> AttributeError:
+    """Leave the user's frames alone in the traceback of an error."""
+    frames = []
+    frame = error.__traceback__
+    while frame is not None:
+        if not frame.tb_frame.f_code.co_filename.startswith(_LIBRARY):
+            frames.append(frame)
+        frame = frame.tb_next
+    kept: TracebackType | None = None
+    for frame in reversed(frames):
+        kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return error.with_traceback(kept)
+
+
+class _HintingFinder(MetaPathFinder):
+    """Raises an ImportError with a hint where a name that is not here is imported."""
+
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> ModuleSpec | None:
+        """Reject modules of this package that no other finder has found."""
+        parent, _, name = fullname.rpartition(".")
+        if not f"{parent}.".startswith(f"{_PACKAGE}.") or name.startswith("_"):
+            return None
+        module = sys.modules.get(parent)
+        try:
+            getattr(module, name)
+        except AttributeError as error:
+            if is_unavailable(error):
+                raise ImportError(str(error), name=fullname) from None
+        return None
+
+
 def unavailable(
     module: str, hints: Mapping[str, str] | None = None, otherwise: str = _NUMPY
 ) -> Callable[[str], NoReturn]:
@@ -49,7 +101,9 @@ def unavailable(
         if name.startswith("__"):  # looked up by Python, not by a script
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         hint = (hints or {}).get(name, otherwise)
-        detail = f"{where}.{name} is not part of tfrecord_lite: {hint}"
-        raise AttributeError(detail, name=name)
+        raise unavailable_error(f"{where}.{name}", hint)
 
     return __getattr__
+
+
+sys.meta_path.append(_HintingFinder())

@@ -12,6 +12,7 @@ from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.tf._tensor import Tensor, map_structure, plain_array, unwrap, wrap
+from tfrecord_lite.tf._unavailable import is_unavailable, shortened, unavailable_error
 from tfrecord_lite.tf.data import _batching as batching
 from tfrecord_lite.tf.data import _sources as sources
 from tfrecord_lite.tf.data import _stages as stages
@@ -61,7 +62,13 @@ class _Iterator:
         return self
 
     def __next__(self) -> Any:
-        return wrap(next(self._elements))
+        try:
+            return wrap(next(self._elements))
+        except AttributeError as error:
+            if not is_unavailable(error):
+                raise
+            # The frames of the stages say nothing about it.
+            raise shortened(error) from None
 
     def get_next(self) -> Any:
         """Return the next element; at the end raise ``tf.errors.OutOfRangeError``."""
@@ -71,7 +78,7 @@ class _Iterator:
 
     def get_next_as_optional(self) -> NoReturn:
         """Raise an error, as there are no optionals here."""
-        raise AttributeError("optionals are not part of tfrecord_lite: use next(iterator, None)")
+        raise unavailable_error("get_next_as_optional", "use next(iterator, None)", self)
 
 
 class _HintingType(type):
@@ -81,9 +88,7 @@ class _HintingType(type):
         if name.startswith("__"):
             raise AttributeError(name)
         hint = _HINTS.get(name, "use map with a function, or Python's itertools")
-        raise AttributeError(
-            f"tf.data.Dataset.{name} is not part of tfrecord_lite: {hint}", name=name, obj=cls
-        )
+        raise unavailable_error(f"tf.data.Dataset.{name}", hint, cls)
 
 
 _HINTS = {
