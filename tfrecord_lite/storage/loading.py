@@ -35,14 +35,15 @@ from tfrecord_lite.storage.infer import infer_schema, summarize
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import (
     IncompatibleError,
-    as_missing,
+    as_absent,
     as_ragged,
     check_originals,
     items_of,
     schema_of_items,
     widened,
 )
-from tfrecord_lite.storage.structure import rebuild
+from tfrecord_lite.storage.structure import is_flat_dict, rebuild
+from tfrecord_lite.storage.structure import merged as merged_structures
 
 if TYPE_CHECKING:
     import os
@@ -248,15 +249,12 @@ def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
     found = [(s, sidecar.read_beside(s, options.storage_options)) for s in sources]
     if not any(one for _, one in found):
         return None
-    # A file saved from no rows fits any others.
-    used = [
-        (source, one)
-        for source, one in found
-        if (one and one.schema) or not _is_empty(source, options)
-    ]
+    if any(one != found[0][1] for _, one in found):
+        # A file without records goes with any others.
+        found = [pair for pair in found if not _is_empty(pair[0], options)] or found
     merged: Sidecar | None = None
     before: list[Source] = []
-    for source, one in used or found:
+    for source, one in found:
         if one is None:
             detail = "this file has no sidecar, but others have; give schema_path"
             raise argument_error(detail, source=name_of(source))
@@ -279,18 +277,31 @@ def _merged(
     merged: Sidecar, one: Sidecar, before: list[Source], source: Source, options: ReadOptions
 ) -> Sidecar:
     """Merge the sidecar of one more file into that of the files before."""
-    if merged.structure != one.structure or merged.schema.keys() != one.schema.keys():
-        detail = "this file has other features than those before it"
-        raise argument_error(detail, source=name_of(source))
     ours, theirs = items_of(merged.schema), items_of(one.schema)
+    if ours and theirs and not ours.keys() & theirs.keys():
+        detail = "this file has none of the features of those before it"
+        raise argument_error(detail, source=name_of(source))
+    structure = merged_structures(*(_structure_of(each) for each in (merged, one)))
+    if structure is None:
+        detail = "this file's data are nested differently than those before it"
+        raise argument_error(detail, source=name_of(source))
     items = {}
-    for name in ours:
-        pair = ours[name], theirs[name]
+    for name in {**ours, **theirs}:
         try:
-            items[name] = _widened(name, *pair, before, source, options)
+            if name in ours and name in theirs:
+                items[name] = _widened(name, ours[name], theirs[name], before, source, options)
+            else:
+                items[name] = as_absent(name, ours.get(name) or theirs[name])
         except IncompatibleError as error:
-            raise argument_error(str(error), source=name_of(source), key=name) from None
-    return Sidecar(schema_of_items(items), merged.structure)
+            detail = f"{error}; shards that are saved with one schema= always go together"
+            raise argument_error(detail, source=name_of(source), key=name) from None
+    return Sidecar(schema_of_items(items), None if is_flat_dict(structure) else structure)
+
+
+def _structure_of(described: Sidecar) -> Structure:
+    """Return the structure of data, also that of a flat dict."""
+    names: Structure = {name: name for name in described.schema}
+    return names if described.structure is None else described.structure
 
 
 def _widened(
@@ -303,32 +314,39 @@ def _widened(
 ) -> SchemaItem:
     """Return the item that fits the files before and one more."""
     try:
-        return widened(name, ours, theirs)
-    except IncompatibleError:
-        fitted = _without_values(name, ours, theirs, [source], options)
-        fitted = fitted or _without_values(name, theirs, ours, before, options)
-        if fitted is None:
-            raise
-        return fitted
+        return widened(name, ours, theirs, missing_as_empty=True)
+    except IncompatibleError as error:
+        reason = error
+    for item, other, sources in (ours, theirs, [source]), (theirs, ours, before):
+        if _is_without_values(name, other, sources, options):
+            try:
+                return _fitted(name, item, other)
+            except IncompatibleError as error:
+                reason = error
+    raise reason
 
 
-def _without_values(
-    name: str, item: SchemaItem, other: SchemaItem, sources: list[Source], options: ReadOptions
-) -> SchemaItem | None:
-    """Return the item that also fits `sources`, if the feature has no value in these files.
+def _fitted(name: str, item: SchemaItem, other: SchemaItem) -> SchemaItem:
+    """Return the item that also fits files without a value, which `other` was saved as."""
+    if other.original is not None and other.original.missing:
+        return as_absent(name, item)
+    return as_ragged(name, item, missing_as_empty=True)
+
+
+def _is_without_values(
+    name: str, item: SchemaItem, sources: list[Source], options: ReadOptions
+) -> bool:
+    """Return whether a feature has no value in some files.
 
     Such a feature was saved as byte strings, as nothing told its type.
     """
-    original = other.original
+    original = item.original
     if original is None or original.dtype != "string" or original.text is not None:
-        return None
+        return False
     if not original.missing and original.shape != (None,):
-        return None
-    for source in sources:
-        summary = summarize(_silent_reader(source, options))
-        if name in summary and summary[name].lengths != (0, 0):
-            return None
-    return as_missing(name, item) if original.missing else as_ragged(name, item)
+        return False
+    summaries = (summarize(_silent_reader(source, options)) for source in sources)
+    return all(name not in found or found[name].lengths == (0, 0) for found in summaries)
 
 
 # ---------------------------------------------------------------------- blocks to columns
@@ -339,8 +357,7 @@ class _Loader:
 
     def __init__(self, described: Sidecar) -> None:
         self._schema = schema = described.schema
-        names: Structure = {name: name for name in schema}
-        self._structure = names if described.structure is None else described.structure
+        self._structure = _structure_of(described)
         self._raw = {name for name, item in items_of(schema).items() if item.is_raw}
         # Raw values must be in one column; one object per string would only slow this down.
         self._parse = ExampleParser(schema, strings="BytesColumn") if schema else None

@@ -15,7 +15,8 @@ int32 and uint8; float16 and float32     the dtype that holds both, if stored al
 =======================================  ==============================================
 
 A row that does not fit raises an error with its number and the column's name. The schemas of
-several files are merged in the same way.
+several files are merged in the same way, except that a feature which a file lacks is missing there, or
+an empty row where lengths vary.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ _BATCH_BYTES = 4 * 1024 * 1024
 _LIGHT_BYTES = 16 * 1024
 _WEIGH_EVERY = 16
 """Only one in this many light rows is weighed."""
+_MISSING_ROW = "a value is missing where lengths vary; give an empty list instead"
 
 
 def row_batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
@@ -327,8 +329,13 @@ class _Column:
         return with_values(made, change)
 
 
-def widened(name: str, old: SchemaItem, new: SchemaItem) -> SchemaItem:
-    """Return the item that reads what was stored by either of two, or raise IncompatibleError."""
+def widened(
+    name: str, old: SchemaItem, new: SchemaItem, *, missing_as_empty: bool = False
+) -> SchemaItem:
+    """Return the item that reads what was stored by either of two, or raise IncompatibleError.
+
+    A missing value, where lengths vary, is an error, or an empty row.
+    """
     if old == new:
         return old
     before, after = old.original, new.original
@@ -344,7 +351,9 @@ def widened(name: str, old: SchemaItem, new: SchemaItem) -> SchemaItem:
     shape = _shape(before, after)
     missing = before.missing or after.missing
     if missing and None in shape:
-        raise IncompatibleError("a value is missing where lengths vary; give an empty list instead")
+        if not missing_as_empty:
+            raise IncompatibleError(_MISSING_ROW)
+        missing = False
     splits = [getattr(item.spec, "row_splits_dtype", None) for item in (old, new)]
     longest = np.int64 if np.dtype(np.int64) in splits else None
     original = Original(dtype, shape, text, missing)
@@ -357,19 +366,30 @@ def as_missing(name: str, item: SchemaItem) -> SchemaItem:
     if original is None or original.shape is None or isinstance(item.spec, SparseFeature):
         raise IncompatibleError("a value is missing, which this column cannot store")
     if None in original.shape:
-        raise IncompatibleError("a value is missing where lengths vary; give an empty list instead")
+        raise IncompatibleError(_MISSING_ROW)
     lacking = Original(original.dtype, original.shape, original.text, missing=True)
     return widened(name, item, item._replace(original=lacking))
 
 
-def as_ragged(name: str, item: SchemaItem) -> SchemaItem:
+def as_absent(name: str, item: SchemaItem) -> SchemaItem:
+    """Return the item for a feature that whole files lack: missing values, or empty rows."""
+    original = item.original
+    if isinstance(item.spec, SparseFeature):
+        return item
+    if original is not None and None in (original.shape or ()):
+        return as_ragged(name, item)
+    return as_missing(name, item)
+
+
+def as_ragged(name: str, item: SchemaItem, *, missing_as_empty: bool = False) -> SchemaItem:
     """Return the item for a feature that may be an empty list in some records."""
     original = item.original
     if original is None or not original.shape:
         raise IncompatibleError("an empty list in a column of single values")
     empty = Original(original.dtype, (None, *original.shape[1:]), original.text, original.missing)
     if original != empty:
-        return widened(name, item, item._replace(original=empty))
+        varying = item._replace(original=empty)
+        return widened(name, item, varying, missing_as_empty=missing_as_empty)
     splits_dtype = getattr(item.spec, "row_splits_dtype", None)
     return SchemaItem(_specification(name, item.kind, empty, splits_dtype, raw=item.is_raw), empty)
 

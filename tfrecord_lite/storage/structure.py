@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tfrecord_lite.errors import argument_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 Structure: TypeAlias = "str | dict[str, Structure] | tuple[Structure, ...]"
 
@@ -73,6 +73,47 @@ def rebuild(structure: Structure, leaves: Mapping[str, Any]) -> Any:
 def is_flat_dict(structure: Structure) -> bool:
     """Return whether a structure is a dict of columns under their own names."""
     return isinstance(structure, dict) and all(key == item for key, item in structure.items())
+
+
+def merged(one: Structure, other: Structure) -> Structure | None:
+    """Merge the structures of two files; None if they are not nested alike."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        both = dict(one)
+        for key, item in other.items():
+            below = merged(one[key], item) if key in one else item
+            if below is None:
+                return None
+            both[key] = below
+        return both
+    return one if one == other else None
+
+
+def completed(structure: Structure, names: Iterable[str]) -> Structure:
+    """Add leaves for the names that a structure lacks, nested as their paths are."""
+    if is_flat_dict(structure):
+        return {name: name for name in names}
+    present = set(_names_of(structure))
+    for name in names:
+        if name not in present:
+            whole = merged(structure, _nested(name.split("/"), name))
+            if whole is None or name not in _names_of(whole):
+                detail = "the data have no place for this feature of the schema"
+                raise argument_error(detail, key=name)
+            structure = whole
+    return structure
+
+
+def _nested(keys: list[str], name: str) -> Structure:
+    return {keys[0]: _nested(keys[1:], name)} if keys else name
+
+
+def _names_of(structure: Structure) -> Iterator[str]:
+    """Yield the leaves of a structure."""
+    if isinstance(structure, str):
+        yield structure
+        return
+    for item in structure.values() if isinstance(structure, dict) else structure:
+        yield from _names_of(item)
 
 
 def structure_of_json(found: Any, names: Iterable[str]) -> Structure:
