@@ -10,7 +10,7 @@ import pytest
 from tests.cli.samples import damage, flower, ranking, sequence, write
 from tests.support.corpus import corpus_files
 from tests.support.untyped import load
-from tfrecord_lite import Schema, encode_example, infer_schema, summarize
+from tfrecord_lite import Schema, SequenceSchema, encode_example, infer_schema, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,29 @@ def test_json_is_a_sidecar(run: Run, tmp_path: Path) -> None:
     assert load(path)["label"].tolist() == [i % 3 for i in range(20)]
 
 
+def test_sequences_print_their_contexts_and_lists(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "d", [sequence(n) for n in range(1, 9)])
+
+    done = run("schema", path)
+
+    assert done.status == 0
+    assert done.out == f"{summarize(path)}\n\n{infer_schema(path)}".splitlines()
+    assert {"context", "feature lists"} <= set(done.out)
+
+
+def test_json_of_sequences_is_a_sidecar_too(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "d", [sequence(n) for n in range(1, 9)])
+
+    (line,) = run("schema", "--json", path).out
+    (tmp_path / "d.schema.json").write_text(line)
+
+    assert SequenceSchema.from_json(line) == infer_schema(path)
+    assert json.loads(line)["summary"] == summarize(path).describe()
+    assert load(path)["context"]["id"].tolist() == [7] * 8
+    assert run("verify", "--schema", tmp_path / "d.schema.json", path).status == 0
+    assert run("schema", "--variable", "padded", path).status == 2
+
+
 def test_a_sample_and_the_kind_of_feature_may_be_asked_for(run: Run, tmp_path: Path) -> None:
     rows = [{"a": [1] * (i // 15 + 1)} for i in range(30)]
     path = write(tmp_path / "d", map(encode_example, rows))
@@ -78,7 +101,6 @@ def test_a_damaged_file_is_looked_at_as_far_as_it_goes(run: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     "records",
     [
-        [sequence(2)],
         [flower(0)] * 9 + [sequence(2)],
         [ranking(2)],
         [encode_example({"a": 1}), encode_example({"a": 0.5})],

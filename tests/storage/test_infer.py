@@ -424,15 +424,14 @@ def test_a_feature_of_two_kinds_is_rejected_with_the_place_of_the_rarer(tmp_path
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 3, 10, 300])
-@pytest.mark.parametrize("n_after", [0, 1, 20])
+@pytest.mark.parametrize("n_after", [1, 20])
 def test_examples_mixed_with_sequence_examples_are_rejected(n_before: int, n_after: int) -> None:
     records = [example(a=[1])] * n_before + [sequence()] * 5 + [example(a=[1])] * n_after
 
     error = error_of(records)
 
-    alone = n_before == n_after == 0
-    assert error.reason is (Reason.UNSUPPORTED if alone else Reason.MALFORMED)
-    assert error.index == n_before
+    assert error.reason is Reason.MALFORMED
+    assert error.index == (n_before or 5)
 
 
 def test_they_are_rejected_in_a_later_block_too(tmp_path: Path) -> None:
@@ -443,11 +442,6 @@ def test_they_are_rejected_in_a_later_block_too(tmp_path: Path) -> None:
 
     assert (error.reason, error.index) == (Reason.MALFORMED, 0)
     assert error.source == str(second)
-
-
-@pytest.mark.parametrize("sample", corpus_files(kind="sequence_example"))
-def test_real_sequence_examples_are_detected(sample: CorpusFile) -> None:
-    assert error_of(sample.path).reason is Reason.UNSUPPORTED
 
 
 @pytest.mark.parametrize("sample", corpus_files(kind="elwc"))

@@ -1171,7 +1171,7 @@ def test_a_schema_file_is_known_by_its_content(
     schema = load_schema(tmp_path / name)
 
     assert list(schema) == ["x"]
-    assert schema["x"].dtype == (object if dtype == "string" else dtype)  # type: ignore[attr-defined]
+    assert schema["x"].dtype == (object if dtype == "string" else dtype)  # type: ignore[union-attr]
 
 
 def test_the_file_with_a_bad_schema_is_named(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.schema import Summary
+    from tfrecord_lite.schema import SequenceSummary, Summary
 
 SUMMARY = "infer the features of all records, and how to parse them"
 DESCRIPTION = """\
 Read tf.train.Example records and show for each feature its kind, how many records have it,
 the number of values per record, and their range (for byte strings, the range of their
-lengths); then the schema that parses all of them. Several files are treated as one data set.
+lengths); then the schema that parses all of them. Of tf.train.SequenceExample records, show
+the same for the context, and for the feature lists with their numbers of steps. Several files are treated as one data set.
 Everything is inferred from the records: a sidecar (NAME.schema.json) next to them is not
 read."""
 EPILOG = """\
@@ -30,7 +31,7 @@ examples:
   tfrecord schema --max-records 1000 train@10
   tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
 
-with --json, one object: the schema as Schema.from_json reads it (load() finds it next to the
+with --json, one object: the schema as Schema.from_json or SequenceSchema.from_json reads it (load() finds it next to the
 data under the name above, load_schema() anywhere), plus a summary: records, and for each
 feature and kind records, min_length, max_length, min and max (null without values)."""
 
@@ -57,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Infer and show the schema."""
-    from tfrecord_lite.example.survey import ExampleSurvey  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.example.survey import Survey  # noqa: PLC0415 - loads the engine
 
-    survey = ExampleSurvey()
+    survey = Survey()
     left: int | None = args.max_records
 
     def add_records(stream: Records) -> None:
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         _show(survey.summary(), args, console)
 
 
-def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
+def _show(summary: Summary | SequenceSummary, args: argparse.Namespace, console: Console) -> None:
     """Print the summary, and the schema that follows from it."""
     if not summary.n_records and console.status:
         return  # the reason has been reported

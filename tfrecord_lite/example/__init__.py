@@ -11,7 +11,7 @@
     example_list   lists of Examples with a context                     decode_example_lists
 
     encode/        columns and dictionaries to Example messages         encode_examples
-    sequence/      the same for SequenceExamples
+    sequence/      the same for SequenceExamples (survey serves both)
 
                       ┌─> parse ───> columns    ─┐
     bytes ─> decode/ ─┼─> to_dicts ─> dicts     ─┴─> encode/ ─> bytes

@@ -1,44 +1,60 @@
-"""The features of many Examples: kinds, lengths and ranges, counted batch by batch.
+"""The features of many messages: kinds, lengths and ranges, counted batch by batch.
 
 ::
 
-    Block ── DiscoveredKeys ──> MessageBatch ── lists of every key ──> Summary
-                                                                      counts, lengths, extremes
+                                 ┌─> MessageBatch         ─┐
+    Block ── DiscoveredKeys ─────┤                         ├─ lists of every key ──> summary
+                                 └─> SequenceMessageBatch ─┘          counts, lengths, extremes
 
 It takes as long as parsing every feature into columns: values are read, but nothing is built from
 them.
 
-Only Examples can be surveyed. A record with feature lists is a SequenceExample, whose context
-would pass for the features of an Example; :func:`reject_sequences` tells them apart.
+A record with feature lists is a SequenceExample, whose context would pass for the features of an
+Example; the first record that is not empty decides which of the two all records are. A
+SequenceExample without feature lists has the bytes of an Example, and counts as one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.arrays import ByteRanges, Int64Array, Uint8Array, lanes
+from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.example.decode.batch import DiscoveredKeys, MessageBatch
+from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
-from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
-from tfrecord_lite.schema import FeatureSummary, Kind, ListSummary, Summary
+from tfrecord_lite.example.proto import ENTRY_TAG, FEATURE_LISTS, FEATURES_TAG
+from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
+from tfrecord_lite.schema import (
+    FeatureListSummary,
+    FeatureSummary,
+    Kind,
+    ListSummary,
+    SequenceSummary,
+    Summary,
+)
 from tfrecord_lite.wire.fields import tokenise
 from tfrecord_lite.wire.scalar import LEN, WireError
 from tfrecord_lite.wire.varint import read_varints
 
 if TYPE_CHECKING:
-    from tfrecord_lite.block import Block
+    from collections.abc import Callable
+
+    from tfrecord_lite.block import Block, Place
+    from tfrecord_lite.example.decode.batch import LayoutMemory
+    from tfrecord_lite.example.decode.oneof import ListValues
+    from tfrecord_lite.wire.keys import KeyTable
 
 
-class ExampleSurvey:
-    """Survey the features of block after block; not thread-safe, but summaries can be added.
+class Survey:
+    """Survey Examples or SequenceExamples, block after block; not thread-safe.
 
     >>> from tfrecord_lite import Block, Example
     >>> example = Example()
     >>> example.features.feature["age"].int64_list.value.append(7)
-    >>> survey = ExampleSurvey()
+    >>> survey = Survey()
     >>> survey.add(Block.from_records([example.SerializeToString()]))
     >>> print(survey.summary())
     1 record, 1 feature
@@ -48,34 +64,59 @@ class ExampleSurvey:
     """
 
     def __init__(self) -> None:
-        self._keys = DiscoveredKeys()
-        self._n_records = 0
-        self._found: dict[bytes, dict[Kind, ListSummary]] = {}
+        self._survey: _ExampleSurvey | _SequenceSurvey | None = None
+        self._n_empty = 0  # records before the first that is not empty
 
     def add(self, block: Block) -> None:
         """Survey the records of a block, which is not kept.
 
-        Raises MALFORMED about the first record that is not an Example, and if some records are
-        SequenceExamples; UNSUPPORTED if all are.
+        Raises MALFORMED about the first record that is neither an Example nor a SequenceExample, or
+        is not of the type of those before it; UNSUPPORTED for lists of Examples.
         """
-        reject_sequences(block, is_first=self._n_records == 0)
+        filled = np.flatnonzero(block.lengths)
+        has_lists = _has_feature_lists(block)
+        if self._survey is None:
+            if not filled.size:
+                self._n_empty += len(block)
+                return
+            is_sequence = has_lists is not None and bool(has_lists[filled[0]])
+            self._survey = (_SequenceSurvey if is_sequence else _ExampleSurvey)(self._n_empty)
+        is_sequence = isinstance(self._survey, _SequenceSurvey)
+        odd = [] if has_lists is None else filled[has_lists[filled] != is_sequence]
+        if len(odd):
+            raise _mixed_error(block.place(int(odd[0])), has_lists=not is_sequence)
         try:
-            self._add(block)
+            self._survey.add(block)
         except WireError:
-            parse_or_first_error(block, None, ExampleSurvey()._add)  # noqa: SLF001
+            again = type(self._survey)(0)
+            parse_or_first_error(block, None, again.add, self._survey.message_type)
             raise
 
-    def _add(self, block: Block) -> None:
+    def summary(self) -> Summary | SequenceSummary:
+        """Return the summary so far, features sorted by name."""
+        return Summary(self._n_empty, {}) if self._survey is None else self._survey.summary()
+
+
+class _ExampleSurvey:
+    """Surveys the features of Examples, or of the contexts of SequenceExamples."""
+
+    message_type = "Example"
+
+    def __init__(self, n_records: int) -> None:
+        self._keys = DiscoveredKeys()
+        self._n_records = n_records
+        self._found: dict[bytes, dict[Kind, ListSummary]] = {}
+
+    def add(self, block: Block) -> None:
+        """Survey a block; raises WireError about one of the malformed records."""
         batch = self._keys.read_examples(block)
         if batch is None:  # too many keys for one table
-            middle = len(block) // 2
-            for part in (block[:middle], block[middle:]):
-                self._add(part)
+            _by_halves(self.add, block)
             return
         for number, key in enumerate(self._keys.table.keys):
-            kinds = batch.kinds(number)
-            for kind, having in _kinds_of(kinds, len(block)):
-                summary = _summary(batch, number, kind, having, block)
+            for kind, having in _kinds_of(batch.kinds(number), len(block)):
+                values = batch.lists(number, kind).values
+                summary = _summary(values, having, len(block), block.place)
                 found = self._found.setdefault(key, {})
                 found[kind] = found[kind] + summary if kind in found else summary
             if key not in self._found and batch.present(number).any():
@@ -83,9 +124,60 @@ class ExampleSurvey:
         self._n_records += len(block)
 
     def summary(self) -> Summary:
-        """Return the summary so far, features sorted by name."""
         named = sorted((key.decode(), found) for key, found in self._found.items())
         return Summary(self._n_records, {name: FeatureSummary(found) for name, found in named})
+
+
+class _SequenceSurvey:
+    """Surveys the contexts and the feature lists of SequenceExamples."""
+
+    message_type = "SequenceExample"
+
+    def __init__(self, n_records: int) -> None:
+        self._context = _ExampleSurvey(n_records)
+        self._keys = DiscoveredKeys()
+        self._found: dict[bytes, FeatureListSummary] = {}
+
+    def add(self, block: Block) -> None:
+        """Survey a block; raises WireError about one of the malformed records."""
+        stops = block.offsets + block.lengths
+
+        def read(table: KeyTable, _: LayoutMemory) -> SequenceMessageBatch:
+            return SequenceMessageBatch(block.data, block.offsets, stops, table)
+
+        batch = self._keys.read(len(block), read)
+        if batch is None:  # too many keys for one table
+            _by_halves(self.add, block)
+            return
+        self._context.add(replace(block, lengths=batch.context_stops - block.offsets))
+        for number, key in enumerate(self._keys.table.keys):
+            summary = _list_summary(batch, number, block)
+            if summary is not None:
+                found = self._found
+                found[key] = found[key] + summary if key in found else summary
+        self._reject_example_lists(block)
+
+    def _reject_example_lists(self, block: Block) -> None:
+        """Raise if the lists are rather Examples, whose entries pass for names."""
+        if not any(found.values.lists for found in self._found.values()) and any(
+            key.startswith(ENTRY_TAG) for key in self._found
+        ):
+            detail = (
+                "the records look like lists of Examples with a context; read them with "
+                "decode_example_lists"
+            )
+            error = InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+            raise block.place(0).locate(error)
+
+    def summary(self) -> SequenceSummary:
+        named = sorted((key.decode(), found) for key, found in self._found.items())
+        return SequenceSummary(self._context.summary(), dict(named))
+
+
+def _by_halves(add: Callable[[Block], None], block: Block) -> None:
+    middle = len(block) // 2
+    add(block[:middle])
+    add(block[middle:])
 
 
 def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
@@ -96,11 +188,36 @@ def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int6
     return [(kind, having) for kind, having in found if having.size]
 
 
+def _list_summary(
+    batch: SequenceMessageBatch, number: int, block: Block
+) -> FeatureListSummary | None:
+    """Summarise one feature list in a batch; None if no record has it."""
+    kinds = batch.kinds(number)
+    present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
+    wanted = [Kind(kind) for kind in present if kind] or [Kind.FLOAT]
+    lists = {kind: batch.lists(number, kind) for kind in wanted}
+    one = lists[wanted[0]]
+    if not one.is_present.any():
+        return None
+    n_steps = int(one.n_steps.sum())
+    ends = np.cumsum(one.n_steps)
+
+    def place_of(step: int) -> Place:
+        return block.place(int(np.searchsorted(ends, step, side="right")))
+
+    values = {
+        kind: _summary(lists[kind].steps.values, having, n_steps, place_of)
+        for kind, having in _kinds_of(kinds, n_steps)
+    }
+    each = one.n_steps[one.is_present]
+    spread = int(each.min()), int(each.max())
+    return FeatureListSummary(each.size, n_steps, spread, FeatureSummary(values))
+
+
 def _summary(
-    batch: MessageBatch, number: int, kind: Kind, having: Int64Array | None, block: Block
+    values: ListValues, having: Int64Array | None, n_all: int, place_of: Callable[[int], Place]
 ) -> ListSummary:
-    """Summarise the lists of one kind that a feature has in a batch."""
-    values = batch.lists(number, kind).values
+    """Summarise the lists of one kind in a batch of records, or of steps."""
     counts = values.counts
     if isinstance(counts, int):
         lengths = (counts, counts)
@@ -108,8 +225,8 @@ def _summary(
         counts = counts if having is None else counts[having]
         lengths = (int(counts.min()), int(counts.max()))
     first = 0 if having is None else int(having[0])
-    n_records = len(block) if having is None else having.size
-    return ListSummary(n_records, lengths, _extremes(values.flat), block.place(first))
+    n_records = n_all if having is None else having.size
+    return ListSummary(n_records, lengths, _extremes(values.flat), place_of(first))
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
@@ -134,39 +251,54 @@ def reject_sequences(block: Block, *, is_first: bool = True) -> None:
 
     The reason is ``UNSUPPORTED`` if all records have some and `is_first` says that no Examples
     came before; else ``MALFORMED``, as Examples and SequenceExamples are mixed.
-
-    Costs next to nothing for Examples as programs write them: a record that is one field 1 from
-    end to end is recognised by its first bytes. Malformed records are left to the parser. (An
-    ExampleListWithContext has a field 2 as well, and is rejected.)
     """
-    starts, stops = block.offsets, block.offsets + block.lengths
-    if not starts.size:
+    has_lists = _has_feature_lists(block)
+    if has_lists is None or not has_lists.any():
         return
-    lengths, sizes = read_varints(lanes(block.data), starts + 1)
-    ends = starts + 1 + sizes + lengths.view(np.int64)
-    is_plain = (block.data[starts] == FEATURES_TAG[0]) & (ends == stops)
-    odd = np.flatnonzero(~is_plain & (block.lengths > 0))
-    if not odd.size:
-        return
-    try:
-        fields = tokenise(block.data, starts[odd], stops[odd])
-    except WireError:
-        return
-    has_lists = (fields.number == FEATURE_LISTS) & (fields.wire_type == LEN)
-    sequences = np.unique(fields.owner[has_lists])
-    if not sequences.size:
-        return
-    place = block.place(int(odd[sequences[0]]))
-    if is_first and sequences.size == len(block):
-        reason = Reason.UNSUPPORTED
-        detail = (
-            "the records have feature lists, so they are SequenceExamples, not Examples; "
-            "read them with SequenceExample.FromString"
-        )
-    else:
-        reason = Reason.MALFORMED
+    place = block.place(int(has_lists.argmax()))
+    if not is_first or not has_lists.all():
+        raise _mixed_error(place, has_lists=True)
+    detail = (
+        "the records have feature lists, so they are SequenceExamples, not Examples; a Schema "
+        "reads Examples, a SequenceSchema SequenceExamples"
+    )
+    raise place.locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
+
+
+def _mixed_error(place: Place, *, has_lists: bool) -> InvalidArgumentError:
+    """Return the error about a record that is not of the type of the others."""
+    if has_lists:
         detail = (
             "this record has feature lists, as a SequenceExample has, but others have none; "
             "keep Examples and SequenceExamples in separate files"
         )
-    raise place.locate(InvalidArgumentError(reason, detail=detail))
+    else:
+        detail = (
+            "this record has no feature lists, but those before it have; keep Examples and "
+            "SequenceExamples in separate files, or give a SequenceSchema if its lists are empty"
+        )
+    return place.locate(InvalidArgumentError(Reason.MALFORMED, detail=detail))
+
+
+def _has_feature_lists(block: Block) -> BoolArray | None:
+    """Return which records have feature lists; None if some are malformed.
+
+    Costs next to nothing for Examples as programs write them: a record that is one field 1 from
+    end to end is recognised by its first bytes. (An ExampleListWithContext has a field 2 as well.)
+    """
+    has_lists = np.zeros(len(block), np.bool_)
+    starts, stops = block.offsets, block.offsets + block.lengths
+    if not starts.size:
+        return has_lists
+    lengths, sizes = read_varints(lanes(block.data), starts + 1)
+    ends = starts + 1 + sizes + lengths.view(np.int64)
+    is_plain = (block.data[starts] == FEATURES_TAG[0]) & (ends == stops)
+    odd = np.flatnonzero(~is_plain & (block.lengths > 0))
+    if odd.size:
+        try:
+            fields = tokenise(block.data, starts[odd], stops[odd])
+        except WireError:
+            return None
+        is_list = (fields.number == FEATURE_LISTS) & (fields.wire_type == LEN)
+        has_lists[odd[fields.owner[is_list]]] = True
+    return has_lists

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import SkippingStream
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureSpec, SequenceSchema
+
+    AnySchema: TypeAlias = Mapping[str, FeatureSpec] | SequenceSchema
 
 _LARGE_RECORD_BYTES = 32 * 1024
 """Records of at least this mean size are read one by one, straight into memory of their own."""
@@ -46,7 +48,7 @@ def verify(
     compression: CompressionType = "infer",
     *,
     messages: bool | type[Message] = False,
-    schema: Mapping[str, FeatureSpec] | None = None,
+    schema: AnySchema | None = None,
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
@@ -64,7 +66,7 @@ def verify(
     messages : bool or type of Message, optional
         Check also that each intact record is a ``tf.train.Example``, or a message of the
         protobuf class given.
-    schema : Schema, or mapping of str to feature specification, optional
+    schema : Schema, SequenceSchema, or mapping of str to feature specification, optional
         Check also that each intact record can be parsed with it.
     max_record_bytes : int, optional
         Treat larger records as damage.
@@ -133,7 +135,7 @@ def verify_each(
     options: ReadOptions,
     *,
     messages: bool | type[Message] = False,
-    schema: Mapping[str, FeatureSpec] | None = None,
+    schema: AnySchema | None = None,
     num_threads: int | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Iterator[FileReport]:
@@ -158,7 +160,7 @@ class _Task:
 
     options: ReadOptions
     messages: bool | type[Message]
-    schema: Mapping[str, FeatureSpec] | None
+    schema: AnySchema | None
     on_progress: Callable[[int], object] | None
     is_over: Event = field(default_factory=Event)
 
@@ -253,18 +255,41 @@ Check: TypeAlias = "Callable[[Block], object]"
 
 
 def message_check(
-    messages: type[Message] | Literal[True] | None, schema: Mapping[str, FeatureSpec] | None
+    messages: type[Message] | Literal[True] | None, schema: AnySchema | None
 ) -> Check | None:
     """Return a check of the messages of a block, for one thread; None if there is none to make."""
     if schema is not None:
-        from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
-
-        return ExampleParser(schema)
+        return _parser(schema)
     if messages is True:
-        from tfrecord_lite.example.survey import ExampleSurvey  # noqa: PLC0415 - loads the engine
-
-        return ExampleSurvey().add
+        return _example_check()
     return _class_check(messages) if messages else None
+
+
+def _parser(schema: AnySchema) -> Check:
+    """Return the parser for a schema."""
+    from tfrecord_lite.example import parse  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.example.sequence import parse as sequence_parse  # noqa: PLC0415
+    from tfrecord_lite.schema import SequenceSchema  # noqa: PLC0415
+
+    if isinstance(schema, SequenceSchema):
+        return sequence_parse.SequenceExampleParser(*schema, pad=False)
+    return parse.ExampleParser(schema)
+
+
+def _example_check() -> Check:
+    """Return a check that each record is an Example."""
+    from tfrecord_lite.example.survey import (  # noqa: PLC0415 - loads the engine
+        Survey,
+        reject_sequences,
+    )
+
+    survey = Survey()
+
+    def check(block: Block) -> None:
+        reject_sequences(block)
+        survey.add(block)
+
+    return check
 
 
 def _class_check(message_class: type[Message]) -> Check:

@@ -12,7 +12,7 @@
 ``kinds``               the three kinds of lists, and the dtypes that select them
 ``features``            the specifications, with TensorFlow's names, arguments and defaults
 ``prepare``             all checks of specifications, and the form that a parser works with
-``schema``              :class:`Schema` and :class:`Original`
+``schema``              :class:`Schema`, :class:`SequenceSchema` and :class:`Original`
 ``text``                a schema's table and JSON
 ``summary``             counts and ranges of data, from which a schema is inferred
 ======================  ======================================================================
@@ -46,12 +46,20 @@ from tfrecord_lite.schema.prepare import (
     prepare,
     prepare_sequence,
 )
-from tfrecord_lite.schema.schema import Original, Schema
-from tfrecord_lite.schema.summary import FeatureSummary, ListSummary, Summary, Variable
+from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
+from tfrecord_lite.schema.summary import (
+    FeatureListSummary,
+    FeatureSummary,
+    ListSummary,
+    SequenceSummary,
+    Summary,
+    Variable,
+)
 
 __all__ = [
     "Dense",
     "DenseSpec",
+    "FeatureListSummary",
     "FeatureSpec",
     "FeatureSummary",
     "FixedLenFeature",
@@ -65,6 +73,8 @@ __all__ = [
     "Ragged",
     "RaggedFeature",
     "Schema",
+    "SequenceSchema",
+    "SequenceSummary",
     "Sparse",
     "SparseFeature",
     "SparseSpec",

@@ -3,7 +3,8 @@
 An Example holds float32, int64 and byte strings. Its values were often something else before:
 an image of uint8 stored as one byte string, a bool as an int64, a float64 vector as its raw
 bytes. For each feature a schema holds its specification and, if known, its original type
-(:class:`Original`).
+(:class:`Original`). Those of a SequenceExample are two schemas, of its context and of its feature
+lists (:class:`SequenceSchema`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import FeatureSpec
 from tfrecord_lite.schema.kinds import numpy_dtype
@@ -269,8 +270,10 @@ class Schema(Mapping[str, FeatureSpec]):
             ASCII. Byte strings that are UTF-8 are strings, others ``{"base64": ...}``;
             infinities and NaN are strings.
         """
-        originals = {name: _json_members(original) for name, original in self._originals.items()}
-        return text.to_json(self._features, originals, indent)
+        return text.to_json(self._features, self._json_originals(), indent)
+
+    def _json_originals(self) -> dict[str, dict[str, Any]]:
+        return {name: _json_members(original) for name, original in self._originals.items()}
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Self:
@@ -292,11 +295,135 @@ class Schema(Mapping[str, FeatureSpec]):
         Nothing in the text is executed or imported. Sizes in it are checked, and no memory is
         allocated for them.
         """
-        features, originals = text.from_json(document)
+        return cls._made(*text.from_json(document))
+
+    @classmethod
+    def _made(cls, features: dict[str, FeatureSpec], originals: dict[str, dict[str, Any]]) -> Self:
+        """Create a schema from what was read of JSON."""
         try:
             return cls(features, {name: Original(**item) for name, item in originals.items()})
         except TypeError as error:
             raise argument_error(str(error)) from error
+
+
+class _Parts(NamedTuple):
+    context: Schema
+    feature_lists: Schema
+
+
+class SequenceSchema(_Parts):
+    """The schemas of a SequenceExample's context and of its feature lists, as a named tuple.
+
+    ``parse_sequence_example(records, *schema)`` and ``SequenceExampleParser(*schema)`` take it
+    apart; :func:`~tfrecord_lite.load` takes it whole.
+
+    Parameters
+    ----------
+    context : mapping of str to feature specification, or Schema, optional
+        FixedLenFeature, VarLenFeature and RaggedFeature, possibly with original types.
+    feature_lists : mapping of str to feature specification, or Schema, optional
+        FixedLenSequenceFeature, VarLenFeature and RaggedFeature, without original types.
+
+    Raises
+    ------
+    InvalidArgumentError, TypeError
+        As :class:`Schema`; ``UNSUPPORTED`` for an original type of a feature list.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import FixedLenFeature, FixedLenSequenceFeature
+    >>> schema = SequenceSchema(
+    ...     {"label": FixedLenFeature([], "int64")},
+    ...     {"rgb": FixedLenSequenceFeature([1024], "float32")},
+    ... )
+    >>> schema
+    SequenceSchema of 1 context feature and 1 feature list
+    <BLANKLINE>
+    context
+    name   specification    dtype  shape
+    -----  ---------------  -----  -----
+    label  FixedLenFeature  int64  []
+    <BLANKLINE>
+    feature lists
+    name  specification            dtype    shape
+    ----  -----------------------  -------  ------
+    rgb   FixedLenSequenceFeature  float32  [1024]
+    >>> SequenceSchema.from_json(schema.to_json()) == schema
+    True
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        context: Mapping[str, FeatureSpec] | None = None,
+        feature_lists: Mapping[str, FeatureSpec] | None = None,
+    ) -> Self:
+        """Make schemas of both parts."""
+        made = [
+            part if isinstance(part, Schema) else Schema({} if part is None else part)
+            for part in (context, feature_lists)
+        ]
+        for name in made[1].originals:
+            detail = "a feature list has no original type; leave it out"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+        return super().__new__(cls, *made)
+
+    def __str__(self) -> str:
+        """Return two tables with one line per feature."""
+        return self._tables(None)
+
+    def __repr__(self) -> str:
+        """Return both tables, without the middle of a long one."""
+        return self._tables(SHOWN_ROWS)
+
+    def _tables(self, shown: int | None) -> str:
+        counts = plural(len(self.context), "context feature"), len(self.feature_lists)
+        title = f"SequenceSchema of {counts[0]} and {plural(counts[1], 'feature list')}"
+        tables = [
+            text.table(part.features, part.originals, shown, heading)
+            for heading, part in (("context", self.context), ("feature lists", self.feature_lists))
+            if part
+        ]
+        return "\n\n".join([title, *tables])
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return the schema as JSON, for people and for :meth:`from_json`.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces per level; None for a single line.
+
+        Returns
+        -------
+        str
+            ASCII, as :meth:`Schema.to_json` writes it, with the members ``context`` and
+            ``feature_lists``.
+        """
+        members = {
+            name: text.describe(part.features, part._json_originals())  # noqa: SLF001
+            for name, part in zip(self._fields, self, strict=True)
+        }
+        return text.write_document(text.SEQUENCE_FORMAT, members, indent)
+
+    @classmethod
+    def from_json(cls, document: str | bytes) -> Self:
+        """Create a schema from the JSON that :meth:`to_json` returned.
+
+        Parameters
+        ----------
+        document : str or bytes
+            The JSON text; bytes are UTF-8.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :meth:`Schema.from_json`.
+        """
+        found = text.read_document(document, text.SEQUENCE_FORMAT)
+        parts = [Schema._made(*text.read_features(name, found)) for name in cls._fields]  # noqa: SLF001
+        return cls(*parts)
 
 
 def _json_members(original: Original) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 ::
 
-    records ──counted──> Summary ──schema()──> Schema
-                            + Summary of another shard
+    Examples         ──counted──> Summary         ──schema()──> Schema
+    SequenceExamples ──counted──> SequenceSummary ──schema()──> SequenceSchema
+                                     + the summary of another shard
 
 For every feature a summary has the number of records with it, its kinds, and the smallest and
 largest count of values, and value. Schemas are inferred from summaries; the two are separate
@@ -15,7 +16,7 @@ No I/O, no knowledge of bytes on the wire.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -31,7 +32,7 @@ from tfrecord_lite.schema.features import (
     VarLenFeature,
 )
 from tfrecord_lite.schema.kinds import Kind
-from tfrecord_lite.schema.schema import Original, Schema
+from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 
 if TYPE_CHECKING:
@@ -228,8 +229,7 @@ class Summary(Mapping[str, FeatureSummary]):
             for a feature that does not exist or whose length varies, and a summary without
             features.
         """
-        if variable not in _VARIABLE:
-            raise argument_error(f"variable is {variable!r}, expected {', '.join(_VARIABLE)}")
+        _check_variable(variable, _VARIABLE)
         defaults = {} if defaults is None else defaults
         for name in defaults:
             if name not in self._features:
@@ -256,7 +256,7 @@ class Summary(Mapping[str, FeatureSummary]):
     ) -> FeatureSpec:
         """Return the specification of one feature."""
         if found.kind is None:
-            raise _several_kinds_error(name, found)
+            raise _several_kinds_error(name, found, "record")
         low, high = found.lengths
         if name in defaults and not found.is_fixed:
             detail = f"no default is possible, as the length varies from {low} to {high}"
@@ -291,24 +291,220 @@ class Summary(Mapping[str, FeatureSummary]):
 
     def _row(self, name: str, found: FeatureSummary) -> tuple[str, ...]:
         """Return the cells of one feature."""
-        count = found.n_records
-        share = f"{count:,} ({100 * count / max(self.n_records, 1):.1f} %)"
-        return (
-            shown_name(name),
-            "/".join(kind.label for kind in found.lists) or "none",
-            "all" if count == self.n_records else share,
-            _range(found.lengths) if found.lists else "",
-            "; ".join(_values(kind, lists) for kind, lists in found.lists.items() if lists.values),
+        kinds, *ranges = _cells(found)
+        return shown_name(name), kinds, _share(found.n_records, self.n_records), *ranges
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureListSummary:
+    """What some SequenceExamples hold in one feature list.
+
+    Parameters
+    ----------
+    n_records : int
+        Number of records with the list, with or without steps; at least 1.
+    n_steps : int
+        Number of steps in all of them.
+    steps : tuple of two int
+        Smallest and largest number of steps per record with the list.
+    values : FeatureSummary
+        The values of the steps. Each step counts as a record does in the summary of a feature:
+        ``values.n_records`` is the number of steps with a kind, ``values.lengths`` the smallest
+        and largest number of values per step.
+    """
+
+    n_records: int
+    n_steps: int
+    steps: tuple[int, int]
+    values: FeatureSummary
+
+    def __add__(self, other: FeatureListSummary) -> FeatureListSummary:
+        """Return the summary of both sets of records; those of `other` come later."""
+        if not isinstance(other, FeatureListSummary):
+            return NotImplemented
+        return FeatureListSummary(
+            self.n_records + other.n_records,
+            self.n_steps + other.n_steps,
+            (min(self.steps[0], other.steps[0]), max(self.steps[1], other.steps[1])),
+            self.values + other.values,
         )
 
+    @property
+    def kind(self) -> Kind | None:
+        """The kind; None if there is none, or several."""
+        return self.values.kind
 
-def _several_kinds_error(name: str, found: FeatureSummary) -> InvalidArgumentError:
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all steps have the same number of values, at least 1."""
+        return self.values.is_fixed and self.values.n_records == self.n_steps
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SequenceSummary:
+    """What some SequenceExamples hold in their contexts and in each feature list.
+
+    Summaries of shards can be added in the order of the shards, with ``+`` or ``sum``. ``str``
+    returns two tables.
+
+    Parameters
+    ----------
+    context : Summary
+    feature_lists : mapping of str to FeatureListSummary
+
+    Notes
+    -----
+    Immutable; can be pickled, so that other processes may summarise shards.
+    """
+
+    context: Summary
+    feature_lists: Mapping[str, FeatureListSummary]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Replace the lists by a read-only copy."""
+        object.__setattr__(self, "feature_lists", MappingProxyType(dict(self.feature_lists)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the call that creates an equal one."""
+        return (type(self), (self.context, dict(self.feature_lists)))
+
+    def __add__(self, other: SequenceSummary) -> SequenceSummary:
+        """Return the summary of both sets of records; those of `other` come later."""
+        if not isinstance(other, SequenceSummary):
+            return NotImplemented
+        added = dict(self.feature_lists)
+        for name, found in other.feature_lists.items():
+            added[name] = added[name] + found if name in added else found
+        return SequenceSummary(self.context + other.context, added)
+
+    def __radd__(self, other: object) -> SequenceSummary:
+        """Return the same summary for 0, with which :func:`sum` begins."""
+        return self if type(other) is int and other == 0 else NotImplemented
+
+    @property
+    def n_records(self) -> int:
+        """Number of records that were examined."""
+        return self.context.n_records
+
+    def schema(
+        self, *, variable: Variable = "ragged", defaults: Mapping[str, Any] | None = None
+    ) -> SequenceSchema:
+        """Return a schema to parse such records with.
+
+        Parameters
+        ----------
+        variable : {"ragged", "varlen"}, optional
+            For features of the context whose length varies, or that some record lacks, and for
+            lists whose steps differ in length: RaggedFeature or VarLenFeature.
+        defaults : mapping of str to value, optional
+            For features of the context, as for :meth:`Summary.schema`.
+
+        Returns
+        -------
+        SequenceSchema
+            The context as :meth:`Summary.schema` has it. FixedLenSequenceFeature for a list whose
+            steps all have the same number of values, at least one, with ``allow_missing=True``
+            if some record lacks the list. What never has a kind is omitted.
+
+        Raises
+        ------
+        InvalidArgumentError
+            As :meth:`Summary.schema`; ``BAD_ARGUMENT`` for "padded", which is not possible in a
+            SequenceExample.
+        """
+        _check_variable(variable, ("ragged", "varlen"), " for SequenceExamples")
+        context = Schema({})
+        if defaults or any(found.lists for found in self.context.values()):
+            context = self.context.schema(variable=variable, defaults=defaults)
+        lists = {
+            name: self._spec(name, found, variable)
+            for name, found in self.feature_lists.items()
+            if found.values.lists
+        }
+        if not context and not lists:
+            raise argument_error("cannot infer a schema: no record has a feature with a value")
+        return SequenceSchema(context, lists)
+
+    def _spec(self, name: str, found: FeatureListSummary, variable: Variable) -> FeatureSpec:
+        """Return the specification of one list."""
+        if found.kind is None:
+            raise _several_kinds_error(name, found.values, "step")
+        if not found.is_fixed:
+            return _VARIABLE[variable](found.kind)
+        is_optional = found.n_records < self.n_records
+        shape = _shape(found.values)
+        return FixedLenSequenceFeature(shape, found.kind.dtype, allow_missing=is_optional)
+
+    def describe(self) -> dict[str, Any]:
+        """Return all counts and ranges as JSON values."""
+        lists = {
+            name: {
+                "records": found.n_records,
+                "steps": found.n_steps,
+                "min_steps": found.steps[0],
+                "max_steps": found.steps[1],
+                "kinds": {kind.label: _describe(one) for kind, one in found.values.lists.items()},
+            }
+            for name, found in self.feature_lists.items()
+        }
+        context = self.context.describe()["features"]
+        return {"records": self.n_records, "context": context, "feature_lists": lists}
+
+    def __str__(self) -> str:
+        """Return a table with one line per feature of the context, and one with the lists."""
+        counts = len(self.context), len(self.feature_lists)
+        title = (
+            f"{plural(self.n_records, 'record')}, {plural(counts[0], 'context feature')}, "
+            f"{plural(counts[1], 'feature list')}"
+        )
+        parts = [title]
+        if self.context:
+            _, _, table = str(self.context).partition("\n")
+            parts.append(f"context\n{table}")
+        if self.feature_lists:
+            header = ("name", "kind", "records", "steps", "length", "values")
+            rows = [self._row(name, found) for name, found in self.feature_lists.items()]
+            parts.append("\n".join(["feature lists", *aligned([header, *rows])]))
+        return "\n\n".join(parts)
+
+    __repr__ = __str__
+
+    def _row(self, name: str, found: FeatureListSummary) -> tuple[str, ...]:
+        """Return the cells of one list."""
+        kinds, *ranges = _cells(found.values)
+        share = _share(found.n_records, self.n_records)
+        return shown_name(name), kinds, share, _range(found.steps), *ranges
+
+
+def _check_variable(variable: str, allowed: Collection[str], where: str = "") -> None:
+    if variable not in allowed:
+        raise argument_error(f"variable is {variable!r}, expected {', '.join(allowed)}{where}")
+
+
+def _cells(found: FeatureSummary) -> tuple[str, str, str]:
+    """Return the cells with kinds, lengths and values."""
+    return (
+        "/".join(kind.label for kind in found.lists) or "none",
+        _range(found.lengths) if found.lists else "",
+        "; ".join(_values(kind, lists) for kind, lists in found.lists.items() if lists.values),
+    )
+
+
+def _share(count: int, n_records: int) -> str:
+    """Return the cell with the number of records that have something."""
+    share = f"{count:,} ({100 * count / max(n_records, 1):.1f} %)"
+    return "all" if count == n_records else share
+
+
+def _several_kinds_error(name: str, found: FeatureSummary, unit: str) -> InvalidArgumentError:
     """Return the error about a feature of several kinds, at the first record of the rarer one."""
     places = sorted(found.lists.items(), key=lambda item: item[1].n_records, reverse=True)
     (most, lists), (other, odd) = places[0], places[1]
     detail = (
         f"holds {other.label} here but {most.label} in "
-        f"{plural(lists.n_records, 'other record')}; a feature has one kind"
+        f"{plural(lists.n_records, f'other {unit}')}; a feature has one kind"
     )
     return odd.first.locate(InvalidArgumentError(Reason.WRONG_KIND, key=name, detail=detail))
 

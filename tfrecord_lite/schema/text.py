@@ -47,7 +47,10 @@ from tfrecord_lite.schema.kinds import Kind, kind_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    Described = tuple[dict[str, FeatureSpec], dict[str, dict[str, Any]]]
+
 FORMAT = "tfrecord_lite.Schema"
+SEQUENCE_FORMAT = "tfrecord_lite.SequenceSchema"
 VERSION = 1
 
 _SPECIFICATIONS = {cls.__name__: cls for cls in SPECIFICATIONS}
@@ -68,10 +71,22 @@ def to_json(
     indent: int | None,
 ) -> str:
     """Write canonical specifications and original types as JSON."""
+    return write_document(FORMAT, {"features": describe(features, originals)}, indent)
+
+
+def describe(
+    features: Mapping[str, FeatureSpec], originals: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Convert canonical specifications and original types to JSON values."""
     described = {name: _describe(spec) for name, spec in features.items()}
     for name, original in originals.items():
         described[name]["original"] = dict(original)
-    document = {"format": FORMAT, "version": VERSION, "features": described}
+    return described
+
+
+def write_document(format_name: str, members: Mapping[str, Any], indent: int | None) -> str:
+    """Write a schema's members as JSON, after the format and its version."""
+    document = {"format": format_name, "version": VERSION, **members}
     return json.dumps(document, indent=indent, allow_nan=False)
 
 
@@ -119,8 +134,13 @@ def _encode_default(value: Any) -> Any:
 # ------------------------------------------------------------------------------ reading
 
 
-def from_json(document: str | bytes) -> tuple[dict[str, FeatureSpec], dict[str, dict[str, Any]]]:
+def from_json(document: str | bytes) -> Described:
     """Read specifications and original types, whose values are not checked yet."""
+    return read_features("features", read_document(document, FORMAT))
+
+
+def read_document(document: str | bytes, format_name: str) -> dict[str, Any]:
+    """Read a schema's JSON; check its format and version."""
     try:
         found = json.loads(document, object_pairs_hook=_unique)
     except RecursionError as error:
@@ -129,16 +149,21 @@ def from_json(document: str | bytes) -> tuple[dict[str, FeatureSpec], dict[str, 
         raise
     except ValueError as error:  # bad JSON, bad UTF-8, a number of thousands of digits
         raise _json_error(f"not JSON that to_json wrote ({type(error).__name__})") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise _json_error(f'"format" must be "{FORMAT}", as to_json writes it')
+    if not isinstance(found, dict) or found.get("format") != format_name:
+        raise _json_error(f'"format" must be "{format_name}", as to_json writes it')
     if found.get("version") != VERSION:
         detail = (
             f"schema JSON: version {found.get('version')!r}, this release reads version {VERSION}"
         )
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-    listed = found.get("features")
+    return found
+
+
+def read_features(member: str, document: Mapping[str, Any]) -> Described:
+    """Read the specifications and original types of one member of a schema's JSON."""
+    listed = document.get(member)
     if not isinstance(listed, dict) or not all(isinstance(item, dict) for item in listed.values()):
-        raise _json_error('"features" must be an object of objects')
+        raise _json_error(f'"{member}" must be an object of objects')
     originals = {}
     for name, item in listed.items():
         if "original" in item:
@@ -238,11 +263,14 @@ def _decode_default(name: str, values: Mapping[str, Any]) -> Any:
 
 
 def table(
-    features: Mapping[str, FeatureSpec], originals: Mapping[str, Any], shown: int | None = None
+    features: Mapping[str, FeatureSpec],
+    originals: Mapping[str, Any],
+    shown: int | None = None,
+    title: str | None = None,
 ) -> str:
     """Return a schema as a table with a line per feature; at most about `shown` of them."""
     count = len(features)
-    title = f"Schema of {plural(count, 'feature')}"
+    title = title or f"Schema of {plural(count, 'feature')}"
     if not count:
         return title
     rows = [_row(name, spec, originals.get(name)) for name, spec in features.items()]

@@ -3,7 +3,7 @@
 ::
 
     path, pattern, TFRecordReader ─┐
-    Block, list of bytes ──────────┼─> blocks ── ExampleSurvey ──> Summary ──> Schema
+    Block, list of bytes ──────────┼─> blocks ── Survey ──> Summary ──> Schema
     columns, rows, a dataframe ────┘  (encoded)
 
 Values are examined, many records at a time, but no columns are built; this takes as long as
@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -27,16 +27,16 @@ from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches
-from tfrecord_lite.example.survey import ExampleSurvey
+from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import is_file_object
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.schema import RaggedFeature, Schema, Summary
+from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
-    from tfrecord_lite.schema import Variable
+    from tfrecord_lite.schema import SequenceSchema, Variable
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
 
@@ -49,7 +49,7 @@ def summarize(
     max_records: int | None = None,
     compression: CompressionType = "infer",
     storage_options: StorageOptions = None,
-) -> Summary:
+) -> Summary | Any:
     """Summarise the features of data: their kinds, lengths and values.
 
     Parameters
@@ -57,7 +57,7 @@ def summarize(
     data : path, TFRecordReader, Block, list of bytes, columns, rows, or dataframe
         Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
         object, a list of these), read one after the other and never held in memory; or a
-        reader; or serialised Examples. Or data to be encoded: a dict of columns, an iterable
+        reader; or serialised Examples or SequenceExamples. Or data to be encoded: a dict of columns, an iterable
         of dicts, a DataFrame of pandas or polars, a Table of pyarrow; these are held in
         memory, and summarised as the Examples that they would become.
     max_records : int, optional
@@ -68,19 +68,20 @@ def summarize(
 
     Returns
     -------
-    Summary
+    Summary, or SequenceSummary
         For every feature its kinds, the number of records with it, its lengths, and its
         smallest and largest values, sorted by name. Print it as a table, add the summaries of
-        several shards, or call :meth:`Summary.schema` for a schema.
+        several shards, or call :meth:`Summary.schema` for a schema. Of SequenceExamples a
+        SequenceSummary, which has the same for the context, and the feature lists.
 
     Raises
     ------
     DataLossError
         If a file is damaged in the part that is read.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is not an Example, or for Examples mixed with
-        SequenceExamples; ``UNSUPPORTED`` for SequenceExamples alone; ``BAD_ARGUMENT`` if
-        `max_records` is not positive.
+        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample, or for
+        Examples mixed with SequenceExamples; ``UNSUPPORTED`` for lists of Examples;
+        ``BAD_ARGUMENT`` if `max_records` is not positive.
     TypeError
         For data of another type, such as a single ``bytes``, which could be a path or a record;
         for a row that is not a dict among dicts; if `max_records` is not an int.
@@ -89,6 +90,10 @@ def summarize(
     -----
     Takes as long as parsing all features into columns, and the memory of one read: about a
     megabyte.
+
+    The first record that is not empty decides whether the records are Examples or
+    SequenceExamples. A SequenceExample without feature lists has the bytes of an Example, and
+    counts as one.
 
     Examples
     --------
@@ -110,7 +115,7 @@ def summarize(
     3
     """
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
-    survey = ExampleSurvey()
+    survey = Survey()
     left = max_records
     columns, data = _columns_of(data, max_records)
     blocks: Any
@@ -128,6 +133,17 @@ def summarize(
     return survey.summary()
 
 
+@overload
+def infer_schema(
+    data: SequenceSummary,
+    *,
+    variable: Variable = "ragged",
+    defaults: Mapping[str, Any] | None = None,
+    max_records: int | None = None,
+    compression: CompressionType = "infer",
+    storage_options: StorageOptions = None,
+) -> SequenceSchema: ...
+@overload
 def infer_schema(
     data: Source | Summary | Any,
     *,
@@ -136,12 +152,21 @@ def infer_schema(
     max_records: int | None = None,
     compression: CompressionType = "infer",
     storage_options: StorageOptions = None,
-) -> Schema:
+) -> Schema | Any: ...
+def infer_schema(
+    data: Source | Summary | SequenceSummary | Any,
+    *,
+    variable: Variable = "ragged",
+    defaults: Mapping[str, Any] | None = None,
+    max_records: int | None = None,
+    compression: CompressionType = "infer",
+    storage_options: StorageOptions = None,
+) -> Any:
     """Infer a schema to parse data with from the data.
 
     Parameters
     ----------
-    data : path, TFRecordReader, Block, list of bytes, columns, rows, dataframe, Summary
+    data : path, TFRecordReader, Block, list of bytes, columns, rows, dataframe, or summary
         As for :func:`summarize`; or its result, possibly the sum for several shards.
     variable : {"ragged", "varlen", "padded"}, optional
         For features whose length varies, or that some record lacks: RaggedFeature,
@@ -157,10 +182,12 @@ def infer_schema(
 
     Returns
     -------
-    Schema
+    Schema, or SequenceSchema
         FixedLenFeature for features that every record has with the same number of values, of
         shape [] for 1 and [n] for n; the others as `variable` has it. Columns keep their shapes
-        and dtypes, as in ``schema_of(columns, lossless=False)``.
+        and dtypes, as in ``schema_of(columns, lossless=False)``. Of SequenceExamples a
+        SequenceSchema, see :meth:`SequenceSummary.schema`:
+        ``parse_sequence_example(records, *schema)``.
 
     Raises
     ------
@@ -186,7 +213,7 @@ def infer_schema(
     n     FixedLenFeature  int64   []
     tags  RaggedFeature    string
     """
-    if isinstance(data, Summary):
+    if isinstance(data, Summary | SequenceSummary):
         return data.schema(variable=variable, defaults=defaults)
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
     columns, data = _columns_of(data, max_records)
@@ -214,7 +241,7 @@ def _columns_of(source: Any, max_records: int | None) -> tuple[dict[str, Any] | 
 
     Also return the source, with the item that had to be taken from an iterator put back.
     """
-    if isinstance(source, Summary | Block | TFRecordReader):
+    if isinstance(source, Summary | SequenceSummary | Block | TFRecordReader):
         return None, source
     columns = columns_of_dataframe(source)
     if columns is None and isinstance(source, Mapping):

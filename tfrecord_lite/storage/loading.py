@@ -5,11 +5,15 @@
     sidecars, schema_path, or infer_schema ──> Schema, structure
                                                    │
     TFRecordReader ── blocks ── ExampleParser ── restore ── join ── rebuild ──> data
+
+SequenceExamples go the same way, with a SequenceSchema and a SequenceExampleParser. Their columns
+are named by part: ``context/label``, ``feature_lists/frames``.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
@@ -23,12 +27,13 @@ from tfrecord_lite.columns.join import join
 from tfrecord_lite.convert.lossless import restore
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error, plural
 from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.schema import Schema
+from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.infer import infer_schema, summarize
@@ -47,7 +52,7 @@ from tfrecord_lite.storage.structure import merged as merged_structures
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tfrecord_lite.columns import Column
     from tfrecord_lite.files.compression import CompressionType
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.storage.stream_schema import SchemaItem
     from tfrecord_lite.storage.structure import Structure
 
-    SchemaPath = str | os.PathLike[str] | Schema | None
+    SchemaPath = str | os.PathLike[str] | Schema | SequenceSchema | None
 
 _MOST_WITHOUT_VALUES = 2**24
 """Most array elements for records without any value: only the schema tells their number."""
@@ -112,13 +117,13 @@ def load(
     max_inflated_ratio: float | None = None,
     storage_options: StorageOptions = None,
 ) -> Any:
-    """Load what :func:`save` saved, or any file of Examples.
+    """Load what :func:`save` saved, or any file of Examples or SequenceExamples.
 
     Parameters
     ----------
     paths : str, PathLike, file object, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
-    schema_path : str, PathLike or Schema, optional
+    schema_path : str, PathLike, Schema or SequenceSchema, optional
         A sidecar or another program's schema file, as for :func:`load_schema`; or a schema.
         By default the ``.schema.json`` beside each file; without one the schema is inferred,
         which reads the files twice.
@@ -127,7 +132,8 @@ def load(
         of all records at once.
     columns : sequence of str, optional
         The names of the features to load; the others are not parsed. Of nested data these
-        are paths, such as ``"box/x"``; the result is a flat dict with these names as keys.
+        are paths, such as ``"box/x"``, and so they are of SequenceExamples, such as
+        ``"context/label"``; the result is a flat dict with these names as keys.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordReader`.
     on_error, max_errors : optional
@@ -146,7 +152,9 @@ def load(
         In the structure that was saved, with the original dtypes and shapes: ndarray;
         masked array where records lack the value; RaggedTensor where lengths vary. Byte
         strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
-        byte strings. With `columns` it is a flat dict of these, in this order. With
+        byte strings. Of SequenceExamples, ``{"context": {...}, "feature_lists": {...}}``: lists
+        are RaggedTensors of steps, never padded, or SparseTensors where the schema has a
+        VarLenFeature. With `columns` it is a flat dict of these, in this order. With
         `batch_size`, an iterator of them.
 
     Raises
@@ -157,7 +165,8 @@ def load(
         If a file is damaged.
     InvalidArgumentError
         For a record that does not fit the schema: ``MISSING``, ``WRONG_KIND``, ``WRONG_COUNT``,
-        ``MALFORMED`` (such as a SequenceExample), with its file, number and key. For schema
+        ``MALFORMED`` (such as a SequenceExample among Examples), ``UNSUPPORTED`` for
+        SequenceExamples with a Schema, with its file, number and key. For schema
         files, as :func:`load_schema`. ``BAD_ARGUMENT`` for files with incompatible sidecars, and
         for a sidecar beside other data than it was written for, unless it is given as
         `schema_path`. ``BAD_ARGUMENT`` too for a name in
@@ -196,7 +205,7 @@ def load(
     )
     sources = expand(paths, storage_options)
     reader = reader_with(sources, options)
-    if isinstance(schema_path, Schema):
+    if isinstance(schema_path, Schema | SequenceSchema):
         check_originals(schema_path)
         described = Sidecar(schema_path)
     elif schema_path is not None:
@@ -205,29 +214,36 @@ def load(
         # Damage is reported when the data are read, not before.
         ahead = reader if on_error == "raise" else _silent_reader(sources, options)
         described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead))
-    if columns is not None:
-        described = Sidecar(_selected(described.schema, columns))
-    loader = _Loader(described)
+    loader = _loader_of(described, columns)
     if batch_size is None:
         return loader.whole(reader.blocks())
     return loader.batches(reader.blocks(batch_size))
 
 
-def _selected(schema: Schema, columns: Sequence[str]) -> Schema:
-    """Return the schema of some features, in the order asked for."""
+def _loader_of(described: Sidecar, columns: Sequence[str] | None) -> _Loader:
+    """Return the loader of all features, or of some in the order asked for."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        return _SequenceLoader(schema, columns)
+    if columns is not None:
+        described = Sidecar(schema.select(_known(columns, schema)))
+    return _ExampleLoader(described)
+
+
+def _known(columns: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return the columns asked for; raise if one is not among the names."""
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names, not the str {columns!r}")
     columns = list(columns)
-    try:
-        return schema.select(columns)
-    except KeyError:
-        raise _unknown_error(columns, schema) from None
+    if not all(name in names for name in columns):
+        raise _unknown_error(columns, names)
+    return columns
 
 
-def _unknown_error(columns: list[str], schema: Schema) -> InvalidArgumentError:
+def _unknown_error(columns: list[str], known: Collection[str]) -> InvalidArgumentError:
     """Return the error about the first name that is not a feature, with those that are."""
-    name = next(name for name in columns if name not in schema)
-    names = list(schema)
+    name = next(name for name in columns if name not in known)
+    names = list(known)
     shown = ", ".join(map(repr, names[:_SHOWN_NAMES])) + ", ..." * (len(names) > _SHOWN_NAMES)
     nested = next((each for each in names if "/" in each), None)
     paths = "" if nested is None else f"; nested names are paths, such as {nested!r}"
@@ -277,6 +293,9 @@ def _merged(
     merged: Sidecar, one: Sidecar, before: list[Source], source: Source, options: ReadOptions
 ) -> Sidecar:
     """Merge the sidecar of one more file into that of the files before."""
+    if isinstance(merged.schema, SequenceSchema) or isinstance(one.schema, SequenceSchema):
+        detail = "this file's schema differs from that of the files before; give schema_path"
+        raise argument_error(detail, source=name_of(source))
     ours, theirs = items_of(merged.schema), items_of(one.schema)
     if ours and theirs and not ours.keys() & theirs.keys():
         detail = "this file has none of the features of those before it"
@@ -352,15 +371,14 @@ def _is_without_values(
 # ---------------------------------------------------------------------- blocks to columns
 
 
-class _Loader:
+class _Loader(ABC):
     """Turns blocks of records into the data that were saved."""
 
-    def __init__(self, described: Sidecar) -> None:
-        self._schema = schema = described.schema
-        self._structure = _structure_of(described)
+    def __init__(self, schema: Schema, structure: Structure, names: Sequence[str]) -> None:
+        self._schema = schema
+        self._structure = structure
+        self._names = names
         self._raw = {name for name, item in items_of(schema).items() if item.is_raw}
-        # Raw values must be in one column; one object per string would only slow this down.
-        self._parse = ExampleParser(schema, strings="BytesColumn") if schema else None
 
     def batches(self, blocks: Iterator[Block]) -> Iterator[Any]:
         """Yield the records of each block."""
@@ -369,7 +387,7 @@ class _Loader:
 
     def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks."""
-        parts: dict[str, list[Any]] = {name: [] for name in self._schema}
+        parts: dict[str, list[Any]] = {name: [] for name in self._names}
         for columns in self._columns(blocks):
             for name, column in columns.items():
                 parts[name].append(column)
@@ -380,20 +398,19 @@ class _Loader:
         return rebuild(self._structure, whole)
 
     def _columns(self, blocks: Any) -> Iterator[dict[str, Any]]:
-        is_first = True
         with closing(blocks):
             for block in blocks:
-                reject_sequences(block, is_first=is_first)
-                is_first = False
                 yield self._restored(block)
 
+    @abstractmethod
     def _restored(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block."""
-        if self._parse is None:
-            return {}
+
+    def _originals(self, found: dict[str, Any], block: Block) -> dict[str, Any]:
+        """Give the columns of a block their original types."""
         parsed = {
             name: column if name in self._raw else _as_objects(column)
-            for name, column in self._parse(block).items()
+            for name, column in found.items()
         }
         try:
             _check_sizes(self._schema, parsed, len(block))
@@ -408,6 +425,52 @@ class _Loader:
             # From NumPy, about shapes that no array can have.
             raise argument_error(f"no array can have the schema's originals: {error}") from None
         return {name: _as_objects(column) for name, column in restored.items()}
+
+
+class _ExampleLoader(_Loader):
+    """Turns blocks of Examples into data."""
+
+    def __init__(self, described: Sidecar) -> None:
+        schema = described.schema
+        super().__init__(schema, _structure_of(described), list(schema))
+        # Raw values must be in one column; one object per string would only slow this down.
+        self._parse = ExampleParser(schema, strings="BytesColumn") if schema else None
+        self._is_first = True
+
+    def _restored(self, block: Block) -> dict[str, Any]:
+        reject_sequences(block, is_first=self._is_first)
+        self._is_first = False
+        return self._originals(self._parse(block), block) if self._parse else {}
+
+
+class _SequenceLoader(_Loader):
+    """Turns blocks of SequenceExamples into data; the columns are named by part."""
+
+    def __init__(self, schema: SequenceSchema, columns: Sequence[str] | None) -> None:
+        parts = dict(zip(schema._fields, schema, strict=True))
+        paths = {f"{part}/{name}": (part, name) for part, specs in parts.items() for name in specs}
+        structure: Structure = {
+            part: {name: f"{part}/{name}" for name in specs} for part, specs in parts.items()
+        }
+        if columns is not None:
+            names = _known(columns, paths)
+            structure = {name: name for name in names}
+            chosen = [paths[name] for name in names]
+            schema = SequenceSchema(
+                *(specs.select(n for p, n in chosen if p == part) for part, specs in parts.items())
+            )
+        super().__init__(schema.context, structure, list(paths if columns is None else names))
+        has_some = schema.context or schema.feature_lists
+        self._parse = (
+            SequenceExampleParser(*schema, strings="BytesColumn", pad=False) if has_some else None
+        )
+
+    def _restored(self, block: Block) -> dict[str, Any]:
+        if self._parse is None:
+            return {}
+        context, lists, _ = self._parse.parse_block(block)
+        columns = {f"context/{n}": c for n, c in self._originals(context, block).items()}
+        return columns | {f"feature_lists/{n}": _as_objects(c) for n, c in lists.items()}
 
 
 def _check_sizes(schema: Schema, parsed: dict[str, Any], n_records: int) -> None:

@@ -37,8 +37,8 @@ from tfrecord_lite.files.names import (
     remote_place,
 )
 from tfrecord_lite.files.output import open_output
-from tfrecord_lite.schema import Schema
-from tfrecord_lite.schema.text import FORMAT
+from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.stream_schema import check_originals
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
@@ -60,7 +60,7 @@ _TFX = re.compile(
 )
 
 
-def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema:
+def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema | Any:
     """Read a schema file: a sidecar, or a file of Super Serial, TFDS or TFX.
 
     Parameters
@@ -73,7 +73,7 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
 
     Returns
     -------
-    Schema
+    Schema, or SequenceSchema
         With the original dtypes and shapes that the file has.
 
     Raises
@@ -105,7 +105,8 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
 class Sidecar(NamedTuple):
     """The content of a schema file."""
 
-    schema: Schema
+    schema: Schema | Any
+    """Or a SequenceSchema."""
     structure: Structure | None = None
     """None for a flat dict."""
     fingerprint: Any = None
@@ -188,6 +189,8 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
         if "structure" in found:
             structure = structure_of_json(found["structure"], schema)
         return Sidecar(schema, structure, found.get("data"))
+    if found.get("format") == SEQUENCE_FORMAT:
+        return Sidecar(SequenceSchema.from_json(content), None, found.get("data"))
     if tfds.is_features(found):
         return Sidecar(tfds.from_json(content, tfds_info))
     # A Super Serial header: some feature has what its features have.

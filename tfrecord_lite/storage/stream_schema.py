@@ -39,6 +39,7 @@ from tfrecord_lite.schema import (
     Original,
     RaggedFeature,
     Schema,
+    SequenceSchema,
     SparseFeature,
     kind_of,
 )
@@ -226,8 +227,9 @@ def schema_of_items(items: Mapping[str, SchemaItem]) -> Schema:
     return Schema({name: item.spec for name, item in items.items()}, originals)
 
 
-def check_originals(schema: Schema) -> None:
+def check_originals(schema: Schema | SequenceSchema) -> None:
     """Raise about the first original whose shape its specification cannot have."""
+    schema = schema.context if isinstance(schema, SequenceSchema) else schema
     for name, item in items_of(schema).items():
         shape = None if item.original is None else item.original.shape
         if shape is not None and not _can_have(item, shape):

@@ -61,17 +61,7 @@ def padded(
     The values have the shape (n_messages, longest, \*shape), single (n_steps, \*shape); the
     lengths (n_messages,), single ().
     """
-    missing = ~column.is_present
-    if not feature.allow_missing and missing.any():
-        detail = "the list is missing; with allow_missing=True it would have no steps"
-        raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
-    steps = column.steps
-    if steps.count != feature.size:
-        try:
-            steps.reject_sizes(steps.counts != feature.size, feature)
-        except MisfitError as misfit:
-            raise at_message(misfit, column.n_steps) from None
-    flat = as_array(steps.flat)
+    flat = _even_steps(column, feature)
     if single:
         return flat.reshape(-1, *feature.shape), column.n_steps.reshape(())
     n_steps = column.n_steps
@@ -95,6 +85,27 @@ def padded(
     contents = np.ascontiguousarray(flat).reshape(-1).view(step)
     out.view(step).reshape(is_step.shape)[is_step] = contents
     return out.reshape(shape), n_steps
+
+
+def unpadded(column: FeatureListColumn, feature: Padded) -> RaggedTensor:
+    r"""Build the rows of steps of a FixedLenSequenceFeature; the shape of a step is `shape`."""
+    splits = row_splits(column.n_steps)
+    return RaggedTensor(_even_steps(column, feature).reshape(splits[-1], *feature.shape), splits)
+
+
+def _even_steps(column: FeatureListColumn, feature: Padded) -> AnyArray:
+    """Return the values of all steps; raise if a list is missing, or a step of another size."""
+    missing = ~column.is_present
+    if not feature.allow_missing and missing.any():
+        detail = "the list is missing; with allow_missing=True it would have no steps"
+        raise MisfitError(int(np.flatnonzero(missing)[0]), Reason.MISSING, column.key, detail)
+    steps = column.steps
+    if steps.count != feature.size:
+        try:
+            steps.reject_sizes(steps.counts != feature.size, feature)
+        except MisfitError as misfit:
+            raise at_message(misfit, column.n_steps) from None
+    return as_array(steps.flat)
 
 
 def var_len(column: FeatureListColumn, *, single: bool) -> SparseTensor:

@@ -46,7 +46,7 @@ __all__ = ["SequenceExampleParser", "parse_sequence_example", "parse_single_sequ
 
 
 class SequenceExampleParser:
-    """Parse batches of SequenceExample messages into columns; prepared once, used many times.
+    r"""Parse batches of SequenceExample messages into columns; prepared once, used many times.
 
     Parameters
     ----------
@@ -58,6 +58,9 @@ class SequenceExampleParser:
     strings : {"ndarray", "BytesColumn"}, optional
         Return byte strings as object arrays of ``bytes``, or as a :class:`BytesColumn` where
         they are dense with shape [] in the context, or ragged without partitions.
+    pad : bool, default True
+        Whether to pad the lists of FixedLenSequenceFeatures. Without, they are RaggedTensors of
+        shape (n, None, \\*shape), and have no lengths.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class SequenceExampleParser:
         sequence_features: Features | None = None,
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
+        pad: bool = True,
     ) -> None:
         context, lists = prepare_sequence(context_features, sequence_features)
         self._features = dict(context_features or {}), dict(sequence_features or {})
@@ -96,6 +100,7 @@ class SequenceExampleParser:
         ]
         self._context = FeatureReader(context, strings, no_kind_is_missing=False)
         self._lists = FeatureListReader(lists, strings)
+        self._pad = pad
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -138,7 +143,7 @@ class SequenceExampleParser:
         -----
         Only memory limits the padding, as in TensorFlow: next to a message of ten million
         steps, each of a thousand short ones takes the space of ten million. A RaggedFeature
-        is never padded; use it for messages of unknown origin.
+        is never padded; use it for messages of unknown origin, or ``pad=False``.
         """
         block = as_block(serialized)
         names = checked_names(example_names, (len(block),))
@@ -147,6 +152,10 @@ class SequenceExampleParser:
             detail = f"a batch of 0 messages has no value for the required feature {key!r}"
             raise InvalidArgumentError(Reason.MISSING, key=key, detail=detail)
         return self._checked(block, names, single=False)
+
+    def parse_block(self, block: Block) -> tuple[Results, Results, Lengths]:
+        """Parse a block; one without messages gives results without rows, whatever is required."""
+        return self._checked(block, None, single=False)
 
     def parse_single(
         self, serialized: bytes | str, name: str | None = None
@@ -178,7 +187,7 @@ class SequenceExampleParser:
 
         def read(part: FeatureReader | FeatureListReader) -> Results:
             if isinstance(part, FeatureListReader):
-                return part.read(batch, lengths, single=single)
+                return part.read(batch, lengths, single=single, pad=self._pad)
             return part.read(block.data, starts, batch.context_stops, single=single)
 
         found = build_all({"context": self._context, "lists": self._lists}, read)
@@ -186,14 +195,16 @@ class SequenceExampleParser:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
-        remake = partial(SequenceExampleParser, strings=self._lists.strings)
+        remake = partial(SequenceExampleParser, strings=self._lists.strings, pad=self._pad)
         return remake, self._features
 
 
 class FeatureListReader(ColumnReader):
     """Reads feature lists out of batches of SequenceExamples."""
 
-    def read(self, batch: SequenceMessageBatch, lengths: Lengths, *, single: bool) -> Results:
+    def read(
+        self, batch: SequenceMessageBatch, lengths: Lengths, *, single: bool, pad: bool = True
+    ) -> Results:
         """Build all results; the lengths of padded ones go into `lengths`.
 
         Raises MisfitError about one of the messages that are wrong, maybe not the first.
@@ -201,6 +212,8 @@ class FeatureListReader(ColumnReader):
         column = self.columns(lambda key: self._column(batch, key))
 
         def build_one(feature: Prepared) -> Column:
+            if isinstance(feature, Padded) and not pad and not single:
+                return build.unpadded(column(feature.key), feature)
             if isinstance(feature, Padded) and feature.kind is Kind.FLOAT and not single:
                 found = batch.padded_floats(self.numbers[feature.key], feature.size)
                 if found is not None:

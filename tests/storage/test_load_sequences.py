@@ -1,0 +1,532 @@
+"""SequenceExamples without a schema: summarize, infer_schema and load say what was written."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.small_files import write as write_records
+from tests.support.untyped import infer_schema, load, summarize
+from tfrecord_lite import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    Schema,
+    SequenceExampleParser,
+    SequenceSchema,
+    SequenceSummary,
+    SparseTensor,
+    TFRecordReader,
+    TFRecordWriter,
+    VarLenFeature,
+    decode_sequence_example,
+    decode_sequence_examples,
+    encode_example,
+    encode_sequence_example,
+    encode_sequence_examples,
+    load_schema,
+    parse_sequence_example,
+    verify,
+)
+from tfrecord_lite.schema import Kind, Original
+from tfrecord_lite.testing import assert_same, sequence_examples_for, sequence_feature_specs
+
+EXAMPLE = encode_example({"a": 1})
+
+
+def video(i: int) -> dict[str, Any]:
+    """Return a record with i % 3 + 1 frames."""
+    n_frames = i % 3 + 1
+    return {
+        "context": {"id": b"v%d" % i, "label": i},
+        "feature_lists": {
+            "frames": [b"jpeg %d" % t for t in range(n_frames)],
+            "audio": [np.full(4, t, np.float32) for t in range(n_frames)],
+            "words": [[b"w"] * (t % 2) for t in range(n_frames)],
+        },
+    }
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    with TFRecordWriter(path) as writer:
+        writer.write_sequence_examples(rows)
+    return path
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    return write(tmp_path / "videos.tfrecord", [video(i) for i in range(10)])
+
+
+def error_of(call: Any, *args: Any, **keywords: Any) -> InvalidArgumentError:
+    with pytest.raises(InvalidArgumentError) as caught:
+        call(*args, **keywords)
+    return caught.value
+
+
+# ------------------------------------------------------------------------------ what comes back
+
+
+def test_a_file_is_loaded_as_contexts_and_rows_of_steps(videos: Path) -> None:
+    data = load(videos)
+
+    assert list(data) == ["context", "feature_lists"]
+    context, lists = data["context"], data["feature_lists"]
+    assert context["label"].tolist() == list(range(10))
+    assert context["id"].tolist() == [b"v%d" % i for i in range(10)]
+    assert {name: column.shape for name, column in lists.items()} == {
+        "audio": (10, None, 4),
+        "frames": (10, None),
+        "words": (10, None, None),
+    }
+    assert lists["frames"][2].tolist() == [b"jpeg 0", b"jpeg 1", b"jpeg 2"]
+    assert lists["audio"].dtype == np.float32
+    assert lists["audio"][1].tolist() == [[0.0] * 4, [1.0] * 4]
+    assert lists["words"].to_list()[2] == [[], [b"w"], []]
+
+
+def test_the_schema_is_what_a_parser_takes(videos: Path) -> None:
+    schema = infer_schema(videos)
+
+    assert schema == SequenceSchema(
+        {"id": FixedLenFeature([], bytes), "label": FixedLenFeature([], "int64")},
+        {
+            "audio": FixedLenSequenceFeature([4], "float32"),
+            "frames": FixedLenSequenceFeature([], bytes),
+            "words": RaggedFeature(bytes, row_splits_dtype="int64"),
+        },
+    )
+    context, lists, lengths = parse_sequence_example(list(TFRecordReader(videos)), *schema)
+    assert context["label"].tolist() == list(range(10))  # type: ignore[union-attr]
+    assert lists["audio"].shape == (10, 3, 4)
+    assert lengths["frames"].tolist() == [i % 3 + 1 for i in range(10)]
+    assert infer_schema(videos, variable="varlen").feature_lists["words"] == VarLenFeature(bytes)
+
+
+def test_what_is_loaded_can_be_written_again(videos: Path, tmp_path: Path) -> None:
+    data = load(videos)
+
+    with TFRecordWriter(tmp_path / "again") as writer:
+        writer.write_sequence_examples(data["context"], data["feature_lists"])
+
+    again = load(tmp_path / "again")
+    for part, columns in data.items():
+        assert list(again[part]) == list(columns)
+        for name, column in columns.items():
+            assert_same(again[part][name], column)
+
+
+def test_what_some_records_lack_is_masked_or_has_no_steps(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"context": {"a": 1, "n": [1, 2]}, "feature_lists": {"x": [5, 6], "y": [1.5]}},
+        {"context": {"n": []}, "feature_lists": {"y": [0.5, 2.5]}},
+    ]
+    path = write(tmp_path / "d", rows)
+
+    schema, data = infer_schema(path), load(path)
+
+    assert schema.context.originals == {
+        "a": Original("int64", [], missing=True),
+        "n": Original("int64", [2], missing=True),
+    }
+    assert schema.feature_lists["x"] == FixedLenSequenceFeature([], "int64", allow_missing=True)
+    assert schema.feature_lists["y"] == FixedLenSequenceFeature([], "float32")
+    assert data["context"]["a"].tolist() == [1, None]
+    assert data["feature_lists"]["x"].to_list() == [[5, 6], []]
+    assert infer_schema(path, defaults={"a": -1}).context["a"] == FixedLenFeature([], int, -1)
+
+
+def values_of(column: Any, i: int) -> list[Any]:
+    """Return the values of record i, without those that are masked."""
+    value = (column.to_list() if isinstance(column, RaggedTensor) else column.tolist())[i]
+    return [each for each in (value if isinstance(value, list) else [value]) if each is not None]
+
+
+def steps_of(column: Any, i: int) -> list[list[Any]]:
+    """Return the values of each step of record i."""
+    return [step if isinstance(step, list) else [step] for step in column.to_list()[i]]
+
+
+@given(st.data())
+def test_every_value_comes_back(data: st.DataObject) -> None:
+    specs = data.draw(sequence_feature_specs())
+    one = sequence_examples_for(*specs, allow_nan=False)
+    messages = data.draw(st.lists(one, min_size=1, max_size=8))
+    filled = [message for message in messages if message.ByteSize()]
+    assume(filled and all(message.HasField("feature_lists") for message in filled))
+    with_kind = {
+        part: {key for key, features in lists if any(f.WhichOneof("kind") for f in features)}
+        for part, lists in {
+            "context": [(k, [f]) for m in messages for k, f in m.context.feature.items()],
+            "feature_lists": [
+                (k, list(v.feature))
+                for m in messages
+                for k, v in m.feature_lists.feature_list.items()
+            ],
+        }.items()
+    }
+    assume(any(with_kind.values()))
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_records(Path(folder) / "d", [m.SerializeToString() for m in messages])
+        loaded = load(path)
+        batches = list(load(path, batch_size=3))
+
+    assert {part: set(loaded[part]) for part in loaded} == with_kind
+    columns = [
+        next(iter({**part["context"], **part["feature_lists"]}.values())) for part in batches
+    ]
+    assert sum(map(len, columns)) == len(messages)
+    rows = decode_sequence_examples([message.SerializeToString() for message in messages])
+    for i, row in enumerate(rows):
+        for key, column in loaded["context"].items():
+            wanted = row["context"].get(key, np.empty(0))
+            assert values_of(column, i) == wanted.tolist()
+        for key, column in loaded["feature_lists"].items():
+            wanted_steps = row["feature_lists"].get(key, [])
+            assert steps_of(column, i) == [step.tolist() for step in wanted_steps]
+
+
+@pytest.mark.parametrize("sample", corpus_files(kind="sequence_example"))
+def test_real_files_come_back(sample: CorpusFile) -> None:
+    data = load(sample.path)
+
+    for i, row in enumerate(map(decode_sequence_example, TFRecordReader(sample.path))):
+        for key, steps in row["feature_lists"].items():
+            column = data["feature_lists"][key]
+            assert steps_of(column, i) == [step.tolist() for step in steps]
+
+
+# ------------------------------------------------------------------------------- how it is read
+
+
+def test_some_columns_are_chosen_by_path_and_in_order(videos: Path) -> None:
+    names = ["feature_lists/frames", "context/label"]
+
+    data = load(videos, columns=names)
+
+    assert list(data) == names
+    assert data["context/label"].tolist() == list(range(10))
+    assert load(videos, columns=[]) == {}
+    error = error_of(load, videos, columns=["label"])
+    assert error.reason is Reason.BAD_ARGUMENT
+    assert "'context/label'" in str(error)
+    with pytest.raises(TypeError, match="columns"):
+        load(videos, columns="context/label")
+
+
+def test_batches_have_the_same_columns(videos: Path) -> None:
+    batches = list(load(videos, batch_size=4))
+
+    assert [len(batch["context"]["label"]) for batch in batches] == [4, 4, 2]
+    steps = [step for batch in batches for step in batch["feature_lists"]["frames"].to_list()]
+    assert steps == load(videos)["feature_lists"]["frames"].to_list()
+
+
+def test_damage_is_skipped_if_asked_for(videos: Path) -> None:
+    content = bytearray(videos.read_bytes())
+    content[30] ^= 1
+    videos.write_bytes(content)
+
+    spans: list[Any] = []
+    data = load(videos, on_error=spans.append)
+
+    assert data["context"]["label"].tolist() == list(range(1, 10))
+    assert len(spans) == 1
+
+
+def test_a_schema_may_be_given(videos: Path) -> None:
+    schema = SequenceSchema(
+        {"label": FixedLenFeature([], "int64")}, {"words": VarLenFeature(bytes)}
+    )
+
+    data = load(videos, schema)
+
+    assert data["context"].keys() == {"label"}
+    assert isinstance(data["feature_lists"]["words"], SparseTensor)
+    wrong = SequenceSchema(None, {"audio": FixedLenSequenceFeature([3], "float32")})
+    error = error_of(load, videos, wrong)
+    assert (error.reason, error.index, error.key) == (Reason.WRONG_COUNT, 0, "audio")
+    missing = SequenceSchema(None, {"none": FixedLenSequenceFeature([], "float32")})
+    assert error_of(load, videos, missing).reason is Reason.MISSING
+
+
+def test_a_schema_may_come_from_a_file(videos: Path) -> None:
+    schema = SequenceSchema({"label": FixedLenFeature([], "int64")})
+    other = videos.with_name("s.json")
+    other.write_text(schema.to_json())
+
+    assert load_schema(other) == schema
+    assert load(videos, other)["feature_lists"] == {}
+    (beside := Path(f"{videos}.schema.json")).write_text(infer_schema(videos).to_json())
+    assert list(load(videos)["feature_lists"]) == ["audio", "frames", "words"]
+    beside.write_text(schema.to_json())
+    assert load(videos)["feature_lists"] == {}
+
+
+def test_context_features_get_their_original_types(tmp_path: Path) -> None:
+    path = write(tmp_path / "d", [{"context": {"a": i}, "feature_lists": {}} for i in range(3)])
+    context = Schema({"a": FixedLenFeature([], "int64")}, {"a": Original("uint8", [])})
+
+    assert load(path, SequenceSchema(context))["context"]["a"].dtype == np.uint8
+
+
+def test_a_file_without_records_has_columns_without_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "d", [])
+    schema = infer_schema([encode_sequence_example(video(1))])
+
+    data = load(path, schema)
+
+    assert data["context"]["label"].shape == (0,)
+    assert data["feature_lists"]["audio"].shape == (0, None, 4)
+
+
+def test_several_files_are_one_data_set(tmp_path: Path) -> None:
+    first = write(tmp_path / "0", [{"feature_lists": {"x": [1, 2]}}])
+    second = write(tmp_path / "1", [{"feature_lists": {"x": [[1, 2]]}}])
+
+    data = load([first, second])
+
+    assert data["feature_lists"]["x"].to_list() == [[[1], [2]], [[1, 2]]]
+    Path(f"{first}.schema.json").write_text(infer_schema(first).to_json())
+    assert error_of(load, [first, second]).source == str(second)
+    Path(f"{second}.schema.json").write_text(infer_schema(first).to_json())
+    assert error_of(load, [first, second]).reason is Reason.WRONG_COUNT
+    Path(f"{second}.schema.json").write_text(infer_schema(second).to_json())
+    assert "schema differs" in str(error_of(load, [first, second]))
+
+
+def test_a_schema_of_examples_does_not_read_sequences(videos: Path) -> None:
+    error = error_of(load, videos, Schema({"label": FixedLenFeature([], "int64")}))
+
+    assert error.reason is Reason.UNSUPPORTED
+    assert "SequenceSchema" in str(error)
+
+
+def test_verify_takes_a_schema_of_sequences(videos: Path) -> None:
+    schema = infer_schema(videos)
+
+    assert verify(videos, schema=schema).is_sound
+    wrong = SequenceSchema(None, {"audio": FixedLenSequenceFeature([3], "float32")})
+    (file,) = verify(videos, schema=wrong).files
+    assert file.n_message_errors == 10
+
+
+# ----------------------------------------------------------------------------------- which they are
+
+
+@pytest.mark.parametrize("n_empty", [0, 1, 50])
+def test_the_first_record_that_is_not_empty_decides(n_empty: int) -> None:
+    empty = [b""] * n_empty
+
+    assert isinstance(infer_schema([*empty, EXAMPLE, *empty]), Schema)
+    sequence = encode_sequence_example(video(0))
+    summary = summarize([*empty, sequence, *empty])
+    assert isinstance(summary, SequenceSummary)
+    assert summary.n_records == 2 * n_empty + 1
+
+
+def test_a_context_alone_is_an_example() -> None:
+    assert infer_schema([encode_sequence_example({"context": {"a": 1}})]) == infer_schema([EXAMPLE])
+
+
+@pytest.mark.parametrize("n", [1, 30])
+def test_a_record_without_lists_among_sequences_is_rejected(n: int) -> None:
+    records = [encode_sequence_example(video(i)) for i in range(n)]
+
+    error = error_of(infer_schema, [*records, EXAMPLE, *records])
+
+    assert (error.reason, error.index) == (Reason.MALFORMED, n)
+    assert "no feature lists" in str(error)
+
+
+def test_it_is_rejected_in_a_later_file_too(videos: Path, tmp_path: Path) -> None:
+    other = write_records(tmp_path / "z", [EXAMPLE])
+
+    error = error_of(load, [videos, other])
+
+    assert (error.reason, error.index, error.source) == (Reason.MALFORMED, 0, str(other))
+
+
+@pytest.mark.parametrize("n", [1, 30])
+@pytest.mark.parametrize("junk", [b"\x0a\xff", b"\x12\x04\x0a\x02\x0a\x05"])
+def test_junk_among_sequences_is_rejected_with_its_place(n: int, junk: bytes) -> None:
+    records = [encode_sequence_example(video(i)) for i in range(n)]
+
+    error = error_of(infer_schema, [*records, junk, *records])
+
+    assert (error.reason, error.index) == (Reason.MALFORMED, n)
+
+
+def test_a_list_of_two_kinds_is_rejected_with_its_record(tmp_path: Path) -> None:
+    rows = [{"feature_lists": {"x": [1, 2]}}] * 5 + [{"feature_lists": {"x": [0.5]}}]
+    path = write(tmp_path / "d", rows)
+
+    error = error_of(infer_schema, path)
+
+    assert (error.reason, error.index, error.key) == (Reason.WRONG_KIND, 5, "x")
+    assert "10 other steps" in str(error)
+    assert summarize(path).feature_lists["x"].kind is None
+
+
+def test_lists_without_a_value_are_left_out() -> None:
+    records = [encode_sequence_example({"feature_lists": {"x": [[], []], "y": [1]}})]
+
+    assert list(infer_schema(records).feature_lists) == ["y"]
+    assert summarize(records).feature_lists["x"].steps == (2, 2)
+    nothing = [encode_sequence_example({"feature_lists": {"x": [[], []]}})]
+    assert error_of(infer_schema, nothing).reason is Reason.BAD_ARGUMENT
+
+
+@pytest.mark.parametrize("variable", ["padded", "sparse"])
+def test_arguments_that_are_not_possible_are_rejected(videos: Path, variable: Any) -> None:
+    assert error_of(infer_schema, videos, variable=variable).reason is Reason.BAD_ARGUMENT
+    error = error_of(infer_schema, videos, defaults={"frames": b""})
+    assert (error.reason, error.key) == (Reason.BAD_ARGUMENT, "frames")
+
+
+# ---------------------------------------------------------------------------------- summaries
+
+
+def test_a_summary_counts_records_steps_and_values() -> None:
+    rows: list[dict[str, Any]] = [
+        {"feature_lists": {"x": [[1, 2], [3], []]}},
+        {"feature_lists": {"x": [[4]], "y": [b"abc"]}},
+        {"feature_lists": {"x": []}},
+    ]
+
+    summary = summarize(list(map(encode_sequence_example, rows)))
+
+    x = summary.feature_lists["x"]
+    assert (x.n_records, x.n_steps, x.steps) == (3, 4, (0, 3))
+    assert (x.values.lengths, x.values.lists[Kind.INT64].values) == ((0, 2), (1, 4))
+    assert str(summary).splitlines() == [
+        "3 records, 0 context features, 2 feature lists",
+        "",
+        "feature lists",
+        "name  kind    records     steps   length  values",
+        "----  ------  ----------  ------  ------  -------",
+        "x     int64   all         0 .. 3  0 .. 2  1 .. 4",
+        "y     string  1 (33.3 %)  1       1       3 bytes",
+    ]
+    described = json.loads(json.dumps(summary.describe()))
+    assert described["feature_lists"]["x"]["max_steps"] == 3
+
+
+@given(st.data())
+def test_summaries_of_shards_add_up(data: st.DataObject) -> None:
+    n = data.draw(st.integers(2, 40))
+    records = [encode_sequence_example(video(data.draw(st.integers(0, 99)))) for _ in range(n)]
+    cut = data.draw(st.integers(1, n - 1))
+
+    whole = summarize(records)
+    parts = [summarize(records[:cut]), summarize(records[cut:])]
+
+    assert str(sum(parts, start=0)) == str(parts[0] + parts[1]) == str(whole)
+    assert parts[0] + parts[1] != parts[0]
+    assert pickle.loads(pickle.dumps(whole)) == whole
+    assert infer_schema(whole) == infer_schema(records)
+    with pytest.raises(TypeError):
+        whole + summarize([EXAMPLE])
+
+
+def test_many_blocks_are_one_summary(tmp_path: Path) -> None:
+    rows = [video(i) for i in range(3000)]
+    path = write(tmp_path / "d", rows)
+
+    assert str(summarize(path)) == str(summarize(encode_sequence_examples(rows)))
+    assert summarize(path, max_records=9).n_records == 9
+
+
+# ------------------------------------------------------------------------------------- schemas
+
+
+@given(sequence_feature_specs())
+def test_a_schema_survives_json_and_pickle(specs: Any) -> None:
+    schema = SequenceSchema(*specs)
+
+    assert SequenceSchema.from_json(schema.to_json()) == schema
+    assert pickle.loads(pickle.dumps(schema)) == schema
+    assert hash(schema) == hash(SequenceSchema(*specs))
+    assert schema.to_json(None).count("\n") == 0
+
+
+def test_a_schema_is_two_tables(videos: Path) -> None:
+    assert str(infer_schema(videos)).splitlines() == [
+        "SequenceSchema of 2 context features and 3 feature lists",
+        "",
+        "context",
+        "name   specification    dtype   shape",
+        "-----  ---------------  ------  -----",
+        "id     FixedLenFeature  string  []",
+        "label  FixedLenFeature  int64   []",
+        "",
+        "feature lists",
+        "name    specification            dtype    shape",
+        "------  -----------------------  -------  -----",
+        "audio   FixedLenSequenceFeature  float32  [4]",
+        "frames  FixedLenSequenceFeature  string   []",
+        "words   RaggedFeature            string",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ("[]", Reason.BAD_ARGUMENT),
+        (Schema({}).to_json(), Reason.BAD_ARGUMENT),
+        ('{"format": "tfrecord_lite.SequenceSchema", "version": 1}', Reason.BAD_ARGUMENT),
+        ('{"format": "tfrecord_lite.SequenceSchema", "version": 9}', Reason.UNSUPPORTED),
+    ],
+)
+def test_other_json_is_not_a_schema(document: str, reason: Reason) -> None:
+    assert error_of(SequenceSchema.from_json, document).reason is reason
+
+
+def test_a_list_has_no_original_type() -> None:
+    lists = Schema({"x": RaggedFeature("int64")}, {"x": Original("uint8")})
+
+    error = error_of(SequenceSchema, None, lists)
+
+    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
+    with pytest.raises(TypeError):
+        SequenceSchema(5)  # type: ignore[arg-type]
+
+
+# --------------------------------------------------------------------------- lists without padding
+
+
+@given(st.data())
+def test_lists_without_padding_have_the_same_steps(data: st.DataObject) -> None:
+    specs = data.draw(sequence_feature_specs())
+    one = sequence_examples_for(*specs, allow_nan=False)
+    records = [m.SerializeToString() for m in data.draw(st.lists(one, min_size=1, max_size=8))]
+
+    padded, lengths = SequenceExampleParser(*specs)(records)[1:]
+    _, rows, none = SequenceExampleParser(*specs, pad=False)(records)
+
+    assert none == {}
+    for name, n_steps in lengths.items():
+        assert np.diff(rows[name].row_splits).tolist() == n_steps.tolist()  # type: ignore[union-attr]
+        for wide, row, n in zip(padded[name], rows[name], n_steps, strict=True):  # type: ignore[arg-type]
+            assert row.tolist() == wide[:n].tolist()
+
+
+def test_a_parser_that_does_not_pad_can_be_pickled() -> None:
+    parser = SequenceExampleParser(None, {"x": FixedLenSequenceFeature([], "int64")}, pad=False)
+    records = [encode_sequence_example({"feature_lists": {"x": [1, 2]}})]
+
+    found = pickle.loads(pickle.dumps(parser))(records)
+
+    assert found[1]["x"].to_list() == [[1, 2]]
