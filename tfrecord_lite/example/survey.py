@@ -166,8 +166,8 @@ class _SequenceSurvey:
                 "the records look like lists of Examples with a context; read them with "
                 "decode_example_lists"
             )
-            error = InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-            raise block.place(0).locate(error)
+            self._context, self._found = _ExampleSurvey(0), {}  # nothing was found in them
+            raise block.place(0).locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
 
     def summary(self) -> SequenceSummary:
         named = sorted((key.decode(), found) for key, found in self._found.items())
