@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -66,3 +68,20 @@ def test_the_examples_of_a_docstring_hold(
     runner.run(example, out=report.append, clear_globs=False)
 
     assert runner.failures == 0, "".join(report)
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found: dict[str, str] = {}
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    for path in [*pages, *(ROOT / "tfrecord_lite").rglob("*.py"), *(ROOT / "examples").rglob("*")]:
+        if path.suffix not in (".md", ".py"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        lists = re.findall(rf"(?:{project['name']}|-e \.|'\.)\[([a-z, ]+)\]", text)
+        names = re.findall(r"\bextra\s+`+(\w+)`", text)
+        for name in [*names, *(name for one in lists for name in re.split(r"[, ]+", one))]:
+            found[name] = str(path)
+
+    assert "dtypes" in found
+    assert {n: path for n, path in found.items() if n not in project["optional-dependencies"]} == {}

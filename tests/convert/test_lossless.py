@@ -149,7 +149,7 @@ def test_the_dtype_alone_decides_how_a_column_is_stored() -> None:
 
 
 def test_nothing_is_lost_by_default_and_rounding_is_asked_for() -> None:
-    columns = {"x": np.array([[0.1, 1e300]]), "z": np.array([1j])}
+    columns = {"x": np.array([[0.1, np.inf]]), "z": np.array([1j])}
 
     exact, rounded = schema_of(columns), schema_of(columns, lossless=False)
 
@@ -160,6 +160,26 @@ def test_nothing_is_lost_by_default_and_rounding_is_asked_for() -> None:
     assert found["x"].dtype == np.float64
     assert found["x"].tolist() == [[float(np.float32(0.1)), np.inf]]
     assert found["z"].tolist() == [1j]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda values: values,
+        lambda values: np.ma.MaskedArray(values, [False, True, False, False]),
+        lambda values: RaggedTensor(values[[0, 0, 3]], [0, 2, 2, 2, 3]),
+        lambda values: SparseTensor([[0, 0], [3, 0]], values[[0, 3]], [4, 1]),
+    ],
+)
+def test_rounding_never_makes_a_number_infinite(form: Any) -> None:
+    column = form(np.array([0.1, np.nan, -np.inf, -1e300]))
+    schema = schema_of({"x": column}, lossless=False)
+
+    with pytest.raises(InvalidArgumentError, match="beyond float32") as caught:
+        encode_examples({"x": column}, schema)
+
+    error = caught.value
+    assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 3)
 
 
 def test_raw_bytes_are_little_endian() -> None:
@@ -292,12 +312,116 @@ def test_what_does_not_make_up_the_original_is_refused(
     assert caught.value.reason == reason
 
 
-def test_bfloat16_comes_back() -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    array = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
+EXTRAS = [
+    "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn",
+    "int1", "uint1", "int2", "uint2", "int4", "uint4",
+]  # fmt: skip
 
-    assert_same(back({"x": array})["x"], array)
-    assert schema_of({"x": array})["x"] == FixedLenFeature([3], "float32")
+
+def all_of(name: str) -> Any:
+    """Return every number that a dtype of ml_dtypes has, each NaN too."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    if not hasattr(ml_dtypes, name):
+        pytest.skip(f"this ml_dtypes has no {name}")
+    dtype = np.dtype(getattr(ml_dtypes, name))
+    if "int" in name:
+        n_bits = int(name[-1])
+        low = 0 if name[0] == "u" else -(2 ** (n_bits - 1))
+        return np.arange(low, low + 2**n_bits).astype(dtype)
+    n_bits = {"float4": 4, "float6": 6}.get(name[:6], 8 * dtype.itemsize)
+    return np.arange(2**n_bits, dtype=f"u{dtype.itemsize}").view(dtype)
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_every_number_of_ml_dtypes_comes_back_to_the_bit(name: str) -> None:
+    values = all_of(name)
+    half = len(values) // 2
+    columns = {
+        "array": values.reshape(half, -1),
+        "masked": np.ma.MaskedArray(values, np.arange(len(values)) % 2 == 1)[:half],
+        "rows": RaggedTensor(values, [*range(half), len(values)]),
+        "sparse": SparseTensor([[i, 0] for i in range(half)], values[:half], [half, 1]),
+        "scalars": [list(values[:1])] * half,
+    }
+    bits = f"u{values.dtype.itemsize}"
+
+    found = back(columns)
+
+    for key, column in columns.items():
+        one, other = (
+            getattr(c, "flat_values", getattr(c, "values", c))
+            for c in (found[key], values[[0] * half] if key == "scalars" else column)
+        )
+        assert one.dtype == values.dtype
+        one, other = (c.compressed() if np.ma.isMA(c) else c for c in (one, other))
+        assert one.view(bits).ravel().tolist() == other.view(bits).ravel().tolist()
+
+
+@pytest.mark.parametrize("name", [n for n in EXTRAS if n not in ("bfloat16", "float8_e8m0fnu")])
+def test_numbers_that_an_extra_dtype_does_not_have_are_errors(name: str) -> None:
+    schema = schema_of({"x": all_of(name)})
+    columns: list[list[Any]] = [[0, 400]] if "int" in name else [[1.0, 3.4e38]]
+    columns += [[1.0, np.inf]] if "fn" in name else []  # without infinity
+
+    for column in columns:
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples({"x": column}, schema)
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
+
+
+def test_the_nan_of_another_program_is_one_of_ours() -> None:
+    values = all_of("float8_e5m2")
+    schema = schema_of({"x": values})
+    wide = np.array([0x7FC00000, 0xFFC00000, 0x7F800001, 0x7FFFFFFF], np.uint32).view(np.float32)
+
+    found = restore({"x": wide}, schema)["x"]
+
+    assert np.isnan(found.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("column", [np.zeros(2, np.longdouble), np.zeros(2, np.clongdouble)])
+def test_an_error_about_a_dtype_names_one_that_can_be_stored(column: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        schema_of({"x": column})
+
+    error = caught.value
+    assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
+    assert column.dtype.name in str(error)
+    wider = "complex128" if column.dtype.kind == "c" else "float64"
+    assert f"astype({wider!r})" in str(error)
+    schema_of({"x": column.astype(wider)})
+
+
+def test_an_error_about_a_list_sends_only_to_what_can_store_it() -> None:
+    for column, is_storable in ((np.zeros(1, "c8"), True), (np.zeros(1, "V3"), False)):
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples({"x": column})
+        assert ("schema_of" in str(caught.value.detail)) == is_storable
+
+
+def test_integers_among_raw_floats_must_be_exact() -> None:
+    schema = schema_of({"x": np.zeros(1)})
+    for column in ([0, 2**53 + 1], np.array([0, 2**63 - 1]), np.array([0, 2**64 - 1], np.uint64)):
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples({"x": column}, schema)
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
+    rows = schema_of({"x": RaggedTensor(np.zeros(1), [0, 1])})
+    with pytest.raises(InvalidArgumentError) as caught:
+        encode_examples({"x": RaggedTensor(np.array([1, 2, 2**53 + 1]), [0, 2, 3])}, rows)
+    assert caught.value.index == 1
+    assert back({"x": np.array([1, 2**53])}, schema)["x"].tolist() == [1.0, 2.0**53]
+
+
+def test_times_of_another_unit_are_not_counted_in_this_one() -> None:
+    for dtype, other in (("M8[s]", "M8[ns]"), ("m8[D]", "m8[s]"), ("M8[s]", "m8[s]")):
+        schema = schema_of({"x": np.zeros(1, dtype)})
+        with pytest.raises(InvalidArgumentError, match="astype") as caught:
+            encode_examples({"x": np.array([5], other)}, schema)
+        assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "x")
+        assert_same(back({"x": np.array([5], dtype)}, schema)["x"], np.array([5], dtype))
 
 
 MISFITS: list[tuple[str, list[Any], list[Any]]] = [

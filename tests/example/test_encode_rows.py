@@ -110,7 +110,7 @@ def test_rows_alike_but_for_what_their_arrays_and_lists_hold() -> None:
 
 BAD = [
     2**63, 1e39, "\ud800", object(), 1j, [1, b"a"], [0.5] * 20 + [1e39], [1] * 20 + [2**63],
-    np.array([0.1]), [1] * 20 + ["a"], (1, "\ud800"),
+    np.array([1e39]), np.float64(1e39), np.array([0.1] * 70 + [-1e39]), [1] * 20 + ["a"], (1, "\ud800"),
 ]  # fmt: skip
 
 

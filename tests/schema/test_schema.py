@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import math
 import pickle
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -952,3 +955,49 @@ def test_any_change_of_the_json_makes_a_schema_or_an_error(
 
     with contextlib.suppress(InvalidArgumentError):
         Schema.from_json(text[:at] + piece + text[at + cut :])
+
+
+NAMES = ["bfloat16", "float8_e4m3fn", "int4"]
+BY_NAME = """
+import sys
+from tfrecord_lite.schema import Original, kind_of
+from tfrecord_lite.schema.kinds import numpy_dtype
+{first}
+name = {name!r}
+answers = [Original(name).dtype]
+try:
+    kind_of(name, "x")
+except ValueError as error:
+    answers.append(str(error))
+try:
+    answers.append(numpy_dtype(name).name)
+except ImportError as error:
+    answers.append(str(error))
+print(answers)
+"""
+
+
+def answers(name: str, first: str = "") -> list[str]:
+    code = BY_NAME.format(name=name, first=first)
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return list(ast.literal_eval(run.stdout))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dtype_by_name_does_not_depend_on_what_was_imported(name: str) -> None:
+    pytest.importorskip("ml_dtypes")
+
+    found = answers(name)
+
+    assert found == answers(name, "import ml_dtypes")
+    assert found[0] == found[2] == name
+    assert f"not {name}" in found[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(name: str) -> None:
+    found = answers(name, "sys.modules['ml_dtypes'] = None")
+
+    assert found[0] == name
+    assert f"not {name}" in found[1]
+    assert found[2] == f"{name} needs the package ml_dtypes: pip install 'tfrecord-numpy[dtypes]'"

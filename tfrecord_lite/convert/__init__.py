@@ -6,6 +6,7 @@
     normalize    columns ──┬─ lenient ──> value lists
     types                  └─ strict ───> arrays
     lossless     arrays ──> their schema, what they are stored as, and the way back
+    exact        whether an array changed the numbers and times that it was made of
     conform      columns and a schema ──> value lists, one per key
     lists        value lists: kind, values end to end, counts, presence
 

@@ -19,13 +19,13 @@ BytesColumn, strings     FixedLenFeature                         object array of
 ===============================  ====================================================
 original dtype                   stored as
 ===============================  ====================================================
-bool, integers up to 63 bits     int64 list
+bool, integers up to 63 bits     int64 list; ml_dtypes' int4 and smaller too
 uint64                           int64 list, in two's complement
-float16, bfloat16, float32       float list
+float16, float32                 float list; ml_dtypes' bfloat16, float8 and smaller too
 datetime64, timedelta64          int64 list: counts of the unit, NaT too
 float64, complex                 raw: the little-endian bytes of each innermost row as one
                                  string
-float64, ``lossless=False``      float list, rounded
+float64, ``lossless=False``      float list, rounded; a finite value beyond float32 is an error
 ``S``, ``U``, StringDType, str   bytes list, UTF-8
 ===============================  ====================================================
 
@@ -45,6 +45,7 @@ from tfrecord_lite.convert.types import (
     ByteItems,
     at_records,
     column_error,
+    extra_floats_back,
     kind_of_dtype,
     ticks,
 )
@@ -58,6 +59,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     kind_of,
 )
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS, numpy_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,7 +84,7 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
         As :func:`~tfrecord_lite.encode_examples` takes them.
     lossless : bool, default True
         False: float64 becomes a list of float32, rounded, which other programs read as
-        such. Complex numbers are stored raw even then, as no list holds them.
+        such; encoding a finite value beyond float32 is an error. Complex numbers are stored raw even then, as no list holds them.
 
     Returns
     -------
@@ -134,7 +136,11 @@ def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> tuple[Kind
         return Kind.BYTES, True
     kind = kind_of_dtype(dtype)
     if kind is None or (dtype.kind == "f" and dtype.itemsize > 8):
-        detail = f"{dtype.name} cannot be stored so that every machine reads it; convert it"
+        wider = {"f": "float64", "c": "complex128"}.get(dtype.kind)
+        hint = (
+            f"convert it with astype({wider!r})" if wider else "give each part a column of its own"
+        )
+        detail = f"{dtype.name} has no form that every machine reads; {hint}"
         raise column_error(name, detail, None, Reason.UNSUPPORTED)
     return kind, False
 
@@ -210,17 +216,7 @@ _DESCRIBERS: dict[type, Callable[[str, Any, bool], Described]] = {
 
 def original_dtype(name: str) -> np.dtype[Any]:
     """Return a dtype by the name an Original has for it; ImportError without ml_dtypes."""
-    found: np.dtype[Any]
-    if name != "bfloat16":
-        found = np.dtype(object if name == "string" else name)
-        return found
-    try:
-        from ml_dtypes import bfloat16  # noqa: PLC0415 - an extra
-    except ImportError:
-        hint = "bfloat16 needs ml_dtypes: pip install 'tfrecord-numpy[dtypes]'"
-        raise ImportError(hint) from None
-    found = np.dtype(bfloat16)
-    return found
+    return np.dtype(object) if name == "string" else numpy_dtype(name)
 
 
 def is_raw(original: Original | None, kind: Kind) -> bool:
@@ -248,13 +244,16 @@ def with_values(column: Any, change: Callable[[Any], Any]) -> Any:
 
 def to_storable(key: str, column: Any, original: Original, kind: Kind) -> Any:
     """Return a column as numbers that a list of a kind holds, if its own are not."""
-    change = _STORABLE.get((kind, original.dtype.partition("[")[0]))
-    return column if change is None else with_values(normalize(key, column, "strict"), change)
-
-
-def _rounded(values: Any) -> Any:
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return values.astype(np.float32) if values.dtype.kind == "f" else values
+    is_time = original.dtype.startswith(("datetime64", "timedelta64"))
+    if kind is not Kind.INT64 or not (is_time or original.dtype == "uint64"):
+        return column
+    column = normalize(key, column, "strict")
+    dtype = getattr(column, "flat_values", getattr(column, "values", column)).dtype
+    if is_time and dtype.kind in "Mm" and dtype.name != original.dtype:
+        detail = f"the column is {dtype.name}, but the schema stores {original.dtype}; "
+        detail += f"convert it with astype({original.dtype!r})"
+        raise column_error(key, detail, None, Reason.WRONG_KIND)
+    return with_values(column, _ticks if is_time else _wrapped)
 
 
 def _wrapped(values: Any) -> Any:
@@ -265,24 +264,18 @@ def _ticks(values: Any) -> Any:
     return ticks(values) if values.dtype.kind in "Mm" else values
 
 
-_STORABLE: dict[tuple[Kind, str], Callable[[Any], Any]] = {
-    (Kind.FLOAT, "float64"): _rounded,
-    (Kind.INT64, "uint64"): _wrapped,
-    (Kind.INT64, "datetime64"): _ticks,
-    (Kind.INT64, "timedelta64"): _ticks,
-}
-
-
 def to_raw(key: str, column: Any, original: Original) -> Any:
     """Return a column of byte strings: the little-endian values of each innermost row."""
     dtype = original_dtype(original.dtype).newbyteorder("<")
     values: Any
     match column:
         case RaggedTensor(values=RaggedTensor()):
-            inner = to_raw(key, column.values, original)
+            with at_records(column.row_splits):
+                inner = to_raw(key, column.values, original)
             return RaggedTensor(inner, column.row_splits, column.uniform_row_length)
         case RaggedTensor():
-            values = _as_dtype(key, column.values, dtype)
+            with at_records(column.row_splits):
+                values = _as_dtype(key, column.values, dtype)
             n_bytes = dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
             return BytesColumn(column.row_splits.astype(np.int64) * n_bytes, _bytes_of(values))
         case SparseTensor():
@@ -302,7 +295,22 @@ def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
     if values.dtype != dtype and not np.can_cast(values.dtype, dtype, "safe"):
         detail = f"the column is {values.dtype.name}, but the schema stores {dtype.name}"
         raise column_error(key, detail, None, Reason.WRONG_KIND)
-    return np.ascontiguousarray(values.astype(dtype, copy=False))
+    found = np.ascontiguousarray(values.astype(dtype, copy=False))
+    if values.dtype.kind in "iu" and values.dtype.itemsize > 4:  # safe for NumPy, if not exact
+        inexact = _inexact_integers(values, found.real)
+        if inexact.any():
+            number = int(np.argwhere(inexact)[0][0])
+            detail = f"this integer is not exact in {dtype.name}, which the schema stores"
+            raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
+    return found
+
+
+def _inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
+    """Find the integers of 64 bits that changed when they became floats."""
+    limit = 2.0 ** (63 if values.dtype.kind == "i" else 64)
+    fits = floats < limit  # the limit itself is rounded up to, and wraps around on the way back
+    inexact: BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)
+    return inexact
 
 
 def _bytes_of(values: AnyArray) -> Any:
@@ -342,7 +350,7 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         have, or a string that is longer; ``BAD_ARGUMENT`` for a string that is not UTF-8,
         where the original is a text.
     ImportError
-        For bfloat16, if ml_dtypes is not installed.
+        For a dtype of ml_dtypes, if that is not installed.
 
     Examples
     --------
@@ -479,6 +487,8 @@ def _from_stored(key: str, values: Any, original: Original) -> Any:
             "leave out restore, or give a schema with an Original of a wider dtype"
         )
         raise column_error(key, detail, number, Reason.UNREPRESENTABLE)
+    if dtype.name in EXTRA_FLOATS:
+        return extra_floats_back(values, dtype)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return values.astype(dtype)  # int64 to uint64 undoes two's complement
 
@@ -491,10 +501,11 @@ def outside(values: Any, original: Original) -> BoolArray | None:
     dtype = original_dtype(original.dtype)
     is_whole = values.dtype.kind in "iu"
     wrong: BoolArray
-    if dtype.name in ("float16", "bfloat16"):
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            wrong = np.isinf(values.astype(dtype)) & np.isfinite(values)
-    elif dtype.kind not in "biu" or (is_whole and dtype.itemsize == 8):  # two's complement
+    if dtype.name == "float16" or dtype.name in EXTRA_FLOATS:
+        wrong = _outside_floats(values, dtype)
+    elif not (dtype.kind in "biu" or dtype.name in EXTRA_INTEGERS) or (
+        is_whole and dtype.itemsize == 8  # two's complement
+    ):
         return None
     elif is_whole:
         low, high = _limits(dtype)
@@ -508,9 +519,32 @@ def outside(values: Any, original: Original) -> BoolArray | None:
     return wrong if wrong.any() else None
 
 
+_LARGEST = {"float4_e2m1fn": 6.0, "float6_e2m3fn": 7.5, "float6_e3m2fn": 28.0}
+"""The largest number of floats without infinity and NaN, which larger ones become."""
+
+
+def _outside_floats(values: Any, dtype: np.dtype[Any]) -> BoolArray:
+    """Find the numbers that would become infinite, NaN, or finite, in a small float."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        back = values.astype(dtype).astype(np.float32)
+    wrong: BoolArray = (np.isfinite(back) != np.isfinite(values)) | (
+        np.isnan(back) != np.isnan(values)
+    )
+    if dtype.name in _LARGEST:
+        wrong |= abs(values) > _LARGEST[dtype.name]
+    return wrong
+
+
 def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
     if dtype.kind == "b":
         return 0, 1
+    if dtype.name in EXTRA_INTEGERS:
+        n_bits = int(dtype.name[-1])
+        return (
+            (0, 2**n_bits - 1)
+            if dtype.name[0] == "u"
+            else (-(2 ** (n_bits - 1)), 2 ** (n_bits - 1) - 1)
+        )
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
 

@@ -7,6 +7,8 @@ There is one pipeline, and two policies for Python's values in it::
     gives                 value lists                    the column as arrays
     [True, 2]             int64 1, 2                     error: no array equals it
     [0.1, 2]              float32, 0.1 rounded           float64
+    float64 arrays        float32, rounded               as they are
+    [0.1, 2**53 + 1]      error: not exact in float32    error: nor in float64
     ["a", b"b"]           two byte strings               error
     [[1, [2]], [3]]       flattened: 1 2, 3              error
     [[[1], [2]], []]      flattened: 1 2, nothing        a RaggedTensor of two levels
@@ -326,8 +328,19 @@ def _array_of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any
     kept = [item for item in items if item is not None] if mask.any() else items
     if any(isinstance(item, _SEQUENCES) for item in kept):
         return _array_of_sequences(key, kept, mask)
-    values = array_of_objects(key, kept)
+    values = _values_of_objects(key, kept, mask, len(items) // max(shape[0], 1))
     return masked_rows(values, mask).reshape(shape) if mask.any() else values.reshape(shape)
+
+
+def _values_of_objects(key: str, items: list[Any], mask: BoolArray, count: int) -> AnyArray:
+    """Return objects as an array; an error names the record, of `count` places each."""
+    try:
+        return array_of_objects(items)
+    except InvalidArgumentError as error:
+        index = error.index
+        if index is not None:
+            index = int(np.flatnonzero(~mask)[index]) // max(count, 1)
+        raise error.at(index=index, key=key) from None
 
 
 def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
@@ -335,9 +348,9 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
 
     The mask says which of all records are missing; they are not among the rows.
     """
-    for row in rows:
+    for i, row in enumerate(rows):
         if not isinstance(row, _SEQUENCES) or (isinstance(row, np.ndarray) and row.ndim == 0):
-            raise column_error(key, _MIXED, None, Reason.UNREPRESENTABLE)
+            raise column_error(key, _MIXED, int(np.flatnonzero(~mask)[i]), Reason.UNREPRESENTABLE)
     arrays = [row for row in rows if isinstance(row, np.ndarray)]
     if len(arrays) == len(rows) and len({(a.shape, a.dtype) for a in arrays}) == 1:
         stacked = np.stack(arrays)

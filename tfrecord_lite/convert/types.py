@@ -1,19 +1,18 @@
 """The one table of Python's and NumPy's types: which list of an Example holds their values.
 
 ===================================================  =========================================
-bool, every integer                                  int64 list
-float16, bfloat16, float32                           float list
-float64, longdouble                                  float list, if float32 holds every value
+bool, every integer, ml_dtypes' too                  int64 list
+floats up to 32 bits, ml_dtypes' too                 float list
+float64, Python's float, longdouble                  float list, rounded to the nearest float32
 bytes, ``S``; str, ``U``, StringDType (as UTF-8)     bytes list
 datetime64, timedelta64                              int64 list: the count of their unit
-Python's int and bool; float (rounded); bytes, str   int64, float and bytes list
 object arrays, lists                                 by the values in them: one kind, or None
 ===================================================  =========================================
 
-A value that would not come back is an error with the record's number: uint64 from 2**63 on,
-a float64 between two float32, complex, NaT, objects of several kinds. A Python float is not
-treated as a float64: Python has no narrower float, so it is rounded as protobuf does (P2), unless
-it is too large.
+Floats are rounded whatever their type, as protobuf does (P2): a scalar, a list and an array of
+the same numbers give the same list. Any other value that would not come back is an error with
+the record's number: a finite float beyond float32's range, an integer among floats that
+float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several kinds.
 
 The converters here take values end to end and raise errors whose `index` is the number of a
 value; :func:`at_record` turns it into that of a record. No columns, schemas or wire format.
@@ -21,7 +20,6 @@ value; :func:`at_record` turns it into that of a record. No columns, schemas or 
 
 from __future__ import annotations
 
-import operator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -37,8 +35,10 @@ from tfrecord_lite.arrays import (
     row_splits,
 )
 from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.convert.exact import first_difference
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -158,25 +158,34 @@ def _converter_of(
     dtype: np.dtype[Any], number: int | None = None
 ) -> Callable[[AnyArray], FlatList]:
     """Return what converts a dtype; an error is about the value of that number."""
-    if dtype.name == "bfloat16":
-        return _narrow_floats
-    if dtype.kind not in _DTYPES:
+    row = _row_of(dtype)
+    if row is None:
         raise _unsupported_error(dtype.name, number)
-    return _DTYPES[dtype.kind][1]
+    return row[1]
+
+
+def _row_of(dtype: np.dtype[Any]) -> tuple[Kind, Callable[[AnyArray], FlatList]] | None:
+    """Return the list for a dtype, and what converts to it; None if there is no list."""
+    if dtype.name in EXTRA_FLOATS:  # by name: ml_dtypes gives most of them the kind of structures
+        return Kind.FLOAT, _extra_floats
+    if dtype.name in EXTRA_INTEGERS:
+        return Kind.INT64, _integers
+    return _DTYPES.get(dtype.kind)
 
 
 def _unsupported_error(what: str, number: int | None = None) -> InvalidArgumentError:
     detail = f"an Example has no list for {what}; convert it to int64, float32 or bytes"
-    return _value_error(number, f"{detail}, or {_AS_IT_IS}", Reason.UNSUPPORTED)
+    if what in ("complex", "complex64", "complex128"):
+        detail += f", or {_AS_IT_IS}"
+    return _value_error(number, detail, Reason.UNSUPPORTED)
 
 
 def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:
     """Return the list for a dtype, None if there is none; objects are treated as strings."""
-    if dtype.kind == "O":
-        return Kind.BYTES
-    if dtype.name == "bfloat16":
-        return Kind.FLOAT
-    return _DTYPES[dtype.kind][0] if dtype.kind in _DTYPES else None
+    row = _row_of(dtype)
+    if row is not None:
+        return row[0]
+    return Kind.BYTES if dtype.kind == "O" else None
 
 
 def ranges_of(column: BytesColumn) -> ByteRanges:
@@ -199,20 +208,43 @@ def _integers(values: AnyArray) -> FlatList:
     return Kind.INT64, np.ascontiguousarray(values.astype(np.int64, copy=False))
 
 
-def _narrow_floats(values: AnyArray) -> FlatList:
-    return Kind.FLOAT, np.ascontiguousarray(values.astype(np.float32, copy=False))
+def _extra_floats(values: AnyArray) -> FlatList:
+    """Widen a float of ml_dtypes; a NaN keeps its bits in the low ones of the wider NaN."""
+    with np.errstate(invalid="ignore"):
+        wide = values.astype(np.float32)
+    is_nan = np.isnan(wide)
+    if is_nan.any():
+        bits = np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}")
+        wide.view(np.uint32)[is_nan] |= _QUIET_NAN | bits[is_nan]
+    return Kind.FLOAT, wide
+
+
+def extra_floats_back(values: Float32Array, dtype: np.dtype[Any]) -> AnyArray:
+    """Narrow float32 to a float of ml_dtypes, with the bits of NaN that it had before."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        narrow = values.astype(dtype)
+        places = np.flatnonzero(np.isnan(values))
+        kept = values.reshape(-1)[places].view(np.uint32).astype(f"u{dtype.itemsize}").view(dtype)
+        # The NaN of another program has other bits there, which mean a number.
+        is_own = np.isnan(kept.astype(np.float32))
+    narrow.reshape(-1)[places[is_own]] = kept[is_own]
+    return narrow
+
+
+_QUIET_NAN = np.uint32(0x7FC00000)
+_TOO_LARGE = f"this number is beyond float32, which ends at 3.4e38; {_AS_IT_IS}"
 
 
 def _floats(values: AnyArray) -> FlatList:
+    """Round to float32; an error for a finite value that would become infinite."""
     if values.dtype.itemsize <= 4:
-        return _narrow_floats(values)
+        return Kind.FLOAT, np.ascontiguousarray(values.astype(np.float32, copy=False))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         narrow = values.astype(np.float32)
-    differs = np.flatnonzero((narrow != values) & (values == values))  # noqa: PLR0124 - NaN
-    if differs.size:
-        detail = f"this {values.dtype.name} is not exact in float32; "
-        detail += f"round it with astype('float32'), or {_AS_IT_IS}"
-        raise _value_error(int(differs[0]), detail)
+    if np.isinf(narrow).any():
+        wrong = np.flatnonzero(np.isinf(narrow) & np.isfinite(values))
+        if wrong.size:
+            raise _value_error(int(wrong[0]), _TOO_LARGE)
     return Kind.FLOAT, narrow
 
 
@@ -301,21 +333,26 @@ def list_of_objects(key: str, items: list[Any], types: set[type], splits: Int64A
         raise at_record(error, splits, key) from None
 
 
-def array_of_objects(key: str, items: list[Any]) -> AnyArray:
+def array_of_objects(items: list[Any]) -> AnyArray:
     """Convert Python objects under the strict policy, to an array that equals them."""
     types = set(map(type, items))
     family = next((f for f in _FAMILIES if f.to_array and f.has(types)), None)
-    array = None if family is None or family.to_array is None else family.to_array(items)
-    if array is None:
-        names = ", ".join(sorted(cls.__name__ for cls in types))
-        detail = f"no array holds values of these types together: {names}"
-        if len(types) == 1:
-            what = f"these values of type {names}"
-            if family is not None:
-                what = "all of these integers: int64 goes to 2**63 - 1, uint64 from 0 to 2**64 - 1"
-            detail = f"no dtype holds {what}"
-        raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
-    return array
+    if family is None or family.to_array is None:
+        raise _no_array_error(items, types)
+    return family.to_array(items)
+
+
+def _no_array_error(
+    items: list[Any], types: set[type], number: int | None = None
+) -> InvalidArgumentError:
+    """Return the error for objects that no array equals; about the first of them that is odd."""
+    names = ", ".join(sorted(cls.__name__ for cls in types))
+    detail = f"no array holds values of these types together: {names}"
+    if len(types) == 1:
+        detail = f"no dtype holds these values of type {names}"
+    if number is None:
+        number = next((i for i, item in enumerate(items) if type(item) is not type(items[0])), 0)
+    return _value_error(number, detail)
 
 
 def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
@@ -388,27 +425,25 @@ def _python_integers(items: list[Any]) -> FlatList:
 
 
 def _python_floats(items: list[Any]) -> FlatList:
-    """Round Python's floats; integers among them, and NumPy's numbers, must be exact."""
+    """Round floats of any type; integers among them must be exact."""
     types = set(map(type, items))
     if any(issubclass(cls, bool | np.bool) for cls in types):
         number = next(i for i, v in enumerate(items) if isinstance(v, bool | np.bool))
         raise _value_error(number, "a bool among floats")
+    # Not rounded twice: longdouble to float64, and that to float32.
+    is_long = any(issubclass(cls, np.longdouble) for cls in types)
     try:
-        wide = np.fromiter(items, np.float64, len(items))
-    except OverflowError:
+        wide = np.fromiter(items, np.longdouble if is_long else np.float64, len(items))
+    except (OverflowError, ValueError):
         number = next(i for i, v in enumerate(items) if isinstance(v, int) and abs(v) > 2**1000)
-        raise _value_error(number, "this integer is too large for float32") from None
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        narrow = wide.astype(np.float32)
-    wrong = np.isinf(narrow) & np.isfinite(wide)
-    if types != {float}:
-        rounded = np.array([type(item) is float for item in items], np.bool_)
-        exact = np.array(list(map(operator.eq, narrow.tolist(), items)), np.bool_)
-        wrong |= ~(rounded | exact | np.isnan(wide))
-    if wrong.any():
-        detail = f"this number is not exact in float32, or too large; round it, or {_AS_IT_IS}"
-        raise _value_error(int(wrong.argmax()), detail)
-    return Kind.FLOAT, narrow
+        raise _value_error(number, _TOO_LARGE) from None
+    kind, narrow = _floats(wide)
+    if any(issubclass(cls, _WHOLE) for cls in types):
+        for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
+            if isinstance(own, _WHOLE) and ours != int(own):
+                detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
+                raise _value_error(i, detail)
+    return kind, narrow
 
 
 def _numpy_scalars(items: list[Any]) -> FlatList:
@@ -416,7 +451,8 @@ def _numpy_scalars(items: list[Any]) -> FlatList:
     dtypes = {item.dtype for item in items}
     if len(dtypes) != 1:
         names = ", ".join(sorted(map(str, dtypes)))
-        raise _value_error(0, f"values of several dtypes: {names}")
+        number = next(i for i, item in enumerate(items) if item.dtype != items[0].dtype)
+        raise _value_error(number, f"values of several dtypes: {names}")
     array = np.array(items, dtypes.pop())
     return _converter_of(array.dtype, 0)(array)
 
@@ -432,28 +468,54 @@ _WHOLE: Any = int | np.bool | np.unsignedinteger
 _WHOLE |= np.byte | np.short | np.intc | np.long | np.longlong
 
 
-def _array_of_numbers(items: list[Any]) -> AnyArray | None:
-    """Return numbers as an array, if NumPy changes none of them."""
+def _array_of_integers(items: list[Any]) -> AnyArray:
+    """Return integers, or bools, as an array: of their dtype, or of the 64 bits that hold all."""
     types = set(map(type, items))
     is_bool = {issubclass(cls, bool | np.bool) for cls in types}
-    if any(issubclass(cls, bytes | str) for cls in types) or len(is_bool) != 1:
-        return None
-    # NumPy makes float64 of large integers, and of some together with others.
-    is_whole = all(issubclass(cls, _WHOLE) for cls in types)
-    is_large = is_whole and max(map(int, items)) >= 2**63 and min(map(int, items)) >= 0
+    if len(is_bool) != 1:
+        raise _no_array_error(items, types)
+    if types == {int}:
+        try:
+            return np.array(items, np.int64)
+        except OverflowError:
+            pass
+    dtypes = {np.dtype(cls) if issubclass(cls, np.generic) else np.dtype(np.int64) for cls in types}
+    if True in is_bool:
+        dtypes = {np.dtype(np.bool)}
+    numbers = list(map(int, items))
+    low, high = min(numbers), max(numbers)
+    # Of uint64 and int64 NumPy makes float64.
+    found = (
+        np.result_type(*dtypes) if np.dtype(np.uint64) not in dtypes or len(dtypes) == 1 else None
+    )
+    if found is None or high >= 2**63:
+        found = np.dtype(np.uint64 if high >= 2**63 else np.int64)
+    if low < (0 if found.kind == "u" else -(2**63)) or high >= 2**64:
+        number = next(i for i, v in enumerate(numbers) if not -(2**63) <= v < 2**63)
+        detail = "no dtype holds all of these integers: int64 goes to 2**63 - 1, uint64 from 0 to "
+        raise _value_error(number, detail + "2**64 - 1")
+    return np.array(numbers, found)
+
+
+def _array_of_numbers(items: list[Any]) -> AnyArray:
+    """Return numbers or times as an array, if that changes none of them."""
+    types = set(map(type, items))
+    if any(issubclass(cls, bytes | str | bool | np.bool) for cls in types):
+        raise _no_array_error(items, types)
+    dtypes = {float} if types == {float} else {getattr(item, "dtype", type(item)) for item in items}
+    if len(dtypes) == 1:
+        return np.array(items, dtypes.pop())
     try:
-        array = np.array(items, np.uint64 if is_large else None)
-    except OverflowError:
-        return None
-    is_same = len(types) == 1 and not is_whole
-    if array.dtype.kind != "O" and (is_same or _are_equal(array.tolist(), items)):
-        return array
-    return None
-
-
-def _are_equal(values: list[Any], others: list[Any]) -> bool:
-    """Compare numbers; NaN equals NaN, and NaT NaT."""
-    return all(a == b or (a != a and b != b) for a, b in zip(values, others, strict=True))  # noqa: PLR0124
+        with np.errstate(all="ignore"):
+            array = np.array(items)
+    except (OverflowError, TypeError, ValueError):  # of NumPy's promotion
+        raise _no_array_error(items, types) from None
+    if array.dtype.kind == "O":
+        raise _no_array_error(items, types)
+    number = first_difference(array, items)
+    if number is not None:
+        raise _no_array_error(items, types, number)
+    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,8 +525,8 @@ class _Family:
     types: Any
     to_list: Callable[[list[Any]], FlatList] | None
     """Lenient: to the list that protobuf has for them; None if there is none."""
-    to_array: Callable[[list[Any]], AnyArray | None] | None
-    """Strict: to an array that equals them; None if they would change."""
+    to_array: Callable[[list[Any]], AnyArray] | None
+    """Strict: to an array that equals them; None if there is none."""
 
     def has(self, types: set[type]) -> bool:
         return all(issubclass(cls, self.types) for cls in types)
@@ -475,13 +537,13 @@ _FAMILIES = (
     _Family(bytes | bytearray | memoryview, _byte_strings, _array_of_strings),
     _Family(str, _texts, _array_of_strings),
     _Family(bytes | str | bytearray | memoryview, _mixed_strings, None),
-    _Family(_WHOLE, _python_integers, _array_of_numbers),
-    _Family(np.generic, _numpy_scalars, _array_of_numbers),
+    _Family(_WHOLE, _python_integers, _array_of_integers),
     _Family(float | np.floating | _WHOLE, _python_floats, _array_of_numbers),
+    _Family(np.generic, _numpy_scalars, _array_of_numbers),
     _Family(int | float | complex | np.generic, None, _array_of_numbers),
 )
 
 PLAIN_INTEGERS = frozenset({bool, int, *(d.type for d in EXACT_DTYPES if d.kind in "iu")})
-PLAIN_FLOATS = frozenset({float, np.float16, np.float32})
+PLAIN_FLOATS = frozenset({float, np.float16, np.float32, np.float64})
 PLAIN_STRINGS = frozenset({bytes, str})
 """The types that fast paths may put into one list without :data:`_FAMILIES`."""

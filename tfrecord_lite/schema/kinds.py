@@ -59,6 +59,18 @@ _WORDS: dict[Any, Kind] = {
 }
 
 
+EXTRA_FLOATS = frozenset(
+    {
+        *("bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn"),
+        *("float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+        *("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"),
+    }
+)
+EXTRA_INTEGERS = frozenset({"int1", "uint1", "int2", "uint2", "int4", "uint4"})
+EXTRA_DTYPES = EXTRA_FLOATS | EXTRA_INTEGERS
+"""The small numbers of machine learning that NumPy lacks, by the names that ml_dtypes gives them."""
+
+
 def kind_of(dtype: object, key: str | None = None) -> Kind:
     """Return the kind that a user's dtype selects.
 
@@ -75,6 +87,8 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
     word = _without_tensorflow(dtype)
     if isinstance(word, str | type) and word in _WORDS:
         return _WORDS[word]
+    if isinstance(word, str) and word in EXTRA_DTYPES:  # known without ml_dtypes
+        raise _not_stored_error(word, key)
     try:
         found = numpy_dtype(dtype)
     except TypeError:
@@ -85,11 +99,16 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
     for kind in (Kind.FLOAT, Kind.INT64):
         if found.newbyteorder("=") == kind.dtype:
             return kind
+    raise _not_stored_error(found.name, key)
+
+
+def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
+    """Return the error about a dtype that no list of an Example has."""
     detail = (
-        f"an Example holds float32, int64 and string, not {found.name}; "
+        f"an Example holds float32, int64 and string, not {name}; "
         "give the one it was stored as and convert the result"
     )
-    raise InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
+    return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 
 
 def _without_tensorflow(dtype: Any) -> Any:
@@ -102,9 +121,15 @@ def numpy_dtype(given: object) -> np.dtype[Any]:
     """Convert a name, scalar type or dtype to NumPy's dtype; raise TypeError for others.
 
     Unlike ``np.dtype(given)``, which accepts None as float64 and any class as object, and
-    parses strings as a small language with syntax errors of its own.
+    parses strings as a small language with syntax errors of its own. A name of ml_dtypes means
+    the same whether or not that has been imported; without it, ImportError.
+
+    >>> numpy_dtype("<f4").name
+    'float32'
     """
     word: Any = _without_tensorflow(given)
+    if isinstance(word, str) and word in EXTRA_DTYPES:
+        return extra_dtype(word)
     known = isinstance(word, np.dtype)
     if isinstance(word, str):
         known = _NAME.fullmatch(word) is not None
@@ -116,6 +141,18 @@ def numpy_dtype(given: object) -> np.dtype[Any]:
         found = None
     if found is None:
         raise TypeError(f"not a dtype: {given!r}")
+    return found
+
+
+def extra_dtype(name: str) -> np.dtype[Any]:
+    """Return a dtype of ml_dtypes by its name; ImportError if it is missing, or too old."""
+    try:
+        import ml_dtypes  # noqa: PLC0415 - an extra
+
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    except (ImportError, AttributeError):
+        detail = f"{name} needs the package ml_dtypes: pip install 'tfrecord-numpy[dtypes]'"
+        raise ImportError(detail) from None
     return found
 
 

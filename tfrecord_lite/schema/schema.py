@@ -18,14 +18,14 @@ from typing import Any, NamedTuple, Self
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import FeatureSpec
-from tfrecord_lite.schema.kinds import numpy_dtype
+from tfrecord_lite.schema.kinds import EXTRA_DTYPES, numpy_dtype
 from tfrecord_lite.schema.prepare import canonical
 
 SHOWN_ROWS = 40
 """Most features that ``repr`` shows; of more it leaves out the middle."""
 
-# Known by name, since NumPy has neither of them.
-_OTHER_DTYPES = frozenset({"bfloat16", "string"})
+# Known by name, since NumPy has none of them.
+_OTHER_DTYPES = EXTRA_DTYPES | {"string"}
 _TEXT = re.compile(r"[SU][0-9]{1,9}|T|str", re.ASCII)
 
 
@@ -37,7 +37,7 @@ class Original:
     ----------
     dtype : dtype
         Any number, bool or complex dtype of NumPy, datetime64 or timedelta64 with its unit,
-        ``"bfloat16"`` or ``"string"``. Stored as its name, without byte order.
+        one of ml_dtypes such as ``"bfloat16"``, or ``"string"``. Stored as its name, without byte order.
     shape : sequence of int or None, optional
         Shape of one example's value, with None for a dimension that varies; None if the
         shape is not known.

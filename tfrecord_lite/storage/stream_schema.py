@@ -43,6 +43,7 @@ from tfrecord_lite.schema import (
     SparseFeature,
     kind_of,
 )
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 from tfrecord_lite.storage.structure import flatten
 
 if TYPE_CHECKING:
@@ -405,8 +406,9 @@ def _dtype(before: Original, after: Original, *, raw: bool) -> str:
     incompatible = IncompatibleError(f"{after.dtype} here, but {before.dtype} before")
     if raw or len(families) > 1 or families == {None}:
         raise incompatible
-    if "bfloat16" in names:
+    if names & EXTRA_FLOATS:
         return "float32"
+    names = {name.rstrip("124") + "8" if name in EXTRA_INTEGERS else name for name in names}
     both: Any = np.result_type(*map(original_dtype, names))
     if _family(both.name) not in families:
         raise incompatible
@@ -415,7 +417,7 @@ def _dtype(before: Original, after: Original, *, raw: bool) -> str:
 
 def _family(name: str) -> str | None:
     """Return the family of dtypes within which one may be widened."""
-    if name in ("bfloat16", "float16", "float32"):
+    if name in ("float16", "float32") or name in EXTRA_FLOATS:
         return "float"
     return "int" if name.startswith(("int", "uint")) else None
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema.kinds import numpy_dtype
+from tfrecord_lite.schema.kinds import EXTRA_DTYPES, extra_dtype, numpy_dtype
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Uint8Array
@@ -45,18 +45,7 @@ class TensorType:
         """
         if self is STRING:
             return np.dtype(object)
-        return _extra_dtype(self.name) if self.is_extra else np.dtype(self.name)
-
-
-def _extra_dtype(name: str) -> np.dtype[Any]:
-    try:
-        import ml_dtypes  # noqa: PLC0415 - optional
-
-        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
-    except (ImportError, AttributeError):
-        detail = f"{name} needs an extra package: pip install 'tfrecord-numpy[dtypes]'"
-        raise ImportError(detail) from None
-    return found
+        return extra_dtype(self.name) if self.is_extra else np.dtype(self.name)
 
 
 STRING = TensorType(7, "string", "string_val")
@@ -104,6 +93,7 @@ _UNSUPPORTED = {
     20: "resource",
     21: "variant",
 }
+_OTHER_NAMES = EXTRA_DTYPES | set(_UNSUPPORTED.values())
 _FIRST_REF, _LAST_REF = 101, 133
 MOST_DIMS = 64
 """The most dimensions that a NumPy array can have."""
@@ -157,7 +147,7 @@ def tensor_type(given: object) -> TensorType:
         word = word.name
     if isinstance(word, str | type):
         word = _WORDS.get(word, word)
-    if isinstance(word, str) and (word in _BY_NAME or word in _UNSUPPORTED.values()):
+    if isinstance(word, str) and (word in _BY_NAME or word in _OTHER_NAMES):
         name = word
     else:
         found = numpy_dtype(word)

@@ -87,9 +87,10 @@ def encode_examples(
         With `key` and, where one record is at fault, `index`. ``BAD_ARGUMENT`` for no
         columns, columns of different lengths, keys with lone surrogates, lists nested too
         deeply; ``UNREPRESENTABLE`` for a value that would not come back: uint64 above
-        2**63 - 1, float64 that is not exact in float32, NaT, values of several kinds, a
-        record that is masked in part, None among the values of a record, a value that the
-        schema's original dtype does not have; ``UNSUPPORTED`` for a dtype without a list;
+        2**63 - 1, a finite float beyond float32, an integer among floats that float32 does
+        not hold, NaT, values of several kinds, a record that is masked in part, None among
+        the values of a record, a value that the schema's original dtype does not have;
+        ``UNSUPPORTED`` for a dtype without a list;
         ``RECORD_TOO_LARGE`` for a record that protobuf cannot read. With a schema also
         ``MISSING``, ``WRONG_KIND``, ``WRONG_COUNT``, ``BAD_PARTITION`` and ``BAD_INDEX``.
     TypeError
@@ -97,6 +98,10 @@ def encode_examples(
 
     Notes
     -----
+    Floats of any type, float64 arrays too, are rounded to the nearest float32 (the lenient
+    policy, as protobuf does; P2). With the schema of :func:`~tfrecord_lite.schema_of` they
+    are kept exactly.
+
     Working memory is about that of the columns and the result. Batches of 1,000 records or
     more, up to a few megabytes, are fastest.
 
@@ -137,8 +142,9 @@ def encode_example(
 
     Notes
     -----
-    Python's floats are rounded to float32, as protobuf does (P2); one that is too large is
-    an error. ``TFRecordWriter.write_example`` is several times as fast.
+    Floats of any type are rounded to the nearest float32, as by :func:`encode_examples`; a
+    finite one beyond float32 is an error. ``TFRecordWriter.write_example`` is several times
+    as fast.
 
     Examples
     --------

@@ -41,6 +41,7 @@ _SHORT = tuple(map(varint, range(1024)))
 _SMALL_INTEGER = _INT64 + b"\x03" + LIST_VALUE_TAG + b"\x01%c"
 _ANY_INTEGER = _INT64 + b"%c" + LIST_VALUE_TAG + b"%c%b"
 _FLOAT_HEAD = _FLOAT + b"\x06" + LIST_VALUE_TAG + b"\x04"
+_FLOATS = {float, np.float64}
 _pack_float = struct.Struct("<f").pack
 
 
@@ -149,7 +150,7 @@ def _list(values: list[Any] | tuple[Any, ...]) -> bytes | None:
             return delimited(_INT64, delimited(LIST_VALUE_TAG, data.tobytes()))
         parts = [_SHORT[v] if 0 <= v < 1024 else varint(v) for v in values]
         return delimited(_INT64, delimited(LIST_VALUE_TAG, b"".join(parts)))
-    if types == {float}:
+    if types <= _FLOATS and types:
         try:
             packed = struct.pack(f"<{len(values)}f", *values)
         except OverflowError:
@@ -166,13 +167,15 @@ def _array(values: AnyArray) -> bytes | None:
     if values.dtype == np.float32:
         data = values.astype("<f4", copy=False).tobytes()
         return delimited(_FLOAT, delimited(LIST_VALUE_TAG, data))
-    return _list(values.tolist()) if values.dtype.kind in "iuO" else None
+    # Floats of 64 bits become Python's, which are rounded alike.
+    return _list(values.tolist()) if values.dtype.kind in "iuO" or values.dtype == float else None
 
 
 _ENCODERS: dict[type, Callable[[Any], bytes | None]] = {
     bool: _integer,
     int: _integer,
     float: _float,
+    np.float64: _float,
     bytes: _string,
     str: _text,
     list: _list,

@@ -62,6 +62,8 @@ def _packer(value: Any) -> tuple[Callable[[Any], bytes], np.dtype[Any]]:
     """
     if type(value) is np.ndarray and value.dtype in EXACT_DTYPES and value.ndim:
         return _array_packer(value.dtype), value.dtype
+    if type(value) is np.ndarray and value.dtype == float and value.ndim:
+        return _round_array, np.dtype(np.float32)
     types = set(map(type, value)) if type(value) in (list, tuple) else set()
     for cls, letter, name in ((int, "q", "<i8"), (float, "f", "<f4")):
         if types == {cls}:
@@ -77,6 +79,14 @@ def _array_packer(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
         return data
 
     return pack
+
+
+def _round_array(array: Any) -> bytes:
+    if array.dtype != float:
+        raise TypeError
+    with np.errstate(over="raise", under="ignore", invalid="ignore"):
+        data: bytes = array.astype(np.float32).tobytes()
+    return data
 
 
 def _list_packer(cls: type, letter: str) -> Callable[[Any], bytes]:
@@ -188,7 +198,7 @@ class RowPlan:
                     return 0
                 arrays = [pack(v) for pack, v in zip(self._packers, found, strict=True)]
                 n_bytes += sum(map(len, arrays))
-        except (OverflowError, TypeError, UnicodeEncodeError, struct.error):
+        except (ArithmeticError, TypeError, UnicodeEncodeError, struct.error):
             return 0  # encoding the row alone raises the error
         if strings:
             n_bytes += sum(map(len, strings))

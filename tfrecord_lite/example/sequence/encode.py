@@ -121,8 +121,8 @@ def encode_sequence_example(row: Mapping[str, Mapping[str, Any]]) -> bytes:
     Notes
     -----
     A step without values, or that is None or masked, is an empty list of the kind of the
-    others. If all steps are, they are features without a kind. Python's ints and floats in one
-    list become floats if that changes none of them, as they do in one feature.
+    others. If all steps are, they are features without a kind. Ints and floats in one list
+    become floats, as they do in one feature: floats rounded to the nearest float32, ints exact.
 
     Examples
     --------
