@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.convert.dataframes import DataFrame
     from tfrecord_lite.example.encode.buffer import RowBuffer
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
@@ -111,16 +112,16 @@ class MessageWriter:
 
     def write_examples(
         self,
-        rows: Iterable[Mapping[str, Any]] | Mapping[str, Any],
+        rows: Iterable[Mapping[str, Any]] | Mapping[str, Any] | DataFrame,
         schema: Mapping[str, FeatureSpec] | None = None,
     ) -> None:
         """Write many Examples, from columns or from dictionaries.
 
         Parameters
         ----------
-        rows : mapping of str to column, or iterable of dict
-            Columns as :func:`~tfrecord_lite.encode_examples` takes them, which is fastest;
-            or any iterable of rows, as :meth:`write_example` takes them.
+        rows : mapping of str to column, data frame, or iterable of dict
+            Columns or a data frame as :func:`~tfrecord_lite.encode_examples` takes them, which
+            is fastest; or any iterable of rows, as :meth:`write_example` takes them.
         schema : Schema, or mapping of str to feature specification, optional
             The features that the records are to be read with.
 
@@ -136,13 +137,14 @@ class MessageWriter:
             `rows` that had not been added yet are not among them.
         """
         self._check_open()
-        if isinstance(rows, Mapping) or schema is not None:
-            from tfrecord_lite.example.encode.columns import encode_batches  # noqa: PLC0415
+        from tfrecord_lite.example.encode.columns import encode_batches, is_columns  # noqa: PLC0415
 
+        if schema is not None or is_columns(rows):
             for records in encode_batches(rows, schema):
                 self._write_encoded(records)
             return
-        for index, row in enumerate(rows):
+        each: Any = rows
+        for index, row in enumerate(each):
             try:
                 self.write_example(row)
             except InvalidArgumentError as error:

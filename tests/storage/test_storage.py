@@ -1411,11 +1411,9 @@ def test_times_keep_their_unit_and_become_utc(
         (polars_frame, "pl.Decimal(5, 2)", [1, 2]),
         (polars_frame, "pl.Struct({'a': pl.Int8})", [{"a": 1}]),
         (polars_frame, "pl.List(pl.Struct({'a': pl.Int8}))", [[{"a": 1}]]),
-        (polars_frame, "pl.Time", [1]),
         (arrow_frame, "pa.decimal128(5, 2)", [1, 2]),
         (arrow_frame, "pa.struct([('a', pa.int8())])", [{"a": 1}]),
         (arrow_frame, "pa.map_(pa.string(), pa.int8())", [[("a", 1)]]),
-        (arrow_frame, "pa.time64('us')", [1]),
     ],
 )
 def test_columns_of_other_types_are_named(

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
 from tfrecord_lite.convert.types import ByteItems, column_error, record_of
-from tfrecord_lite.errors import Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
@@ -102,3 +102,25 @@ def empty_lists(n_records: int, kind: Kind) -> ValueLists:
     strings = ByteRanges(np.zeros(0, np.uint8), none, none)
     flats: dict[Kind, Flat] = {Kind.BYTES: strings, Kind.FLOAT: none.astype(np.float32)}
     return ValueLists(n_records, kind, 0, flats.get(kind, none))
+
+
+# ---------------------------------------------------------------------------- missing records
+
+
+def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
+    """Return the error about the first missing record, where others are rows of any length."""
+    detail = "a missing record among rows of any length would come back as an empty row"
+    return column_error(key, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
+
+
+def masked_rows(rows: AnyArray, missing: BoolArray, fill: Any = b"") -> np.ma.MaskedArray[Any, Any]:
+    """Return a masked array of all records, given which are missing and the rows of the others.
+
+    `fill` is for objects; other dtypes have zeros where a record is missing.
+    """
+    whole = np.zeros((missing.size, *rows.shape[1:]), rows.dtype)
+    if rows.dtype == object:
+        whole[...] = fill
+    whole[~missing] = rows
+    masks = missing.reshape(-1, *[1] * (rows.ndim - 1))
+    return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())

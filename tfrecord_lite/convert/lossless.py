@@ -40,7 +40,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.normalize import masked_rows, normalize, present_records
+from tfrecord_lite.convert.dataframes import open_columns, with_traits
+from tfrecord_lite.convert.lists import masked_rows
+from tfrecord_lite.convert.normalize import normalize, present_records
 from tfrecord_lite.convert.types import (
     ByteItems,
     at_records,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array
+    from tfrecord_lite.convert.dataframes import DataFrame
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["restore", "schema_of"]
@@ -75,12 +78,12 @@ RAW = frozenset({"float64", "complex64", "complex128"})
 """The dtypes that are stored as their bytes, unless rounding is asked for."""
 
 
-def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
+def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) -> Schema:
     """Return the schema that stores columns so that nothing is lost.
 
     Parameters
     ----------
-    columns : mapping of str to column
+    columns : mapping of str to column, or data frame
         As :func:`~tfrecord_lite.encode_examples` takes them.
     lossless : bool, default True
         False: float64 becomes a list of float32, rounded, which other programs read as
@@ -115,19 +118,20 @@ def schema_of(columns: Mapping[str, Any], *, lossless: bool = True) -> Schema:
     x     FixedLenFeature  string  []     float64 [3]
     n     FixedLenFeature  int64   []     uint8 []
     """
-    if not hasattr(columns, "items"):
+    opened, traits = open_columns(columns)
+    if not hasattr(opened, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     specs: dict[str, FeatureSpec] = {}
     originals: dict[str, Original] = {}
-    for name, column in columns.items():
+    for name, column in opened.items():
         arrays = normalize(name, column, "strict")
         describe = next((d for cls, d in _DESCRIBERS.items() if isinstance(arrays, cls)), None)
         if describe is None:
             detail = f"a {type(arrays).__name__} is not a column"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
         specs[name], originals[name] = describe(name, arrays, lossless)
-    return Schema(specs, originals)
+    return with_traits(Schema(specs, originals), traits)
 
 
 def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> tuple[Kind, bool]:

@@ -33,7 +33,8 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.partitions import check_splits
-from tfrecord_lite.convert.lists import ValueLists
+from tfrecord_lite.convert.dataframes import open_series
+from tfrecord_lite.convert.lists import ValueLists, masked_rows, missing_row_error
 from tfrecord_lite.convert.types import (
     MISSING_VALUE,
     array_of_objects,
@@ -72,12 +73,13 @@ def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
     it holds only ``bytes``, or only ``str``. Views where possible. Errors have `key` and, where one
     record is at fault, its `index`.
     """
+    if not isinstance(column, _COLUMNS):
+        opened = open_series(key, column)
+        column = np.asarray(column) if opened is None else opened.values
     if policy == "strict":
         return _arrays(key, column)
-    for cls, convert in _TO_LISTS.items():
-        if isinstance(column, cls):
-            return convert(key, column)
-    return _lists_of_array(key, np.asarray(column))
+    convert = next(convert for cls, convert in _TO_LISTS.items() if isinstance(column, cls))
+    return convert(key, column)
 
 
 def _check_depth(key: str, values: Iterable[Any]) -> None:
@@ -292,6 +294,9 @@ _TO_LISTS: dict[type, Callable[[str, Any], ValueLists]] = {
 }
 
 
+_COLUMNS = tuple(_TO_LISTS)
+
+
 # ------------------------------------------------------------------------ strict: to arrays
 
 
@@ -368,25 +373,6 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
             detail = "arrays of several dtypes, or of shapes that differ in more than the first"
             raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
         return RaggedTensor(_without_missing(key, flat), splits)
-
-
-def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
-    """Return the error about the first missing record, where others are rows of any length."""
-    detail = "a missing record among rows of any length would come back as an empty row"
-    return column_error(key, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
-
-
-def masked_rows(rows: AnyArray, missing: BoolArray, fill: Any = b"") -> np.ma.MaskedArray[Any, Any]:
-    """Return a masked array of all records, given which are missing and the rows of the others.
-
-    `fill` is for objects; other dtypes have zeros where a record is missing.
-    """
-    whole = np.zeros((missing.size, *rows.shape[1:]), rows.dtype)
-    if rows.dtype == object:
-        whole[...] = fill
-    whole[~missing] = rows
-    masks = missing.reshape(-1, *[1] * (rows.ndim - 1))
-    return np.ma.MaskedArray(whole, np.broadcast_to(masks, whole.shape).copy())
 
 
 def _without_missing(key: str, values: Any) -> Any:

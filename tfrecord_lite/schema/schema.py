@@ -46,14 +46,25 @@ class Original:
         its StringDType, ``"str"`` for Python's; None for ``bytes``.
     missing : bool, default False
         Whether an example may lack the feature, so that a batch is a masked array.
+    zone : str, optional
+        The time zone of datetime64 values, which are stored in UTC: ``"Europe/Berlin"``.
+    categories : sequence of str, bytes, int, float or bool, optional
+        The values that a column of categories may have, in their order, each once.
+    ordered : bool, default False
+        Whether the categories have an order.
 
     Raises
     ------
     InvalidArgumentError
-        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension or another
-        `text`.
+        ``UNSUPPORTED`` for another dtype, ``BAD_ARGUMENT`` for a negative dimension, another
+        `text`, a `zone` of what is not datetime64, categories that are not of the dtype.
     TypeError
-        If `dtype` is not a dtype, or `shape` not made of ints.
+        If `dtype` is not a dtype, `shape` not made of ints, or another argument of the wrong type.
+
+    Notes
+    -----
+    Zone and categories do not change what is stored, nor what :func:`restore` returns: they are for
+    data frames.
 
     Examples
     --------
@@ -65,6 +76,9 @@ class Original:
     shape: Any = None
     text: str | None = None
     missing: bool = False
+    zone: str | None = None
+    categories: Any = None
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields, and normalize dtype and shape."""
@@ -80,12 +94,30 @@ class Original:
                 "text must be str, T, or a width such as S5 or U5, with dtype string; "
                 f"not {self.text!r} with dtype {self.dtype}"
             )
+        self._check_traits()
+
+    def _check_traits(self) -> None:
+        """Check what data frames know besides, and normalize categories."""
+        if not isinstance(self.zone, str | None):
+            raise TypeError(f"zone must be a str, not {self.zone!r}")
+        if not isinstance(self.ordered, bool):
+            raise TypeError(f"ordered must be a bool, not {self.ordered!r}")
+        if self.zone is not None and not (self.zone and self.dtype.startswith("datetime64")):
+            raise argument_error(f"only datetime64 has a zone, not {self.dtype}: {self.zone!r}")
+        if self.ordered and self.categories is None:
+            raise argument_error("ordered is for categories, of which there are none")
+        if self.categories is not None:
+            listed = _categories(self.categories, self.dtype, self.text)
+            object.__setattr__(self, "categories", listed)
 
     def __repr__(self) -> str:
         """Return the call that creates an equal one."""
         shown = [f"dtype={self.dtype!r}", f"shape={self.shape!r}"]
         shown += [f"text={self.text!r}"] if self.text is not None else []
         shown += ["missing=True"] if self.missing else []
+        shown += [f"zone={self.zone!r}"] if self.zone is not None else []
+        shown += [f"categories={self.categories!r}"] if self.categories is not None else []
+        shown += ["ordered=True"] if self.ordered else []
         return f"Original({', '.join(shown)})"
 
 
@@ -102,6 +134,25 @@ def _dtype_name(dtype: Any) -> str:
         detail = f"dtype must be of numbers, bools, times or strings, not {found.name}"
         raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
     return str(found.name)
+
+
+def _categories(categories: Any, dtype: str, text: str | None) -> tuple[Any, ...]:
+    """Check that categories are values of a dtype, each once."""
+    if isinstance(categories, str | bytes):
+        raise TypeError(f"categories must be a sequence of values, not {categories!r}")
+    listed = tuple(categories)
+    words = {"bool": bool, "int": int, "uint": int, "float": float}
+    word = dtype.rstrip("0123456789")
+    wanted = words.get(word) if dtype != "string" else bytes if text is None else str
+    if wanted is None:
+        raise argument_error(f"categories must be texts, bytes, numbers or bools, not {dtype}")
+    for value in listed:
+        if type(value) is not wanted:
+            detail = f"the categories of {text or dtype} must be {wanted.__name__}, not {value!r}"
+            raise argument_error(detail)
+    if len(set(listed)) < len(listed) or any(value != value for value in listed):  # noqa: PLR0124
+        raise argument_error("the categories must be different from each other, and not NaN")
+    return listed
 
 
 def _dimension(dim: Any) -> int | None:
@@ -430,4 +481,8 @@ def _json_members(original: Original) -> dict[str, Any]:
     """Convert an original to JSON values, without those that are the default."""
     members = {"dtype": original.dtype, "shape": original.shape}
     members |= {} if original.text is None else {"text": original.text}
-    return members | ({"missing": True} if original.missing else {})
+    members |= {"missing": True} if original.missing else {}
+    members |= {} if original.zone is None else {"zone": original.zone}
+    if original.categories is not None:
+        members["categories"] = text.encode_default(original.categories)
+    return members | ({"ordered": True} if original.ordered else {})

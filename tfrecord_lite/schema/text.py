@@ -103,7 +103,7 @@ def _describe(spec: FeatureSpec) -> dict[str, Any]:
             case "partitions":
                 value = [_describe_partition(partition) for partition in value]
             case "default_value":
-                value = _encode_default(value)
+                value = encode_default(value)
             case _:
                 pass
         described[field.name] = value
@@ -117,10 +117,10 @@ def _describe_partition(partition: Partition) -> dict[str, Any]:
     }
 
 
-def _encode_default(value: Any) -> Any:
+def encode_default(value: Any) -> Any:
     """Convert a default to JSON values: bytes that are not UTF-8 as base64, inf and NaN as text."""
     if isinstance(value, tuple):
-        return [_encode_default(item) for item in value]
+        return [encode_default(item) for item in value]
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -181,16 +181,27 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _original(name: str, item: Any) -> dict[str, Any]:
     """Check the form of an original; its dtype must be a name."""
-    known = {"dtype", "shape", "text", "missing"}
-    if not isinstance(item, dict) or not {"dtype"} <= item.keys() <= known:
-        raise _json_error("original must have dtype, and at most shape, text and missing", name)
+    known = ("dtype", "shape", "text", "missing", "zone", "categories", "ordered")
+    if not isinstance(item, dict) or not {"dtype"} <= item.keys() <= set(known):
+        raise _json_error(f"original must have dtype, and at most {', '.join(known[1:])}", name)
     if not isinstance(item["dtype"], str) or not isinstance(item.get("shape"), list | None):
         raise _json_error("original: dtype must be a name, shape a list or null", name)
     if not isinstance(item.get("text"), str | None) or not isinstance(
         item.get("missing", False), bool
     ):
         raise _json_error("original: text must be a name or null, missing true or false", name)
+    if not isinstance(item.get("categories"), list | None):
+        raise _json_error("original: categories must be a list or null", name)
+    if item.get("categories") is not None:
+        item["categories"] = tuple(_category(name, value, item) for value in item["categories"])
     return item
+
+
+def _category(name: str, value: Any, item: dict[str, Any]) -> Any:
+    """Return a category as :func:`encode_default` was given it."""
+    is_bytes = item["dtype"] == "string" and item.get("text") is None
+    decoded = _decoded(name, value, is_float="float" in item["dtype"])
+    return decoded.encode() if is_bytes and isinstance(decoded, str) else decoded
 
 
 def _rebuild(name: str, item: dict[str, Any]) -> FeatureSpec:
@@ -241,22 +252,22 @@ def _rebuild_partitions(name: str, items: Any) -> list[Partition]:
 
 
 def _decode_default(name: str, values: Mapping[str, Any]) -> Any:
-    """Convert JSON values back to what :func:`_encode_default` was given."""
+    """Convert JSON values back to what :func:`encode_default` was given."""
     is_float = kind_of(values["dtype"], name) is Kind.FLOAT
+    return _decoded(name, values["default_value"], is_float=is_float)
 
-    def decode(value: Any) -> Any:
-        if isinstance(value, list):
-            return [decode(item) for item in value]
-        if isinstance(value, dict) and value.keys() == {"base64"}:
-            try:
-                return base64.b64decode(value["base64"], validate=True)
-            except (binascii.Error, TypeError, ValueError) as error:
-                raise _json_error("default_value is not base64", name) from error
-        if is_float and isinstance(value, str) and value in _NON_FINITE:
-            return _NON_FINITE[value]
-        return value
 
-    return decode(values["default_value"])
+def _decoded(name: str, value: Any, *, is_float: bool) -> Any:
+    if isinstance(value, list):
+        return [_decoded(name, item, is_float=is_float) for item in value]
+    if isinstance(value, dict) and value.keys() == {"base64"}:
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except (binascii.Error, TypeError, ValueError) as error:
+            raise _json_error("a value is not base64", name) from error
+    if is_float and isinstance(value, str) and value in _NON_FINITE:
+        return _NON_FINITE[value]
+    return value
 
 
 # -------------------------------------------------------------------------------- tables
@@ -325,7 +336,11 @@ def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
 
 def _original_text(original: Any) -> str:
     """Return the cell of an original."""
-    words = [original.dtype, _brackets(original.shape), original.text or ""]
+    words = [original.dtype, _brackets(original.shape), original.text or "", original.zone or ""]
+    if original.categories is not None:
+        kind = "ordered " if original.ordered else ""
+        count = len(original.categories)
+        words.append(f"of {plural(count, f'{kind}category', f'{kind}categories')}")
     return " ".join(filter(None, [*words, "or missing" if original.missing else ""]))
 
 

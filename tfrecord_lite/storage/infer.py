@@ -22,11 +22,11 @@ import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import SparseTensor
-from tfrecord_lite.convert.dataframes import columns_of_dataframe
+from tfrecord_lite.convert.dataframes import open_columns, with_traits
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
-from tfrecord_lite.example.encode.columns import encode_column_batches
+from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import is_file_object
 from tfrecord_lite.reader import TFRecordReader, reader_with
@@ -34,6 +34,7 @@ from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
 
 if TYPE_CHECKING:
+    from tfrecord_lite.convert.dataframes import Traits
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.schema import SequenceSchema, Variable
@@ -117,7 +118,7 @@ def summarize(
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
     survey = Survey()
     left = max_records
-    columns, data = _columns_of(data, max_records)
+    columns, _, data = _columns_of(data, max_records)
     blocks: Any
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
@@ -216,7 +217,7 @@ def infer_schema(
     if isinstance(data, Summary | SequenceSummary):
         return data.schema(variable=variable, defaults=defaults)
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
-    columns, data = _columns_of(data, max_records)
+    columns, traits, data = _columns_of(data, max_records)
     summary = summarize(
         data if columns is None else columns,
         max_records=max_records,
@@ -233,31 +234,32 @@ def infer_schema(
         varies = isinstance(spec, RaggedFeature) and not spec.partitions
         if varies and name in schema and (variable != "ragged" or name in (defaults or {})):
             specs[name] = schema[name]
-    return Schema(specs, described.originals)
+    return with_traits(Schema(specs, described.originals), traits)
 
 
-def _columns_of(source: Any, max_records: int | None) -> tuple[dict[str, Any] | None, Any]:
+def _columns_of(source: Any, max_records: int | None) -> tuple[dict[str, Any] | None, Traits, Any]:
     """Return the columns of data to be encoded, up to `max_records`; None for other sources.
 
-    Also return the source, with the item that had to be taken from an iterator put back.
+    Also return their traits and the source, with the item that had to be taken from an iterator put back.
     """
     if isinstance(source, Summary | SequenceSummary | Block | TFRecordReader):
-        return None, source
-    columns = columns_of_dataframe(source)
-    if columns is None and isinstance(source, Mapping):
-        columns = dict(source)
+        return None, {}, source
+    traits: Traits = {}
+    columns = None
+    if is_columns(source):
+        columns, traits = open_columns(source)
     if columns is None and _may_be_rows(source):
         items = iter(source)
         head = list(islice(items, 1))
         if not head or not isinstance(head[0], Mapping):
-            return None, source if isinstance(source, Sequence) else chain(head, items)
+            return None, {}, source if isinstance(source, Sequence) else chain(head, items)
         columns = _columns_of_rows(list(islice(chain(head, items), max_records)))
     if columns is None:
-        return None, source
+        return None, {}, source
     made = {name: normalize(name, column, "strict") for name, column in columns.items()}
     if max_records is not None:
         made = {name: _first_rows(name, column, max_records) for name, column in made.items()}
-    return made, source
+    return made, traits, source
 
 
 def _may_be_rows(source: Any) -> bool:

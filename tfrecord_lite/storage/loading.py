@@ -24,6 +24,12 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.dense import as_array
 from tfrecord_lite.columns.join import join
+from tfrecord_lite.convert.dataframes import (
+    check_library,
+    frame_of,
+    index_names,
+    merged_description,
+)
 from tfrecord_lite.convert.lossless import restore
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error, plural
 from tfrecord_lite.example.parse import ExampleParser
@@ -55,6 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from tfrecord_lite.columns import Column
+    from tfrecord_lite.convert.dataframes import Library
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.reader import TFRecordReader
@@ -80,6 +87,7 @@ def load(
     batch_size: None = None,
     *,
     columns: Sequence[str] | None = None,
+    as_: None = None,
     compression: CompressionType = "infer",
     on_error: OnError = "raise",
     max_errors: int | None = None,
@@ -95,6 +103,7 @@ def load(
     *,
     batch_size: int,
     columns: Sequence[str] | None = None,
+    as_: None = None,
     compression: CompressionType = "infer",
     on_error: OnError = "raise",
     max_errors: int | None = None,
@@ -103,12 +112,45 @@ def load(
     max_inflated_ratio: float | None = None,
     storage_options: StorageOptions = None,
 ) -> Iterator[dict[str, Column]]: ...
+@overload
+def load(
+    paths: Sources,
+    schema_path: SchemaPath = None,
+    batch_size: None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: Library,
+    compression: CompressionType = "infer",
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
+) -> Any: ...
+@overload
+def load(
+    paths: Sources,
+    schema_path: SchemaPath = None,
+    *,
+    batch_size: int,
+    columns: Sequence[str] | None = None,
+    as_: Library,
+    compression: CompressionType = "infer",
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
+) -> Iterator[Any]: ...
 def load(
     paths: Sources,
     schema_path: SchemaPath = None,
     batch_size: int | None = None,
     *,
     columns: Sequence[str] | None = None,
+    as_: Library | None = None,
     compression: CompressionType = "infer",
     on_error: OnError = "raise",
     max_errors: int | None = None,
@@ -134,6 +176,10 @@ def load(
         The names of the features to load; the others are not parsed. Of nested data these
         are paths, such as ``"box/x"``, and so they are of SequenceExamples, such as
         ``"context/label"``; the result is a flat dict with these names as keys.
+    as_ : {"pandas", "polars", "arrow"}, optional
+        Return a DataFrame of pandas or Polars, or a Table of pyarrow, with one column per
+        feature, instead of a dict. A frame that was saved from the same library comes back as
+        it was; any other data become the types that are closest.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordReader`.
     on_error, max_errors : optional
@@ -154,8 +200,8 @@ def load(
         strings are object arrays. Without a sidecar or schema, a dict of float32, int64 and
         byte strings. Of SequenceExamples, ``{"context": {...}, "feature_lists": {...}}``: lists
         are RaggedTensors of steps, never padded, or SparseTensors where the schema has a
-        VarLenFeature. With `columns` it is a flat dict of these, in this order. With
-        `batch_size`, an iterator of them.
+        VarLenFeature. With `columns` it is a flat dict of these, in this order. With `as_` a
+        data frame. With `batch_size`, an iterator of them.
 
     Raises
     ------
@@ -170,7 +216,10 @@ def load(
         files, as :func:`load_schema`. ``BAD_ARGUMENT`` for files with incompatible sidecars, and
         for a sidecar beside other data than it was written for, unless it is given as
         `schema_path`. ``BAD_ARGUMENT`` too for a name in
-        `columns` that is not a feature, and for `storage_options` without a URL.
+        `columns` that is not a feature, and for `storage_options` without a URL;
+        ``UNSUPPORTED`` for a column that the library of `as_` has no type for.
+    ImportError
+        If the library of `as_` is not installed.
 
     Notes
     -----
@@ -194,6 +243,8 @@ def load(
     [2 3]
     [4]
     """
+    if as_ is not None:
+        check_library(as_)
     options = ReadOptions(
         compression=compression,
         max_record_bytes=max_record_bytes,
@@ -214,20 +265,26 @@ def load(
         # Damage is reported when the data are read, not before.
         ahead = reader if on_error == "raise" else _silent_reader(sources, options)
         described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead))
-    loader = _loader_of(described, columns)
+    loader = _loader_of(described, columns, as_)
     if batch_size is None:
         return loader.whole(reader.blocks())
     return loader.batches(reader.blocks(batch_size))
 
 
-def _loader_of(described: Sidecar, columns: Sequence[str] | None) -> _Loader:
+def _loader_of(described: Sidecar, columns: Sequence[str] | None, as_: Library | None) -> _Loader:
     """Return the loader of all features, or of some in the order asked for."""
     schema = described.schema
     if isinstance(schema, SequenceSchema):
+        if as_ is not None:
+            detail = "SequenceExamples have no data frame; load them with as_=None"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
         return _SequenceLoader(schema, columns)
     if columns is not None:
-        described = Sidecar(schema.select(_known(columns, schema)))
-    return _ExampleLoader(described)
+        # The index of a frame comes along.
+        index = [] if as_ is None else index_names(described.dataframe)
+        names = dict.fromkeys([*_known(columns, schema), *index])
+        described = Sidecar(schema.select(names), dataframe=described.dataframe)
+    return _ExampleLoader(described) if as_ is None else _FrameLoader(described, as_)
 
 
 def _known(columns: Sequence[str], names: Collection[str]) -> list[str]:
@@ -314,7 +371,9 @@ def _merged(
         except IncompatibleError as error:
             detail = f"{error}; shards that are saved with one schema= always go together"
             raise argument_error(detail, source=name_of(source), key=name) from None
-    return Sidecar(schema_of_items(items), None if is_flat_dict(structure) else structure)
+    structure = None if is_flat_dict(structure) else structure
+    dataframe = merged_description(merged.dataframe, one.dataframe)
+    return Sidecar(schema_of_items(items), structure, dataframe=dataframe)
 
 
 def _structure_of(described: Sidecar) -> Structure:
@@ -382,25 +441,33 @@ class _Loader(ABC):
 
     def batches(self, blocks: Iterator[Block]) -> Iterator[Any]:
         """Yield the records of each block."""
-        for columns in self._columns(blocks):
-            yield rebuild(self._structure, columns)
+        n_before = 0
+        for columns, n_rows in self._columns(blocks):
+            yield self._data(columns, range(n_before, n_before + n_rows))
+            n_before += n_rows
 
     def whole(self, blocks: Iterator[Block]) -> Any:
         """Return the records of all blocks."""
         parts: dict[str, list[Any]] = {name: [] for name in self._names}
-        for columns in self._columns(blocks):
+        n_records = 0
+        for columns, n_rows in self._columns(blocks):
+            n_records += n_rows
             for name, column in columns.items():
                 parts[name].append(column)
         if not any(parts.values()):
-            return rebuild(self._structure, self._restored(Block.from_records([])))
+            return self._data(self._restored(Block.from_records([])), range(n_records))
         # Parts are dropped once joined, so that only one column is in memory twice.
         whole = {name: join(parts.pop(name)) for name in list(parts)}
-        return rebuild(self._structure, whole)
+        return self._data(whole, range(n_records))
 
-    def _columns(self, blocks: Any) -> Iterator[dict[str, Any]]:
+    def _data(self, columns: dict[str, Any], rows: range) -> Any:
+        """Return columns as the data that were saved; the range is of all rows."""
+        return rebuild(self._structure, columns)
+
+    def _columns(self, blocks: Any) -> Iterator[tuple[dict[str, Any], int]]:
         with closing(blocks):
             for block in blocks:
-                yield self._restored(block)
+                yield self._restored(block), len(block)
 
     @abstractmethod
     def _restored(self, block: Block) -> dict[str, Any]:
@@ -441,6 +508,18 @@ class _ExampleLoader(_Loader):
         reject_sequences(block, is_first=self._is_first)
         self._is_first = False
         return self._originals(self._parse(block), block) if self._parse else {}
+
+
+class _FrameLoader(_ExampleLoader):
+    """Turns blocks of Examples into data frames."""
+
+    def __init__(self, described: Sidecar, library: Library) -> None:
+        super().__init__(described)
+        self._library = library
+        self._dataframe = described.dataframe
+
+    def _data(self, columns: dict[str, Any], rows: range) -> Any:
+        return frame_of(self._library, columns, self._schema.originals, self._dataframe, rows)
 
 
 class _SequenceLoader(_Loader):

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.dataframes import columns_of_dataframe
+from tfrecord_lite.convert.dataframes import (
+    describe_frame,
+    is_frame,
+    is_series,
+    num_rows,
+    open_columns,
+    with_traits,
+)
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
@@ -117,9 +124,8 @@ def save(
     if is_same_file(name_of(path), name_of(schema_path), storage_options):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
-    frame = columns_of_dataframe(data)
-    data = data if frame is None else frame
-    if not isinstance(data, _COLUMNS) and (
+    are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
+    if not are_columns and (
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
     ):
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
@@ -128,7 +134,7 @@ def save(
         target: Any = FingerprintingFile(file)
         with TFRecordWriter(target, options) as writer:
             try:
-                written = _write(writer, data, name_of(path))
+                written = _write(writer, data, name_of(path), are_columns=are_columns)
             except BaseException:
                 target.abandon()
                 raise
@@ -165,20 +171,25 @@ def _commit(data: OutputFile, described: OutputFile) -> None:
         raise
 
 
-def _write(writer: TFRecordWriter, data: Any, name: str) -> Sidecar:
+def _write(writer: TFRecordWriter, data: Any, name: str, *, are_columns: bool) -> Sidecar:
     try:
-        return (_write_columns if isinstance(data, _COLUMNS) else _write_rows)(writer, data)
+        return (_write_columns if are_columns else _write_rows)(writer, data)
     except InvalidArgumentError as error:
         raise error.at(source=name) from None
 
 
 def _write_columns(writer: TFRecordWriter, data: Any) -> Sidecar:
-    structure, columns = flatten(data)
+    described = describe_frame(data)
+    structure, columns = flatten(data) if described is None else (None, data)
+    columns, traits = open_columns(columns)
     made = {name: normalize(name, column, "strict") for name, column in columns.items()}
-    schema = schema_of(made)
+    schema = with_traits(schema_of(made), traits)
     if made:
         writer.write_examples(made, schema)
-    return Sidecar(schema, structure)
+    elif described is not None:
+        for _ in range(num_rows(data)):
+            writer.write(b"")
+    return Sidecar(schema, structure, dataframe=described)
 
 
 def _write_rows(writer: TFRecordWriter, rows: Iterable[Any]) -> Sidecar:

@@ -11,7 +11,8 @@ are not a flat dict::
       "structure": ["0", "1"]
     }
 
-:meth:`Schema.from_json` can read it as well, and ignores both. A sidecar without a fingerprint
+That of a data frame has no structure, but a ``"dataframe"`` with the library's types and the
+index. :meth:`Schema.from_json` can read a sidecar as well, and ignores all but the features. A sidecar without a fingerprint
 fits any data.
 
 Two files cannot appear at once. The fingerprint lets the sidecar appear first: after a crash,
@@ -27,6 +28,7 @@ import re
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tfrecord_lite.convert.dataframes import check_description
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import (
@@ -44,6 +46,7 @@ from tfrecord_lite.storage.stream_schema import check_originals
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
 
 if TYPE_CHECKING:
+    from tfrecord_lite.convert.dataframes import Description
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.storage.structure import Structure
@@ -111,6 +114,8 @@ class Sidecar(NamedTuple):
     """None for a flat dict."""
     fingerprint: Any = None
     """Of the data file, as parsed from JSON; None if the schema fits any data."""
+    dataframe: Description | None = None
+    """Of a data frame: its library, types and index."""
 
 
 def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidecar | None:
@@ -188,7 +193,8 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
         structure = None
         if "structure" in found:
             structure = structure_of_json(found["structure"], schema)
-        return Sidecar(schema, structure, found.get("data"))
+        described = check_description(found.get("dataframe"))
+        return Sidecar(schema, structure, found.get("data"), described)
     if found.get("format") == SEQUENCE_FORMAT:
         return Sidecar(SequenceSchema.from_json(content), None, found.get("data"))
     if tfds.is_features(found):
@@ -226,6 +232,8 @@ def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) 
     document = {**json.loads(sidecar.schema.to_json()), "data": sidecar.fingerprint}
     if sidecar.structure is not None and not is_flat_dict(sidecar.structure):
         document["structure"] = sidecar.structure
+    if sidecar.dataframe is not None:
+        document["dataframe"] = sidecar.dataframe
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     file = open_output(name_of(path), atomic=True, storage_options=storage_options)
     try:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -353,13 +353,14 @@ def widened(
     text = _text(before, after)
     shape = _shape(before, after)
     missing = before.missing or after.missing
+    traits = _traits(before, after)
     if missing and None in shape:
         if not missing_as_empty:
             raise IncompatibleError(_MISSING_ROW)
         missing = False
     splits = [getattr(item.spec, "row_splits_dtype", None) for item in (old, new)]
     longest = np.int64 if np.dtype(np.int64) in splits else None
-    original = Original(dtype, shape, text, missing)
+    original = Original(dtype, shape, text, missing, **traits)
     return SchemaItem(_specification(name, old.kind, original, longest, raw=old.is_raw), original)
 
 
@@ -370,7 +371,7 @@ def as_missing(name: str, item: SchemaItem) -> SchemaItem:
         raise IncompatibleError("a value is missing, which this column cannot store")
     if None in original.shape:
         raise IncompatibleError(_MISSING_ROW)
-    lacking = Original(original.dtype, original.shape, original.text, missing=True)
+    lacking = replace(original, missing=True)
     return widened(name, item, item._replace(original=lacking))
 
 
@@ -389,12 +390,28 @@ def as_ragged(name: str, item: SchemaItem, *, missing_as_empty: bool = False) ->
     original = item.original
     if original is None or not original.shape:
         raise IncompatibleError("an empty list in a column of single values")
-    empty = Original(original.dtype, (None, *original.shape[1:]), original.text, original.missing)
+    empty = replace(original, shape=(None, *original.shape[1:]))
     if original != empty:
         varying = item._replace(original=empty)
         return widened(name, item, varying, missing_as_empty=missing_as_empty)
     splits_dtype = getattr(item.spec, "row_splits_dtype", None)
     return SchemaItem(_specification(name, item.kind, empty, splits_dtype, raw=item.is_raw), empty)
+
+
+def _traits(before: Original, after: Original) -> dict[str, Any]:
+    """Return the time zone and the categories that fit both."""
+    if before.zone != after.zone:
+        zones = [original.zone or "no time zone" for original in (after, before)]
+        raise IncompatibleError(f"times with {zones[0]} here, but with {zones[1]} before")
+    if (before.categories is None) != (after.categories is None) or (
+        (before.ordered, before.categories) != (after.ordered, after.categories)
+        and (before.ordered or after.ordered)
+    ):
+        raise IncompatibleError("other categories here than before, or in another order")
+    traits = {"zone": before.zone, "categories": before.categories, "ordered": before.ordered}
+    if before.categories is not None:
+        traits["categories"] = tuple(dict.fromkeys((*before.categories, *after.categories)))
+    return traits
 
 
 def _dtype(before: Original, after: Original, *, raw: bool) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.conform import conform
+from tfrecord_lite.convert.dataframes import is_frame, open_columns
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
@@ -41,6 +42,7 @@ from tfrecord_lite.wire.scalar import WireError, varint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tfrecord_lite.convert.dataframes import DataFrame
     from tfrecord_lite.convert.lists import ValueLists
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.wire.parts import Payload
@@ -55,17 +57,19 @@ _SCHEMA_ROWS = 512
 
 
 def encode_examples(
-    columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
+    columns: Mapping[str, Any] | DataFrame, schema: Mapping[str, FeatureSpec] | None = None
 ) -> Block:
     r"""Encode columns as Example messages, one per record.
 
     Parameters
     ----------
-    columns : mapping of str to column
+    columns : mapping of str to column, or data frame
         One per feature, each with a leading record dimension: ndarray of any dtype and shape
         (records are flattened), masked array, RaggedTensor (several levels are flattened),
         SparseTensor as a VarLenFeature gives it, BytesColumn; or a list, with a number, a
-        string or a sequence per record, whose inner sequences are flattened at any depth.
+        string or a sequence per record, whose inner sequences are flattened at any depth; or
+        a Series of pandas or Polars, or an Arrow array. Or a data frame of these libraries,
+        with a feature for each column and for each level of an index that is not a RangeIndex.
         None or a masked record is missing: the record goes without the feature. A column
         that is None is left out.
     schema : Schema, or mapping of str to feature specification, optional
@@ -160,16 +164,21 @@ def encode_example(
 
 
 def encode_batches(
-    data: Mapping[str, Any] | Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureSpec] | None
+    data: Any, schema: Mapping[str, FeatureSpec] | None
 ) -> Iterator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
     Errors about columns come before the first batch; one about a row has the row's number, and comes
     after all rows before it.
     """
-    if schema is None or isinstance(data, Mapping):
-        return encode_column_batches(data, schema)  # type: ignore[arg-type]
+    if schema is None or is_columns(data):
+        return encode_column_batches(data, schema)
     return _encode_row_batches(data, schema)
+
+
+def is_columns(data: Any) -> bool:
+    """Return whether data are columns, not rows."""
+    return isinstance(data, Mapping) or is_frame(data)
 
 
 def encode_column_batches(
@@ -216,9 +225,8 @@ def _encode_numbered(
         raise error.at(index=index) from None
 
 
-def _lists(
-    columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
-) -> dict[str, ValueLists]:
+def _lists(columns: Any, schema: Mapping[str, FeatureSpec] | None) -> dict[str, ValueLists]:
+    columns, _ = open_columns(columns)
     if not hasattr(columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")

@@ -1,0 +1,249 @@
+"""Data frames to columns and back: pandas and Polars DataFrames, Arrow Tables; their Series too.
+
+::
+
+    frame ──────────────open_frame──> columns, traits ──> records
+      └──describe_frame──> description ──> sidecar
+    columns, originals, description ──frame_of──> frame
+
+    pandas, polars, arrow   one library each: to columns, its types in JSON, and back
+    common                  what the three share
+
+They are recognised by their methods, and a library is imported only to make its frames. *Traits* are
+those members of a column's Original that its values do not tell: time zone, categories, and that
+objects are texts. A *type* is JSON: a name, or an object of one form per kind of types.
+
+A missing value (null, NA, None) is masked; NaN in a column of plain floats is a value. Lists of
+any length are rows of a RaggedTensor, those of a fixed length an array with one more dimension.
+Times with a zone are stored in UTC, times of day as a timedelta64 since midnight, categories as
+the values that they stand for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from tfrecord_lite.convert.dataframes import arrow, pandas, polars
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import argument_error
+from tfrecord_lite.schema import Original, Schema
+from tfrecord_lite.schema.text import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfrecord_lite.convert.dataframes.common import Opened
+
+Library: TypeAlias = Literal["pandas", "polars", "arrow"]
+Description: TypeAlias = "dict[str, Any]"
+"""A frame's library, and the types of its columns and index: JSON."""
+
+Traits: TypeAlias = "dict[str, dict[str, Any]]"
+"""Those members of Originals that values do not tell, by column."""
+
+_LIBRARIES: dict[str, Any] = {"arrow": arrow, "polars": polars, "pandas": pandas}
+
+
+class DataFrame(Protocol):
+    """A data frame, or a table, of one of the libraries."""
+
+    @property
+    def columns(self) -> Any:
+        """The columns, or their names."""
+
+
+class Frame(NamedTuple):
+    """The columns of a data frame."""
+
+    columns: dict[str, Any]
+    traits: Traits
+
+
+def open_frame(data: Any) -> Frame | None:
+    """Return a data frame's columns, or None if it is something else.
+
+    Columns are arrays, views where the library allows; masked where something is missing; objects
+    where they hold texts. Raises UNSUPPORTED for columns of types such as decimals and structs,
+    UNREPRESENTABLE for lists with nulls in them.
+    """
+    library = _library_of(data)
+    if library is None:
+        return None
+    frame = Frame({}, {})
+    for name, column in _features(_LIBRARIES[library], data).items():
+        frame.columns[name], frame.traits[name] = _LIBRARIES[library].open_column(name, column)
+    return frame
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether data are a data frame."""
+    return _library_of(data) is not None
+
+
+def num_rows(data: Any) -> int:
+    """Return the number of rows of a data frame."""
+    found = getattr(data, "num_rows", None)
+    return len(data) if found is None else int(found)
+
+
+def open_series(key: str, column: Any) -> Opened | None:
+    """Return the values and traits of a Series or Arrow array, or None if it is something else."""
+    library = next((each for each in _LIBRARIES.values() if each.is_series(column)), None)
+    return None if library is None else library.open_column(key, column)
+
+
+def is_series(data: Any) -> bool:
+    """Return whether data are a single column of one of the libraries."""
+    return any(each.is_series(data) for each in _LIBRARIES.values())
+
+
+def open_columns(data: Any) -> tuple[Any, Traits]:
+    """Return columns and traits, of a frame or of a mapping that may have Series as columns.
+
+    What is neither is returned as it is.
+    """
+    frame = open_frame(data)
+    if frame is not None:
+        return frame
+    traits: Traits = {}
+    if not hasattr(data, "items"):
+        return data, traits
+    columns = {}
+    for name, column in data.items():
+        opened = open_series(name, column)
+        columns[name] = column if opened is None else opened.values
+        if opened is not None:
+            traits[name] = opened.traits
+    return columns, traits
+
+
+def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
+    """Return a schema whose originals have the traits of their columns, too."""
+    originals = schema.originals
+    for name, members in traits.items():
+        if members and name in originals:
+            originals[name] = replace(originals[name], **members)
+    return Schema(schema.features, originals)
+
+
+def _library_of(data: Any) -> str | None:
+    found = next((name for name, each in _LIBRARIES.items() if each.is_frame(data)), None)
+    if found is None and polars.is_lazy(data):
+        raise TypeError("a LazyFrame has no data yet; give lazy_frame.collect()")
+    return found
+
+
+def _features(library: Any, data: Any) -> dict[str, Any]:
+    """Return a frame's columns, and its index, by name."""
+    names = library.names_of(data)
+    for i, name in enumerate(names):
+        if not isinstance(name, str):
+            detail = f"a column's name must be a str, not {name!r}"
+            raise TypeError(f"{detail}; rename it, such as with df.columns = df.columns.map(str)")
+        if name in names[:i]:
+            raise column_error(name, "two columns have this name; rename one of them")
+    columns = {name: library.column_of(data, name) for name in names}
+    for name, level in library.index_of(data).items():
+        if name in columns:
+            detail = "a level of the index and a column have this name; rename one of them"
+            raise column_error(name, detail)
+        columns[name] = level
+    return columns
+
+
+# ------------------------------------------------------------------------------- and back
+
+
+def describe_frame(data: Any) -> Description | None:
+    """Return the types of a data frame as JSON, or None if it is something else."""
+    library = _library_of(data)
+    if library is None:
+        return None
+    return {"library": library, **_LIBRARIES[library].describe(data)}
+
+
+def check_library(name: Any) -> None:
+    """Raise if this is not the name of a library, or if it is not installed."""
+    if name not in _LIBRARIES:
+        others = {"pyarrow": "; for a Table of pyarrow give 'arrow'"}
+        hint = others.get(name, nearest(name, _LIBRARIES)) if isinstance(name, str) else ""
+        raise argument_error(f"as_ must be 'pandas', 'polars', 'arrow' or None, not {name!r}{hint}")
+    _LIBRARIES[name].imported()
+
+
+def frame_of(
+    library: Library,
+    columns: Mapping[str, Any],
+    originals: Mapping[str, Original],
+    description: Description | None,
+    rows: range,
+) -> Any:
+    """Return columns as a data frame of a library.
+
+    The description is used if it is of the same library; otherwise originals and columns tell the
+    types. The range has the numbers of these rows among all.
+    """
+    if description is not None and description.get("library") != library:
+        description = None
+    return _LIBRARIES[library].frame_of(columns, originals, description or {}, rows)
+
+
+def index_names(description: Description | None) -> list[str]:
+    """Return the features that are levels of a frame's index."""
+    levels = (description or {}).get("index", [])
+    return [level["feature"] for level in levels] if isinstance(levels, list) else []
+
+
+def check_description(found: Any) -> Description | None:
+    """Check the form of a description from parsed JSON; its types are checked when they are used."""
+    if found is None:
+        return None
+    form = isinstance(found, dict) and isinstance(found.get("columns"), dict)
+    if not form or found.get("library") not in _LIBRARIES:
+        raise argument_error(
+            "a sidecar's dataframe must have a library, and the types of its columns"
+        )
+    levels = found.get("index", [])
+    if isinstance(levels, list):
+        is_good = all(isinstance(i, dict) and isinstance(i.get("feature"), str) for i in levels)
+    else:
+        is_good = isinstance(levels, dict)
+    if not is_good:
+        raise argument_error(
+            "the index of a sidecar's dataframe must be a range, or a list of levels"
+        )
+    return dict(found)
+
+
+def merged_description(one: Description | None, other: Description | None) -> Description | None:
+    """Return the description of two frames that are read as one: the parts that agree."""
+    if one == other or one is None or other is None:
+        return one if one == other else None
+    if one["library"] != other["library"] or index_names(one) != index_names(other):
+        return None
+    merged = {key: value for key, value in one.items() if other.get(key) == value}
+    theirs = other["columns"]
+    # A column that one of them lacks is as in the other.
+    types = {
+        name: kind if theirs.get(name, kind) == kind else None
+        for name, kind in {**theirs, **one["columns"]}.items()
+    }
+    merged |= {"library": one["library"], "columns": types}
+    if "index" not in merged and "index" in one:
+        merged["index"] = _merged_index(one["index"], other["index"])
+    return merged
+
+
+def _merged_index(one: Any, other: Any) -> Any:
+    """Return the index of the rows of two frames."""
+    if isinstance(one, list):
+        return [
+            {**ours, "type": ours.get("type") if ours.get("type") == theirs.get("type") else None}
+            for ours, theirs in zip(one, other, strict=True)
+        ]
+    (start, stop, step), (next_start, next_stop, next_step) = one["range"], other["range"]
+    name = {"name": one.get("name")} if one.get("name") == other.get("name") else {}
+    if (next_start, next_step) == (stop, step):
+        return {"range": [start, next_stop, step], **name}
+    return {"range": [0, 0, 1], **name}

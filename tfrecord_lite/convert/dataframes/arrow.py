@@ -1,0 +1,339 @@
+"""Tables, RecordBatches, Arrays and ChunkedArrays of pyarrow, to columns and back.
+
+A type in JSON is the alias that pyarrow has for it, such as ``"timestamp[us]"``, or an object::
+
+    {"timestamp": "us", "zone": "UTC"}    {"fixed_size_binary": 5}
+    {"list": TYPE}   {"large_list": TYPE}   {"fixed_size_list": TYPE, "size": 3}
+    {"dictionary": TYPE, "index": TYPE, "ordered": false}
+
+List types also have the ``"item"`` name and ``"nullable"``, unless these are the usual ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns import RaggedTensor
+from tfrecord_lite.convert.dataframes.common import (
+    TEXT,
+    Opened,
+    as_frame_column,
+    chosen,
+    codes_of,
+    fixed_rows,
+    has,
+    library,
+    masked,
+    misfit_error,
+    null_error,
+    objects,
+    parts_of,
+    rows_of,
+    ticks_in,
+    time_unit,
+    time_values,
+    type_error,
+    with_none,
+)
+from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.errors import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfrecord_lite.arrays import AnyArray, BoolArray
+    from tfrecord_lite.schema import Original
+
+is_frame = has("column_names", "column", "to_pylist")
+is_series = has("null_count", "to_pylist", "type")
+
+_NUMBERS = ("bool", "int", "uint", "float", "double", "halffloat")
+_TEXTS = ("string", "large_string", "string_view")
+_BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
+_TICKS = ("timestamp", "duration", "date", "time")
+_LISTS = ("list<", "large_list<", "fixed_size_list<")
+
+
+def imported() -> Any:
+    """Return the library; ImportError if it is not installed."""
+    return library("pyarrow")
+
+
+def names_of(table: Any) -> list[str]:
+    """Return the names of a table's columns."""
+    return list(table.column_names)
+
+
+def column_of(table: Any, name: str) -> Any:
+    """Return one column."""
+    return table.column(name)
+
+
+def index_of(table: Any) -> dict[str, Any]:  # noqa: ARG001 - tables have none
+    """Return the levels of the index."""
+    return {}
+
+
+# -------------------------------------------------------------------------------- to columns
+
+
+def open_column(name: str, column: Any) -> Opened:
+    """Return the values and traits of an array."""
+    word = str(column.type)
+    if word.startswith(_TICKS):
+        zone = getattr(column.type, "tz", None)
+        return Opened(_times(name, column, word), {} if zone is None else {"zone": zone})
+    if word.startswith("dictionary<"):
+        return _open_dictionary(name, column)
+    if word.startswith(_LISTS):
+        return _open_lists(name, column)
+    if word.startswith(_NUMBERS):
+        mask = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+        if mask.any():
+            column = column.fill_null(False if word == "bool" else 0)
+        return Opened(masked(column.to_numpy(zero_copy_only=False), mask), {})
+    if word not in _TEXTS and not word.startswith((*_BYTES, "null")):
+        raise type_error(name, column.type)
+    return Opened(objects(column.to_pylist()), TEXT if word in _TEXTS else {})
+
+
+def _times(name: str, column: Any, word: str) -> Any:
+    """Return times as datetime64 or timedelta64."""
+    pa = imported()
+    unit = {"date32": "D", "date64": "ms"}.get(word.partition("[")[0])
+    unit = column.type.unit if unit is None else unit
+    whole = column.cast(pa.int32() if word.startswith(("date32", "time32")) else pa.int64())
+    mask = np.asarray(whole.is_null().to_numpy(zero_copy_only=False))
+    ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
+    kind = "M8" if word.startswith(("timestamp", "date")) else "m8"
+    return time_values(name, ticks, f"{kind}[{unit}]", mask)
+
+
+def _whole(column: Any) -> Any:
+    """Return an array of one chunk."""
+    if not hasattr(column, "chunks"):
+        return column
+    # As one array: chunks have no flatten that goes down one level only.
+    return column.combine_chunks() if len(column.chunks) != 1 else column.chunks[0]
+
+
+def _open_dictionary(name: str, column: Any) -> Opened:
+    if hasattr(column, "unify_dictionaries"):
+        column = column.unify_dictionaries()
+    whole = _whole(column)
+    mask = np.asarray(whole.indices.is_null().to_numpy(zero_copy_only=False))
+    codes = np.asarray(whole.indices.fill_null(0).to_numpy(zero_copy_only=False))
+    categories = open_column(name, whole.dictionary).values
+    return chosen(name, categories, codes, mask, ordered=bool(column.type.ordered))
+
+
+def _open_lists(name: str, column: Any) -> Opened:
+    is_fixed = str(column.type).startswith("fixed")
+    mask = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+    kept = _whole(column.drop_null())
+    flat = kept.flatten()
+    if flat.null_count:
+        raise null_error(name)
+    inner, traits = open_column(name, flat)
+    if is_fixed:
+        return Opened(fixed_rows(name, inner, len(kept), column.type.list_size, mask), traits)
+    return Opened(rows_of(name, inner, np.diff(np.asarray(kept.offsets)), mask), traits)
+
+
+# ------------------------------------------------------------------------------------ types
+
+
+def describe(table: Any) -> dict[str, Any]:
+    """Return the types of all columns as JSON; metadata and chunks are not kept."""
+    described: dict[str, Any] = {
+        "columns": {field.name: type_of(field.type) for field in table.schema}
+    }
+    required = [field.name for field in table.schema if not field.nullable]
+    return described | ({"required": required} if required else {})
+
+
+def type_of(kind: Any) -> Any:
+    """Return a type as JSON."""
+    word = str(kind)
+    if word.startswith("timestamp") and kind.tz is not None:
+        return {"timestamp": kind.unit, "zone": kind.tz}
+    if word.startswith("fixed_size_binary"):
+        return {"fixed_size_binary": kind.byte_width}
+    if word.startswith("dictionary<"):
+        index, values = type_of(kind.index_type), type_of(kind.value_type)
+        return {"dictionary": values, "index": index, "ordered": bool(kind.ordered)}
+    if not word.startswith(_LISTS):
+        return word
+    made = {word.partition("<")[0]: type_of(kind.value_type)}
+    made |= {"size": kind.list_size} if word.startswith("fixed") else {}
+    field = kind.value_field
+    made |= {} if field.name == "item" else {"item": field.name}
+    return made | ({} if field.nullable else {"nullable": False})
+
+
+def _made_type(pa: Any, found: Any) -> Any:
+    """Return the type that JSON describes."""
+    if isinstance(found, str):
+        return pa.type_for_alias(found)
+    first = next(iter(found))
+    if first == "timestamp":
+        return pa.timestamp(found[first], found["zone"])
+    if first == "fixed_size_binary":
+        return pa.binary(found[first])
+    if first == "dictionary":
+        index = _made_type(pa, found["index"])
+        return pa.dictionary(index, _made_type(pa, found[first]), bool(found["ordered"]))
+    kinds = {"list": pa.list_, "large_list": pa.large_list, "fixed_size_list": pa.list_}
+    inner = _made_type(pa, found[first])
+    field = pa.field(found.get("item", "item"), inner, nullable=found.get("nullable", True))
+    return kinds[first](field, *([found["size"]] if first == "fixed_size_list" else []))
+
+
+def made_type(name: str, found: Any) -> Any:
+    """Return the type that JSON describes; raise if there is none."""
+    pa = imported()
+    try:
+        return _made_type(pa, found)
+    except (ValueError, TypeError, KeyError, AttributeError, StopIteration, RecursionError):
+        raise misfit_error(name, found) from None
+
+
+def natural_type(name: str, column: Any, original: Original | None) -> Any:
+    """Return the type for a column that was not one of Arrow's."""
+    pa = imported()
+    if isinstance(column, RaggedTensor):
+        is_large = len(column.values) >= 2**31
+        inner = natural_type(name, column.values, original)
+        return pa.large_list(inner) if is_large else pa.list_(inner)
+    kind: Any
+    dtype = column.dtype
+    if original is not None and original.categories is not None:
+        kind = pa.dictionary(pa.int32(), _flat_type(name, dtype, original), original.ordered)
+    else:
+        kind = _flat_type(name, dtype, original)
+    for size in reversed(column.shape[1:]):
+        kind = pa.list_(kind, size)
+    return kind
+
+
+def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> Any:
+    pa = imported()
+    if dtype.kind in "OSUT":
+        return pa.binary() if original is None or original.text is None else pa.string()
+    if dtype.kind in "Mm":
+        unit = time_unit(name, dtype)
+        if dtype.kind == "m":
+            return pa.duration(unit)
+        zone = None if original is None else original.zone
+        return pa.date32() if dtype == "M8[D]" else pa.timestamp(unit, zone)
+    if dtype.kind in "biuf":
+        return pa.from_numpy_dtype(dtype)
+    if dtype.name == "bfloat16":
+        return pa.float32()
+    raise column_error(name, f"Arrow has no type for {dtype.name}", None, Reason.UNSUPPORTED)
+
+
+# ------------------------------------------------------------------------------------- back
+
+
+def frame_of(
+    columns: Mapping[str, Any],
+    originals: Mapping[str, Original],
+    description: dict[str, Any],
+    rows: range,
+) -> Any:
+    """Return columns as a Table."""
+    pa = imported()
+    types = description.get("columns", {})
+    required = description.get("required", [])
+    fields, arrays = [], []
+    for name, found in columns.items():
+        array = array_of(name, found, types.get(name), originals.get(name))
+        arrays.append(array)
+        fields.append(pa.field(name, array.type, nullable=name not in required))
+    if not fields:
+        # A table's number of rows without columns can be had in this way only.
+        return pa.table({"rows": pa.nulls(len(rows))}).select([])
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def array_of(name: str, column: Any, found: Any, original: Original | None) -> Any:
+    """Return a column as an array of the type that JSON describes, or of its natural one."""
+    pa = imported()
+    column = as_frame_column(name, column)
+    kind = natural_type(name, column, original) if found is None else made_type(name, found)
+    values, mask = parts_of(column)
+    try:
+        return _array(name, values, mask, kind, original)
+    except (pa.ArrowException, TypeError) as error:
+        detail = f"values that are not of the type {kind}, which the sidecar has: {error}"
+        raise column_error(name, detail) from None
+
+
+def _array(
+    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
+) -> Any:
+    pa = imported()
+    word = str(kind)
+    if word.startswith(_LISTS):
+        return _list_array(name, values, mask, kind, original)
+    if isinstance(values, RaggedTensor) or values.ndim != 1:
+        raise misfit_error(name, kind)
+    if word == "null":
+        return pa.nulls(len(values))
+    if word.startswith("dictionary<"):
+        given = values if mask is None else np.ma.MaskedArray(values, mask)
+        codes, missing = codes_of(name, given, original)
+        indices = pa.array(codes, kind.index_type, mask=missing)
+        listed = () if original is None else original.categories
+        categories = pa.array(listed, kind.value_type)
+        return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
+    if word.startswith(_TICKS):
+        return _tick_array(name, values, mask, kind)
+    if values.dtype.kind in "OSUT":
+        given = values if mask is None else np.ma.MaskedArray(values, mask)
+        return pa.array(with_none(given), kind)
+    if values.dtype.name == "bfloat16":
+        values = values.astype(np.float32)
+    return pa.array(values, kind, mask=mask)
+
+
+def _tick_array(name: str, values: AnyArray, mask: BoolArray | None, kind: Any) -> Any:
+    pa = imported()
+    word = str(kind)
+    unit = {"date32": "D", "date64": "ms"}.get(word.partition("[")[0])
+    ticks = ticks_in(name, values, kind.unit if unit is None else unit)
+    narrow = word.startswith(("date32", "time32"))
+    missing = np.isnat(values) if mask is None else mask | np.isnat(values)
+    ticks = np.where(missing, 0, ticks)
+    return pa.array(ticks, pa.int32() if narrow else pa.int64(), mask=missing).cast(kind)
+
+
+def _list_array(
+    name: str, values: Any, mask: BoolArray | None, kind: Any, original: Original | None
+) -> Any:
+    pa = imported()
+    word = str(kind)
+    if not word.startswith("fixed"):
+        if not isinstance(values, RaggedTensor):
+            raise misfit_error(name, kind)
+        inner = _array(name, values.values, None, kind.value_type, original)
+        is_large = word.startswith("large")
+        offsets = pa.array(values.row_splits, pa.int64() if is_large else pa.int32())
+        cls = pa.LargeListArray if is_large else pa.ListArray
+        return cls.from_arrays(offsets, inner, type=kind)
+    size = kind.list_size
+    n_rows = len(values)
+    if isinstance(values, RaggedTensor):
+        values = values.values
+    elif values.ndim > 1:
+        values = values.reshape(n_rows * values.shape[1], *values.shape[2:])
+    if len(values) != n_rows * size:
+        raise misfit_error(name, kind)
+    if size == 0:
+        return pa.array([[]] * n_rows, kind)
+    inner = _array(name, values, None, kind.value_type, original)
+    missing = None if mask is None else pa.array(mask)
+    return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)
