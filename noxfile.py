@@ -12,7 +12,7 @@ import nox
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False
-nox.options.sessions = ["lint", "types", "docs", "tests", "parity", "frameworks"]
+nox.options.sessions = ["lint", "types", "docs", "tests", "parity", "frameworks", "examples"]
 
 NEWEST = ""
 # Not the full product: each Python, each protobuf major, oldest and newest NumPy,
@@ -25,7 +25,7 @@ MATRIX = [
     ("3.13", "==5.29.*", NEWEST),
     ("3.13", "==7.*", NEWEST),
 ]
-EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml"]
+EXTRAS = ["", "fast", "zstd", "remote", "cli", "dtypes", "image", "yaml", "dataframes"]
 TYPED = ["tfrecord_lite", "tests", "benchmarks", "examples", "proto", "docs/conf.py", "noxfile.py"]
 
 
@@ -33,16 +33,16 @@ TYPED = ["tfrecord_lite", "tests", "benchmarks", "examples", "proto", "docs/conf
 @nox.parametrize(("python", "protobuf", "numpy"), MATRIX)
 def tests(session: nox.Session, protobuf: str, numpy: str) -> None:
     """Run the tests on one combination of versions."""
-    session.install("-e", ".[test,examples]", f"protobuf{protobuf}", f"numpy{numpy}")
-    session.run("pytest", *session.posargs)
+    session.install("-e", ".[test,dataframes]", f"protobuf{protobuf}", f"numpy{numpy}")
+    session.run("pytest", "--full", *session.posargs)
 
 
 @nox.session
 @nox.parametrize("extra", EXTRAS)
 def tests_extra(session: nox.Session, extra: str) -> None:
-    """Run the tests with one extra, or none; those that need another one are skipped."""
+    """Run the tests with one extra, or none; those that need another one are left out."""
     session.install("-e", ".[bare-test]" if not extra else f".[bare-test,{extra}]")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", "--full", *session.posargs)
 
 
 @nox.session
@@ -51,6 +51,7 @@ def tests_pure_python_protobuf(session: nox.Session) -> None:
     session.install("-e", ".[test]")
     session.run(
         "pytest",
+        "--full",
         "tests/messages/test_messages.py",
         "tests/example/test_example_engine.py",
         "tests/example/test_parse.py",
@@ -63,9 +64,12 @@ def tests_pure_python_protobuf(session: nox.Session) -> None:
 @nox.session
 def long(session: nox.Session) -> None:
     """Run the properties with 10,000 examples each, and 200 kills, power cuts and full disks."""
-    session.install("-e", ".[test,examples]")
+    session.install("-e", ".[test,dataframes]")
     session.run(
-        "pytest", *session.posargs, env={"HYPOTHESIS_PROFILE": "long", "TFRECORD_MISHAPS": "200"}
+        "pytest",
+        "--full",
+        *session.posargs,
+        env={"HYPOTHESIS_PROFILE": "long", "TFRECORD_MISHAPS": "200"},
     )
     session.run("python", "-m", "tests.long_run")
 
@@ -106,7 +110,7 @@ def parity(session: nox.Session) -> None:
     """Compare with TensorFlow itself."""
     session.install("-e", ".[parity,test]")
     session.run("python", "-c", "import tensorflow")
-    session.run("pytest", "tests/parity", *session.posargs)
+    session.run("pytest", "--full", "tests/parity", *session.posargs)
 
 
 @nox.session
@@ -114,7 +118,15 @@ def frameworks(session: nox.Session) -> None:
     """Run the tests with torch, Grain and JAX themselves."""
     session.install("-e", ".[frameworks,test]")
     session.run("python", "-c", "import grain, jax, torch, torchdata")
-    session.run("pytest", "tests/frameworks", *session.posargs)
+    session.run("pytest", "--full", "tests/frameworks", *session.posargs)
+
+
+@nox.session
+def examples(session: nox.Session) -> None:
+    """Run every program in examples/ with that extra alone."""
+    session.install("-e", ".[bare-test,examples]")
+    session.run("python", "-c", "import jax, PIL, sklearn, torch, yaml")
+    session.run("pytest", "--full", "tests/programs", *session.posargs)
 
 
 @nox.session

@@ -4,7 +4,8 @@ Columns are plain NumPy arrays, so ``jax.device_put`` accepts a batch as it is. 
 the next batch while a compiled function works on this one; here it sums each column of
 numbers. Strings are not read, since devices cannot hold them.
 
-Without arguments, some records are written first. Needs jax: ``pip install jax``.
+Without arguments, some records are written first. Needs jax: ``pip install jax``, or the extra
+``examples``.
 """
 
 from __future__ import annotations

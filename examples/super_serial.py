@@ -5,12 +5,13 @@
 ``save`` and ``load`` do for any data what the gist "Super Serial" does for TensorFlow's data
 sets, and what its users asked for: dtypes are restored, lengths may vary, data may be nested or
 a tuple, samples may be a stream, and loading returns batches if asked to. Headers written by
-Super Serial itself are read too.
+Super Serial itself are read too, with the extra ``yaml``: ``pip install '.[yaml]'``.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,10 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         save_and_load(folder)
         tuples(folder)
-        a_header_of_super_serial(folder)
+        try:
+            a_header_of_super_serial(folder)
+        except ImportError as error:
+            sys.exit(f"{error}")
 
 
 if __name__ == "__main__":

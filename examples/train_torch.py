@@ -5,8 +5,8 @@ an integer from 0 on. ``infer_schema`` finds them in the files. A fifth of the r
 for testing. Each epoch reads the others in random order, in batches that worker processes
 parse to tensors.
 
-Without arguments, the 1,797 handwritten digits of scikit-learn are written first. Needs torch,
-and for the digits the extra ``examples``: ``pip install '.[torch,examples]'``.
+Without arguments, the 1,797 handwritten digits of scikit-learn are written first. Needs the extra
+``examples``, or only ``torch`` for files of your own: ``pip install '.[examples]'``.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def main() -> None:
             files = given.files or [write_digits(Path(folder))]
             train(files, given.label, given.epochs, given.workers)
         except ModuleNotFoundError as error:
-            sys.exit(f"{error}: pip install '.[torch,examples]'")
+            sys.exit(f"{error}: pip install '.[examples]'")
         except (OSError, ValueError, TFRecordError) as error:
             sys.exit(f"{error}")
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.samples import flower, write
+from tests.support.effort import some
 from tfrecord_lite.cli import main, progress
 from tfrecord_lite.records.framing import frame
 
@@ -266,19 +267,22 @@ class TestProcess:
     @pytest.mark.skipif(os.name == "nt", reason="needs a shell that closes streams")
     @pytest.mark.parametrize(
         ("command", "said"),
-        [
-            ("info - <&-", b"tfrecord: standard input is closed\n"),
-            ("cat - <&-", b"tfrecord: standard input is closed\n"),
-            ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
-            ("info --json {path} >&-", b"tfrecord: standard output is closed\n"),
-            ("verify {path} >&-", b"tfrecord: standard output is closed\n"),
-            ("--help >&-", b"tfrecord: standard output is closed\n"),
-            ("info {path}.missing 2>&-", b""),
-            ("nonsense 2>&-", b""),
-            ("--help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-            ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-            ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
-        ],
+        some(
+            4,
+            [
+                ("info - <&-", b"tfrecord: standard input is closed\n"),
+                ("cat - <&-", b"tfrecord: standard input is closed\n"),
+                ("cat {path} >&-", b"tfrecord: standard output is closed\n"),
+                ("info --json {path} >&-", b"tfrecord: standard output is closed\n"),
+                ("verify {path} >&-", b"tfrecord: standard output is closed\n"),
+                ("--help >&-", b"tfrecord: standard output is closed\n"),
+                ("info {path}.missing 2>&-", b""),
+                ("nonsense 2>&-", b""),
+                ("--help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+                ("info --help >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+                ("--version >/dev/full", b"tfrecord: standard output: No space left on device\n"),
+            ],
+        ),
     )
     def test_a_standard_stream_that_is_closed_or_full_is_one_line(
         self, tmp_path: Path, command: str, said: bytes

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import reference
+from tests.support.effort import pairs
 from tfrecord_lite import (
     DamageReport,
     DataLossError,
@@ -221,8 +222,7 @@ IN_PROCESSES: dict[str, Callable[[TFRecordDataset], Dataset]] = {
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("stage", IN_PROCESSES)
-@pytest.mark.parametrize("n_workers", [1, 2, 5])
+@pytest.mark.parametrize(("stage", "n_workers"), pairs(IN_PROCESSES, [1, 2, 5]))
 def test_processes_report_what_one_would_and_warn_once_where_the_run_is(
     paths: list[str], stage: str, n_workers: int
 ) -> None:
@@ -302,8 +302,7 @@ def test_a_function_is_called_in_the_process_that_met_the_damage(
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("n_workers", [1, 2, 3, 4])
-@pytest.mark.parametrize("most", [0, 2, 4])
+@pytest.mark.parametrize(("n_workers", "most"), pairs([1, 2, 3, 4], [0, 2, 4]))
 def test_the_limit_on_damage_is_that_of_all_processes_together(
     paths: list[str], n_workers: int, most: int
 ) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import at_most, pick
 from tfrecord_lite import (
     Block,
     InvalidArgumentError,
@@ -113,7 +114,7 @@ def test_many_records_are_what_each_is(rows: list[Any], times: int, is_iterator:
 
 
 @pytest.mark.parametrize("value", range(len(VALUES)))
-@settings(max_examples=20)
+@at_most(pick(3, 20))
 @given(st.data())
 def test_records_of_one_type(value: int, data: st.DataObject) -> None:
     steps = st.lists(VALUES[value], max_size=3)

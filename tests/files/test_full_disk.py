@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.support.effort import pairs
 from tests.support.mishap_runs import N_RUNS, share
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
@@ -185,8 +186,7 @@ class Run:
         assert sorted(itertools.chain(*found)) == sorted(self.records)
 
 
-@pytest.mark.parametrize("compression", COMPRESSIONS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "compression"), pairs(KINDS, COMPRESSIONS))
 def test_nothing_flushed_is_lost_and_what_waits_is_written_once(
     tmp_path: Path, disk: Disk, kind: str, compression: str
 ) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.effort import pairs
 from tests.support.reference import encode_record
 from tfrecord_lite import FailedPreconditionError, Reason, TFRecordReader, TFRecordWriter
 from tfrecord_lite.files import locking
@@ -192,10 +193,11 @@ def end_of_child(work: Callable[[], object]) -> int:
 
 
 @needs_fork
-@pytest.mark.parametrize("mode", ["a", "w"])
-@pytest.mark.parametrize("end", ["nothing", "close", "with", "forget", "append"])
+@pytest.mark.parametrize(
+    ("end", "mode"), pairs(["nothing", "close", "with", "forget", "append"], ["a", "w"])
+)
 def test_a_forked_child_does_not_end_the_lock_of_its_parent(
-    tmp_path: Path, mode: Any, end: str
+    tmp_path: Path, end: str, mode: Any
 ) -> None:
     path = tmp_path / "a"
     writers = [TFRecordWriter(path, mode=mode)]

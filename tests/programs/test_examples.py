@@ -20,9 +20,8 @@ def run_digits(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.needs("examples")
 def test_digits_writes_shards_and_reads_them_back(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-
     done = run_digits(str(DIGITS), "--output", str(tmp_path / "new"))
 
     assert done.returncode == 0, done.stderr
@@ -36,9 +35,8 @@ def test_digits_writes_shards_and_reads_them_back(tmp_path: Path) -> None:
     assert list(Example.FromString(records[0]).features.feature["shape"].int64_list.value) == [8, 8]
 
 
+@pytest.mark.needs("examples")
 def test_digits_needs_no_folder() -> None:
-    pytest.importorskip("sklearn")
-
     done = run_digits(str(DIGITS))
 
     assert done.returncode == 0, done.stderr
@@ -54,6 +52,7 @@ def test_digits_says_how_to_install_what_is_missing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.needs("image")
 def test_image_bytes_come_back_in_their_shapes(tmp_path: Path) -> None:
     path = tmp_path / "images.tfrecord"
     done = run_digits(str(IMAGE_BYTES), "--output", str(path))
@@ -65,6 +64,7 @@ def test_image_bytes_come_back_in_their_shapes(tmp_path: Path) -> None:
     assert features[1]["shape"].bytes_list.value[0] == bytes([6, 0, 0, 0, 30, 0, 0, 0, 1, 0, 0, 0])
 
 
+@pytest.mark.needs("image")
 def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: Path) -> None:
     good, bad, absent = tmp_path / "good.png", tmp_path / "bad.png", tmp_path / "absent.png"
     good.write_bytes(encode_image(np.full((3, 4), 200, np.uint8)))
@@ -80,8 +80,8 @@ def test_image_bytes_takes_files_and_says_what_is_missing_or_no_image(tmp_path: 
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.needs("yaml")
 def test_super_serial_saves_and_loads_everything(tmp_path: Path) -> None:
-    pytest.importorskip("yaml")
     program = DIGITS.parent / "super_serial.py"
 
     done = run_digits(str(program), "--output", str(tmp_path))

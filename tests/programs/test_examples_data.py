@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.effort import some
 from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
@@ -32,9 +33,19 @@ def run(program: str, *arguments: object, code: int = 0) -> subprocess.Completed
     return done
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", some(2, PROGRAMS))
 def test_each_says_what_it_takes(program: str) -> None:
     assert "usage:" in run(program, "--help").stdout
+
+
+@pytest.mark.needs("examples")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_each_runs_with_the_extra_examples(program: str) -> None:
+    """In .ci/run the environment has no other."""
+    done = run(program)
+
+    assert done.stdout
+    assert "not installed" not in done.stdout
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -47,9 +58,8 @@ def test_each_is_told_of_in_the_documentation(program: str) -> None:
 # ------------------------------------------------------------------------ image pipelines
 
 
+@pytest.mark.needs("image")
 def test_an_image_pipeline_splits_reads_and_decodes() -> None:
-    pytest.importorskip("PIL")
-
     done = run("imagenet_pipeline.py", "--size", 16)
 
     assert "train: 18 files" in done.stdout
@@ -58,8 +68,8 @@ def test_an_image_pipeline_splits_reads_and_decodes() -> None:
     assert "validate: 2 files" in done.stdout
 
 
+@pytest.mark.needs("image")
 def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
     for i in range(2):
         with TFRecordWriter(tmp_path / f"good-{i}") as writer:
             writer.write_example(image_row(np.full((3, 4, 3), 200, np.uint8)))
@@ -77,9 +87,9 @@ def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path
         assert text in run("imagenet_pipeline.py", *arguments, code=1).stderr
 
 
+@pytest.mark.needs("image")
 @pytest.mark.parametrize("n_files", [1, 2])
 def test_an_image_pipeline_says_that_files_are_empty(tmp_path: Path, n_files: int) -> None:
-    pytest.importorskip("PIL")
     names = [tmp_path / f"empty-{i}" for i in range(n_files)]
     for name in names:
         name.write_bytes(b"")
@@ -91,9 +101,8 @@ def test_an_image_pipeline_says_that_files_are_empty(tmp_path: Path, n_files: in
     assert len(error.splitlines()) == 1
 
 
+@pytest.mark.needs("image")
 def test_a_folder_of_images_comes_back() -> None:
-    pytest.importorskip("PIL")
-
     done = run("image_folder.py")
 
     assert "packed 6 images of 2 classes" in done.stdout
@@ -103,8 +112,8 @@ def test_a_folder_of_images_comes_back() -> None:
     assert "every image is unchanged, byte for byte" in done.stdout
 
 
+@pytest.mark.needs("image")
 def test_a_folder_of_ones_own(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
     for label, shade in (("cats", 10), ("dogs", 200)):
         (tmp_path / "in" / label).mkdir(parents=True)
         image = np.full((4, 4, 3), shade, np.uint8)
@@ -123,8 +132,8 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
         assert decode_image((tmp_path / "back" / label / "a.png").read_bytes())[0, 0, 0] == shade
 
 
+@pytest.mark.needs("image")
 def test_records_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
-    pytest.importorskip("PIL")
     with TFRecordWriter(tmp_path / "x") as writer:
         for name, label in (("../../evil", ".."), ("/etc/evil", "a/../.."), ("..\\evil", ".")):
             text = {"image/filename": name, "image/class/text": label}
@@ -192,40 +201,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     run("feature_store.py", "--csv", tmp_path / "absent.csv", code=1)
 
 
-# ------------------------------------------------------------------------------- training
-
-
-def test_scikit_learn_learns_the_digits() -> None:
-    pytest.importorskip("sklearn")
-
-    lines = run("train_sklearn.py").stdout.splitlines()
-
-    assert lines[0] == "1797 records, 64 numbers each, 10 classes"
-    assert float(lines[-1].split()[2]) > 90
-
-
-def write_table(path: Path, n: int) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(n, 3)).astype(np.float32)
-    with TFRecordWriter(path) as writer:
-        writer.write_examples({"x": x, "class": (x[:, 0] > 0).astype(int), "id": ["a"] * n})
-
-
-def test_scikit_learn_learns_from_files_of_ones_own(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    write_table(tmp_path / "table", 500)
-    write_table(tmp_path / "short", 3)
-
-    done = run("train_sklearn.py", tmp_path / "table", "--label", "class")
-    assert done.stdout.startswith("500 records, 3 numbers each, 2 classes")
-    assert float(done.stdout.split()[-3]) > 90
-    for arguments, text in (
-        ([tmp_path / "table"], "'label' is not an integer"),
-        ([tmp_path / "table", "--label", "x"], "'x' is not an integer"),
-        ([tmp_path / "short", "--label", "class"], "too few"),
-        ([tmp_path / "absent"], "absent"),
-    ):
-        assert text in run("train_sklearn.py", *arguments, code=1).stderr
+# ------------------------------------------------------------------------------- devices
 
 
 def test_jax_is_asked_for_politely() -> None:

@@ -8,11 +8,15 @@ only the whole has bear the mark ``full`` instead.
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-__all__ = ["at_most", "full", "load_profile", "pick"]
+__all__ = ["at_most", "full", "load_profile", "pairs", "pick", "some"]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 T = TypeVar("T")
 
@@ -48,3 +52,28 @@ def pick(short: T, whole: T) -> T:
 def at_most(examples: int) -> settings:
     """Return settings for a property that is slow, or soon exhausted: so many examples, or fewer."""
     return settings(max_examples=min(examples, settings().max_examples))
+
+
+def some(number: int, values: Iterable[Any]) -> list[Any]:
+    """Return parameters of which a short run has `number`: the first, and others evenly spread."""
+    given = list(values)
+    kept = {i * len(given) // number for i in range(number)}
+    return [
+        value
+        if i in kept
+        else pytest.param(
+            *(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.full
+        )
+        for i, value in enumerate(given)
+    ]
+
+
+def pairs(first: Iterable[Any], second: Iterable[Any]) -> list[Any]:
+    """Return pairs of parameters, all with all; a short run has each value, but few of the pairs."""
+    one, other = list(first), list(second)
+    kept = {(i % len(one), i % len(other)) for i in range(max(len(one), len(other)))}
+    return [
+        pytest.param(a, b, marks=() if (i, j) in kept else pytest.mark.full)
+        for i, a in enumerate(one)
+        for j, b in enumerate(other)
+    ]

@@ -17,9 +17,8 @@ __all__ = ["EXTRAS", "is_installed", "missing_for"]
 EXTRAS = {
     "cli": ("tqdm",),
     "dataframes": ("pandas", "polars", "pyarrow"),
-    "docs": ("sphinx",),
     "dtypes": ("ml_dtypes",),
-    "examples": ("sklearn",),
+    "examples": ("sklearn", "PIL", "yaml", "torch", "jax"),
     "fast": ("isal",),
     "image": ("PIL",),
     "lint": ("mypy",),
@@ -33,7 +32,6 @@ EXTRAS = {
 TESTS = Path(__file__).resolve().parents[1]
 PLACES = {
     TESTS / "parity": ("parity", ("tensorflow",)),
-    TESTS / "frameworks" / "test_examples.py": ("frameworks", ("torch", "jax")),
     TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),
     TESTS / "frameworks" / "test_jax.py": ("frameworks", ("jax",)),
     TESTS / "frameworks" / "test_torch.py": ("frameworks", ("torch", "torchdata")),

@@ -1,4 +1,4 @@
-"""The examples that need torch or jax."""
+"""The programs that train, and the one on jax, on data of their own and on a user's."""
 
 from __future__ import annotations
 
@@ -7,11 +7,43 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.programs.test_examples_data import run, write_table
+from tests.programs.test_examples_data import run
 from tfrecord_lite import TFRecordWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.needs("examples")
+
+
+def test_scikit_learn_learns_the_digits() -> None:
+    lines = run("train_sklearn.py").stdout.splitlines()
+
+    assert lines[0] == "1797 records, 64 numbers each, 10 classes"
+    assert float(lines[-1].split()[2]) > 90
+
+
+def write_table(path: Path, n: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 3)).astype(np.float32)
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"x": x, "class": (x[:, 0] > 0).astype(int), "id": ["a"] * n})
+
+
+def test_scikit_learn_learns_from_files_of_ones_own(tmp_path: Path) -> None:
+    write_table(tmp_path / "table", 500)
+    write_table(tmp_path / "short", 3)
+
+    done = run("train_sklearn.py", tmp_path / "table", "--label", "class")
+    assert done.stdout.startswith("500 records, 3 numbers each, 2 classes")
+    assert float(done.stdout.split()[-3]) > 90
+    for arguments, text in (
+        ([tmp_path / "table"], "'label' is not an integer"),
+        ([tmp_path / "table", "--label", "x"], "'x' is not an integer"),
+        ([tmp_path / "short", "--label", "class"], "too few"),
+        ([tmp_path / "absent"], "absent"),
+    ):
+        assert text in run("train_sklearn.py", *arguments, code=1).stderr
 
 
 def test_torch_learns_from_files(tmp_path: Path) -> None:
@@ -31,8 +63,6 @@ def test_torch_learns_from_files(tmp_path: Path) -> None:
 
 
 def test_torch_learns_the_digits() -> None:
-    pytest.importorskip("sklearn")
-
     done = run("train_torch.py", "--epochs", 4)
 
     assert done.stdout.startswith("1797 records, 64 numbers each, 10 classes")
