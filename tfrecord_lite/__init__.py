@@ -118,7 +118,14 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         VarLenFeature as VarLenFeature,
     )
     from tfrecord_lite.sharded import ShardedTFRecordWriter as ShardedTFRecordWriter
-    from tfrecord_lite.storage import load as load, load_schema as load_schema, save as save
+    from tfrecord_lite.storage import (
+        TfdsInfo as TfdsInfo,
+        load as load,
+        load_schema as load_schema,
+        load_tfds as load_tfds,
+        save as save,
+        tfds_info as tfds_info,
+    )
     from tfrecord_lite.storage.infer import infer_schema as infer_schema, summarize as summarize
     from tfrecord_lite.tensors.parse import (
         parse_tensor as parse_tensor,
@@ -152,7 +159,7 @@ _MODULES = {
     "recovery.verify": "verify",
     "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature Schema SequenceSchema SequenceSummary SparseFeature Summary VarLenFeature",
     "sharded": "ShardedTFRecordWriter",
-    "storage": "load load_schema save",
+    "storage": "TfdsInfo load load_schema load_tfds save tfds_info",
     "storage.infer": "infer_schema summarize",
     "tensors.parse": "parse_tensor parse_tensors",
     "tensors.raw": "decode_raw",

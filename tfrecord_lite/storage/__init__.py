@@ -13,6 +13,9 @@
 ``sidecar``        schema files, written and read: ours, and with ``formats`` those of others
 ``structure``      nested dicts and tuples, as columns by name and back
 ``stream_schema``  rows as batches of columns, and the one schema that fits all of them
+``content``        whole small files of text
+``tfds_info``      :func:`tfds_info`: a directory of TensorFlow Datasets
+``tfds_loading``   :func:`load_tfds`, its splits and slices of them
 ``formats``        schemas of Super Serial, TensorFlow Datasets and TFX
 =================  ==========================================================================
 
@@ -24,5 +27,7 @@ from __future__ import annotations
 from tfrecord_lite.storage.loading import load
 from tfrecord_lite.storage.saving import save
 from tfrecord_lite.storage.sidecar import load_schema
+from tfrecord_lite.storage.tfds_info import TfdsInfo, tfds_info
+from tfrecord_lite.storage.tfds_loading import load_tfds
 
-__all__ = ["load", "load_schema", "save"]
+__all__ = ["TfdsInfo", "load", "load_schema", "load_tfds", "save", "tfds_info"]

@@ -58,7 +58,7 @@ from tfrecord_lite.storage.structure import merged as merged_structures
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tfrecord_lite.columns import Column
     from tfrecord_lite.convert.dataframes import Library
@@ -265,10 +265,21 @@ def load(
         # Damage is reported when the data are read, not before.
         ahead = reader if on_error == "raise" else _silent_reader(sources, options)
         described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead))
+    return load_blocks(described, columns, batch_size, reader.blocks, as_)
+
+
+def load_blocks(
+    described: Sidecar,
+    columns: Sequence[str] | None,
+    batch_size: int | None,
+    blocks: Callable[[int | None], Iterator[Block]],
+    as_: Library | None = None,
+) -> Any:
+    """Return the columns of blocks of records; or with `batch_size`, an iterator of such."""
     loader = _loader_of(described, columns, as_)
     if batch_size is None:
-        return loader.whole(reader.blocks())
-    return loader.batches(reader.blocks(batch_size))
+        return loader.whole(blocks(None))
+    return loader.batches(blocks(batch_size))
 
 
 def _loader_of(described: Sidecar, columns: Sequence[str] | None, as_: Library | None) -> _Loader:

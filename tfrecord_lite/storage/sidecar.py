@@ -41,9 +41,11 @@ from tfrecord_lite.files.names import (
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
+from tfrecord_lite.storage.content import content_of
 from tfrecord_lite.storage.formats import superserial, tfds
 from tfrecord_lite.storage.stream_schema import check_originals
 from tfrecord_lite.storage.structure import is_flat_dict, structure_of_json
+from tfrecord_lite.storage.tfds_info import Directory
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Description
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-_MOST_BYTES = 256 * 1024 * 1024
-_READ_BYTES = 1024 * 1024
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = re.compile(
     rb"^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -69,8 +69,8 @@ def load_schema(path: Path, *, storage_options: StorageOptions = None) -> Schema
     Parameters
     ----------
     path : str or PathLike
-        A path or URL; or a directory with TFDS's ``features.json``. The format is detected
-        from the content.
+        A path or URL; or a directory of TensorFlow Datasets, as for :func:`tfds_info`. The format
+        is detected from the content.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -149,15 +149,18 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
     """Read a schema file of any format."""
     check_path("schema_path", path)
     name = os.fspath(path)
-    if os.path.isdir(name):  # noqa: PTH112 - may be a URL
-        name = os.path.join(name, "features.json")  # noqa: PTH118
-    content = _content_of(name, storage_options).removeprefix(b"\xef\xbb\xbf")
+    is_directory = os.path.isdir(name)  # noqa: PTH112 - may be a URL
+    if is_directory and os.path.exists(features := os.path.join(name, "features.json")):  # noqa: PTH110, PTH118
+        name = features
+    elif is_directory or os.path.basename(name) == "dataset_info.json":  # noqa: PTH119
+        return Sidecar(Directory(name, storage_options).schema())
+    content = content_of(name, storage_options)
     tfds_info = None
     folder, base = os.path.split(name)
     if base == "features.json":
         with contextlib.suppress(FileNotFoundError):
             info_name = os.path.join(folder, "dataset_info.json")  # noqa: PTH118
-            tfds_info = _content_of(info_name, storage_options)
+            tfds_info = content_of(info_name, storage_options)
     try:
         found = parse(name, content, tfds_info)
         check_originals(found.schema)
@@ -210,21 +213,6 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
             "for each feature"
         )
     return Sidecar(superserial.from_mapping(found))
-
-
-def _content_of(name: str, storage_options: StorageOptions) -> bytes:
-    """Read a whole file, within the limit for schema files."""
-    file = open_input(name, storage_options)
-    data = bytearray()
-    try:
-        while chunk := file.read(_READ_BYTES):
-            data += chunk
-            if len(data) > _MOST_BYTES:
-                detail = f"a schema file must have at most {_MOST_BYTES} bytes"
-                raise argument_error(detail, source=name)
-    finally:
-        file.close()
-    return bytes(data)
 
 
 def write(path: Path, sidecar: Sidecar, storage_options: StorageOptions = None) -> OutputFile:

@@ -3,6 +3,7 @@
 ================================  ============================================  ===========
 :func:`superserial.from_yaml`     the YAML header of Super Serial               needs yaml
 :func:`tfds.from_json`            ``features.json`` of TensorFlow Datasets
+:func:`dataset_info.from_json`    ``dataset_info.json`` beside it: splits, files
 :func:`tfx.from_text`             ``schema.pbtxt`` of TFX, tensorflow-metadata
 ================================  ============================================  ===========
 

@@ -1,0 +1,558 @@
+"""Directories of TensorFlow Datasets: of today's form and of older ones, their splits and slices."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import (
+    DataLossError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    Reason,
+    Schema,
+    TFRecordWriter,
+    load,
+    load_schema,
+    load_tfds,
+    read_batches,
+    tfds_info,
+)
+from tfrecord_lite.storage.formats import dataset_info
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LENGTHS = {"train": [4, 0, 5, 3], "test": [2], "validation": [2, 1]}
+LABELS = ["cat", "dog", "bird"]
+
+FEATURES = {
+    "pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+    "featuresDict": {
+        "features": {
+            "image": {"pythonClassName": "x.Image", "image": {"dtype": "uint8"}},
+            "label": {"pythonClassName": "x.ClassLabel", "classLabel": {"numClasses": "3"}},
+            "n": {"pythonClassName": "x.Tensor", "tensor": {"dtype": "int32", "shape": {}}},
+            "pixels": {
+                "pythonClassName": "x.Tensor",
+                "tensor": {"dtype": "uint8", "shape": {"dimensions": ["2", "2"]}},
+            },
+            "objects": {
+                "pythonClassName": "x.Sequence",
+                "sequence": {
+                    "length": "-1",
+                    "feature": {
+                        "pythonClassName": "x.FeaturesDict",
+                        "featuresDict": {
+                            "features": {
+                                "label": {
+                                    "pythonClassName": "x.ClassLabel",
+                                    "classLabel": {"numClasses": "2"},
+                                }
+                            }
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+def row(n: int) -> dict[str, Any]:
+    return {
+        "image": b"PNG %d" % n,
+        "label": n % 3,
+        "n": n,
+        "pixels": np.full(4, n),
+        "objects/label": np.arange(n % 3),
+    }
+
+
+def write_shards(folder: Path, template: str = "flowers-{}.tfrecord-{:05}-of-{:05}") -> None:
+    """Write numbered records, from 0 in each split."""
+    for split, lengths in LENGTHS.items():
+        number = 0
+        for shard, length in enumerate(lengths):
+            path = folder / template.format(split, shard, len(lengths))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not length:
+                continue  # never opened
+            with TFRecordWriter(path) as writer:
+                for n in range(number, number + length):
+                    writer.write_example(row(n))
+            number += length
+
+
+def write_info(folder: Path, **more: Any) -> None:
+    splits = [
+        {"name": name, "shardLengths": [str(n) for n in lengths], "numBytes": "99"}
+        for name, lengths in LENGTHS.items()
+    ]
+    info = {"name": "flowers", "version": "1.0.0", "splits": splits, **more}
+    (folder / "dataset_info.json").write_text(json.dumps(info))
+
+
+def numbers_of(directory: Path | str, split: str) -> list[int]:
+    found: Any = load_tfds(directory, split)
+    numbers: list[int] = found["n"].tolist()
+    return numbers
+
+
+@pytest.fixture
+def today(tmp_path: Path) -> Path:
+    """Return the directory of a data set as recent releases write it."""
+    folder = tmp_path / "flowers" / "1.0.0"
+    folder.mkdir(parents=True)
+    write_shards(folder)
+    write_info(folder, fileFormat="tfrecord")
+    (folder / "features.json").write_text(json.dumps(FEATURES))
+    (folder / "label.labels.txt").write_text("\n".join(LABELS) + "\n")
+    (folder / "objects-label.labels.txt").write_text("leaf\nstem\n")
+    return folder
+
+
+def old_schema(**shapes: Any) -> dict[str, Any]:
+    features = []
+    for name, (word, *dims) in shapes.items():
+        feature: dict[str, Any] = {"name": name, "type": word}
+        if dims:
+            feature["shape"] = {"dim": [{"size": str(dim)} for dim in dims]}
+        features.append(feature)
+    return {"feature": features}
+
+
+OLD = old_schema(
+    image=("INT", 28, 28, 1), label=("INT",), n=("INT",), pixels=("INT", 2, 2)
+)  # fmt: skip
+
+
+@pytest.fixture
+def old(today: Path) -> Path:
+    """Return the same directory as releases before 4.0 wrote it, without features.json."""
+    (today / "features.json").unlink()
+    nested = {"feature": [*OLD["feature"], {"name": "objects"}]}
+    write_info(today, schema=nested)
+    return today
+
+
+SLICES = {
+    "train": [("train", 0, 12)],
+    "train[:10%]": [("train", 0, 1)],
+    "train[:50%]": [("train", 0, 6)],
+    "train[-25%:]": [("train", 9, 12)],
+    "train[4:5]": [("train", 4, 5)],
+    "train[2:11]": [("train", 2, 11)],
+    "train[-3:]": [("train", 9, 12)],
+    "train[3:-3]": [("train", 3, 9)],
+    "train[:1_0]": [("train", 0, 10)],
+    "train[0shard]": [("train", 0, 4)],
+    "train[2shard:]": [("train", 4, 12)],
+    "train[-1shard]": [("train", 9, 12)],
+    "train[:-1shard]": [("train", 0, 9)],
+    "train[:]": [("train", 0, 12)],
+    "train[:75%]+test": [("train", 0, 9), ("test", 0, 2)],
+    "test + train[:2]": [("test", 0, 2), ("train", 0, 2)],
+    "all": [("train", 0, 12), ("test", 0, 2), ("validation", 0, 3)],
+    "validation[34%:]": [("validation", 1, 3)],
+}
+
+
+def expected_of(expression: str) -> list[int]:
+    return [n for _, start, stop in SLICES[expression] for n in range(start, stop)]
+
+
+@pytest.mark.parametrize("expression", SLICES)
+def test_a_slice_is_what_its_numbers_say(today: Path, expression: str) -> None:
+    found: Any = load_tfds(today, expression)
+
+    assert found["n"].tolist() == expected_of(expression)
+    for size in (1, 4, 100):
+        batches: list[Any] = list(load_tfds(today, expression, size))
+        numbers = [batch["n"].tolist() for batch in batches]
+        assert [n for part in numbers for n in part] == expected_of(expression)
+        assert all(len(part) == size for part in numbers[:-1])
+
+
+def test_columns_have_their_original_types(today: Path) -> None:
+    found: Any = load_tfds(today, "train[3:6]")
+
+    assert list(found) == ["image", "label", "n", "pixels", "objects/label"]
+    assert found["n"].dtype == np.int32
+    assert found["pixels"].dtype == np.uint8
+    assert found["pixels"].shape == (3, 2, 2)
+    assert found["image"].tolist() == [b"PNG 3", b"PNG 4", b"PNG 5"]
+    assert found["objects/label"].to_list() == [[], [0], [0, 1]]
+    assert list(load_tfds(today, "test", columns=["label"])) == ["label"]
+    with pytest.raises(InvalidArgumentError, match="no feature 'lable'"):
+        load_tfds(today, "test", columns=["lable"])
+
+
+def test_only_the_files_of_a_slice_are_read(today: Path) -> None:
+    for shard in (0, 3):
+        (today / f"flowers-train.tfrecord-0000{shard}-of-00004").unlink()
+
+    assert numbers_of(today, "train[4:9]") == [4, 5, 6, 7, 8]
+    with pytest.raises(FileNotFoundError, match=r"flowers-train.tfrecord-00000-of-00004"):
+        load_tfds(today, "train[3:9]")
+
+
+def test_what_comes_after_a_slice_is_not_read(today: Path) -> None:
+    path = today / "flowers-train.tfrecord-00000-of-00004"
+    data = bytearray(path.read_bytes())
+    data[-6] ^= 1
+    path.write_bytes(data)
+
+    first: Any = load_tfds(today, "train[0:1]", 1)
+    assert next(first)["n"].tolist() == [0]
+    with pytest.raises(DataLossError, match=r"flowers-train.tfrecord-00000-of-00004: record 3"):
+        load_tfds(today, "train[-1:]+train[:4]")
+
+
+def test_info_tells_splits_labels_and_files(today: Path) -> None:
+    info = tfds_info(today)
+
+    assert (info.name, info.config, info.version) == ("flowers", None, "1.0.0")
+    assert info.splits == {"train": 12, "test": 2, "validation": 3}
+    assert info.label_names == {"label": LABELS, "objects/label": ["leaf", "stem"]}
+    assert info.schema == load_schema(today)
+    assert info.files("test") == [f"{today}/flowers-test.tfrecord-00000-of-00001"]
+    assert len(info.files("train+test")) == 4  # without the empty one
+    batches = list(read_batches(info.files("validation"), info.schema, 2, shuffle=True))
+    assert sorted(n for batch in batches for n in np.asarray(batch["n"]).tolist()) == [0, 1, 2]
+    with pytest.raises(InvalidArgumentError, match="is a slice, but files hold whole splits"):
+        info.files("train[:1]")
+    assert len(repr(info)) < 2000
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}",
+        "{SPLIT}/data-{SHARD_INDEX}.{FILEFORMAT}",
+        "{SPLIT}-{SHARD_INDEX}of{NUM_SHARDS}",
+    ],
+)
+def test_files_may_have_other_names(tmp_path: Path, template: str) -> None:
+    named = {"DATASET": "flowers", "SPLIT": "{0}", "FILEFORMAT": "tfrecord"}
+    numbers = {"SHARD_X_OF_Y": "{1:05}-of-{2:05}", "SHARD_INDEX": "{1:05}", "NUM_SHARDS": "{2:05}"}
+    write_shards(tmp_path, template.format(**named, **numbers))
+    splits = [
+        {"name": name, "shardLengths": lengths, "filepathTemplate": template}
+        for name, lengths in LENGTHS.items()
+    ]
+    write_info(tmp_path, splits=splits)
+    (tmp_path / "features.json").write_text(json.dumps(FEATURES))
+
+    assert numbers_of(tmp_path, "train[-2:]+test") == [10, 11, 0, 1]
+
+
+# ---------------------------------------------------------------------------- older releases
+
+
+def test_an_older_release_has_its_schema_in_dataset_info(old: Path) -> None:
+    assert load_schema(old) == Schema(
+        {
+            "image": FixedLenFeature([], "string"),
+            "label": FixedLenFeature([], "int64"),
+            "n": FixedLenFeature([], "int64"),
+            "pixels": FixedLenFeature([2, 2], "int64"),
+            "objects/label": RaggedFeature("int64", row_splits_dtype=np.int64),
+        }
+    )
+    found: Any = load_tfds(old, "train[3:6]")
+    assert found["pixels"].shape == (3, 2, 2)
+    assert found["n"].tolist() == [3, 4, 5]
+    assert tfds_info(old).label_names["objects/label"] == ["leaf", "stem"]
+    assert load_schema(old / "dataset_info.json") == load_schema(old)
+    files: Any = load(tfds_info(old).files("test"), old)
+    assert files["n"].tolist() == [0, 1]
+
+
+def test_a_description_of_all_features_needs_the_first_records_alone(tmp_path: Path) -> None:
+    rows = [{"x": [1], "y": [0.5, 1.0], "t": [b"a"], "v": [b"1"], "i": b"2"}] * 150
+    rows[140] = {"x": [1, 2], "y": [0.5, 1.0], "t": [], "v": [b"1", b"2"], "i": b"2"}
+    with TFRecordWriter(tmp_path / "flowers-test.tfrecord-00000-of-00001") as writer:
+        for each in rows:
+            writer.write_example(each)
+    write_info(
+        tmp_path,
+        splits=[{"name": "test", "shardLengths": [150]}, {"name": "train", "shardLengths": [7]}],
+        schema=old_schema(
+            x=("INT", -1),
+            y=("FLOAT", 2),
+            t=("BYTES", -1),
+            v=("INT", -1, 8, 8, 3),
+            i=("INT", -1, -1, 3),
+        ),
+    )
+
+    ragged: dict[str, Any] = {"row_splits_dtype": np.int64}
+    assert load_schema(tmp_path).features == {
+        "x": RaggedFeature("int64", **ragged),
+        "y": FixedLenFeature([2], "float32"),
+        "t": RaggedFeature("string", **ragged),
+        "v": RaggedFeature("string", **ragged),
+        "i": FixedLenFeature([], "string"),
+    }
+    found: Any = load_tfds(tmp_path, "test")
+    assert found["x"].to_list()[139:141] == [[1], [1, 2]]
+
+
+def test_the_description_alone_is_enough_for_a_schema(tmp_path: Path) -> None:
+    write_info(tmp_path, schema=OLD)
+
+    assert load_schema(tmp_path).features == {
+        "image": FixedLenFeature([], "string"),
+        "label": FixedLenFeature([], "int64"),
+        "n": FixedLenFeature([], "int64"),
+        "pixels": FixedLenFeature([2, 2], "int64"),
+    }
+    write_info(tmp_path)
+    with pytest.raises(InvalidArgumentError, match=r"no features.json, dataset_info.json does not"):
+        load_schema(tmp_path)
+
+
+def test_without_any_schema_it_is_inferred(old: Path) -> None:
+    write_info(old)
+
+    assert load_schema(old)["pixels"] == FixedLenFeature([4], "int64")
+    assert numbers_of(old, "train[-1:]") == [11]
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_the_oldest_releases_have_no_lengths_of_shards(today: Path, counts: bool) -> None:
+    splits = [
+        {
+            "name": name,
+            "numShards": str(len(lengths)),
+            "statistics": {"numExamples": str(sum(lengths))} if counts else {},
+        }
+        for name, lengths in LENGTHS.items()
+    ]
+    (today / "flowers-train.tfrecord-00001-of-00004").touch()
+    write_info(today, splits=splits)
+
+    for expression in ("train", "train[:50%]", "train[-3:]", "all", "train[2shard:]"):
+        assert numbers_of(today, expression) == expected_of(expression)
+    assert tfds_info(today).splits == {"train": 12, "test": 2, "validation": 3}
+
+
+# -------------------------------------------------------------------------------- directories
+
+
+def test_a_directory_above_the_only_version_will_do(today: Path) -> None:
+    for directory in (
+        today,
+        f"{today}/",
+        today.parent,
+        today.parent.parent,
+        today / "dataset_info.json",
+    ):
+        assert tfds_info(directory).directory == str(today)
+        assert len(load_tfds(directory, "test")["n"]) == 2  # type: ignore[arg-type]
+    shutil.copytree(today, today.parent / "2.0.0")
+    with pytest.raises(InvalidArgumentError, match=r"give one of 1\.0\.0, 2\.0\.0$") as caught:
+        load_tfds(today.parent, "test")
+    assert caught.value.source == str(today.parent)
+    with pytest.raises(
+        InvalidArgumentError, match=r"give one of flowers/1\.0\.0, flowers/2\.0\.0$"
+    ):
+        load_schema(today.parent.parent)
+
+
+def test_a_folder_may_have_the_characters_of_patterns(today: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a[b]*?" / "c"
+    shutil.copytree(today, folder)
+
+    info = tfds_info(folder)
+    assert info.label_names["label"] == LABELS
+    assert numbers_of(folder.parent, "train[-1:]") == [11]
+
+
+@pytest.mark.needs("remote")
+def test_a_directory_behind_a_url(today: Path) -> None:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.put(str(today), "/data/flowers/1.0.0", recursive=True)
+
+    for url in ("memory://data/flowers/1.0.0", "memory://data/flowers"):
+        info = tfds_info(url)
+        assert info.label_names["label"] == LABELS
+        assert numbers_of(url, "train[5:7]") == [5, 6]
+    with pytest.raises(FileNotFoundError, match=r"dataset_info.json"):
+        tfds_info("memory://elsewhere")
+
+
+def test_what_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no directory '.*nowhere'"):
+        tfds_info(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .* or below; expected"):
+        load_tfds(tmp_path, "train")
+    with pytest.raises(FileNotFoundError, match=r"no dataset_info.json in .* or below; expected"):
+        load_schema(tmp_path)
+
+
+# ------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("validtion", "no split 'validtion'; the nearest: 'validation'"),
+        ("zzz", "no split 'zzz'; there are 'train', 'test', 'validation'"),
+        ("train[13:]", "'train[13:]' is out of range: 'train' has 12 records"),
+        ("train[:-13]", "'train[:-13]' is out of range: 'train' has 12 records"),
+        ("train[5:5]", "'train[5:5]' has no records: 'train' has 12 records"),
+        ("train[7:3]", "'train[7:3]' has no records: 'train' has 12 records"),
+        ("test[:1%]", "'test[:1%]' has no records: 'test' has 2 records"),
+        ("train[9shard]", "'train[9shard]' has no records: 'train' has 12 records"),
+        ("train[:150%]", "the percents of 'train[:150%]' must be between -100 and 100"),
+        ("train[10%:20]", "both ends of 'train[10%:20]' must be in the same unit"),
+        ("all[:3]", "'all' cannot be sliced; slice each split"),
+        *[
+            (text, f"{text.strip()!r} is not a split; expected such as ")
+            for text in ("", "train[5]", "train[50%]", "train[]", "train[::2]", "train[a:]", "train [:3]", "train[1.5:]")
+        ],
+        ("train+", "'' is not a split; expected such as "),
+    ],
+)  # fmt: skip
+def test_a_split_that_cannot_be_is_named(today: Path, expression: str, text: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_tfds(today, expression)
+
+    assert str(caught.value).startswith(text)
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+
+
+def test_arguments_of_other_types(today: Path) -> None:
+    with pytest.raises(TypeError, match="split must be a str, not NoneType"):
+        load_tfds(today, None)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="batch_size must be an integer, not str"):
+        load_tfds(today, "test", "3")  # type: ignore[call-overload]
+    with pytest.raises(InvalidArgumentError, match="batch_size is 0, expected 1 or more"):
+        load_tfds(today, "test", 0)
+
+
+@pytest.mark.parametrize("expression", ["train", "train[:9]", "train[5:9]", "train[-4:]"])
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_files_must_hold_the_records_that_are_recorded(
+    today: Path, expression: str, difference: int
+) -> None:
+    path = today / "flowers-train.tfrecord-00002-of-00004"
+    with TFRecordWriter(path) as writer:
+        for n in range(4, 9 + difference):
+            writer.write_example(row(n))
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_tfds(today, expression)
+
+    assert caught.value.reason is Reason.WRONG_COUNT
+    assert str(caught.value) == (
+        f"{path}: the file holds {5 + difference} records, but dataset_info.json says 5"
+    )
+
+
+@pytest.mark.parametrize("name", ["array_record", "riegeli", "parquet"])
+def test_other_file_formats_are_unsupported(today: Path, name: str) -> None:
+    write_info(today, fileFormat=name)
+
+    for read in (lambda: load_tfds(today, "train"), lambda: tfds_info(today)):
+        with pytest.raises(
+            InvalidArgumentError, match=f"are '{name}', expected tfrecord"
+        ) as caught:
+            read()
+        assert caught.value.reason is Reason.UNSUPPORTED
+        assert caught.value.source == f"{today}/dataset_info.json"
+
+
+DAMAGED = [
+    "", "[]", "{", "null", '{"name": 3}', '{"splits": []}', '{"name": "d", "splits": 3}',
+    '{"name": "d", "splits": [3]}', '{"name": "d", "splits": [{}]}',
+    '{"name": "d", "splits": [{"name": "../x", "shardLengths": [1]}]}',
+    '{"name": "/etc", "splits": [{"name": "x", "shardLengths": [1]}]}',
+    '{"name": "d", "splits": [{"name": "x", "shardLengths": ["a"]}]}',
+    '{"name": "d", "splits": [{"name": "x", "shardLengths": [-1]}]}',
+    '{"name": "d", "splits": [{"name": "x", "shardLengths": {"a": 1}}]}',
+    '{"name": "d", "splits": [{"name": "x", "numShards": "9999999999"}]}',
+    '{"name": "d", "splits": [{"name": "x", "shardLengths": [1], "filepathTemplate": "../{SPLIT}"}]}',
+    '{"name": "d", "splits": [{"name": "x", "shardLengths": [1], "filepathTemplate": "{FOO}"}]}',
+    '{"name": "d", "splits": [{"name": "x", "shardLengths": [1], "filepathTemplate": 3}]}',
+    '{"name": "d", "schema": {"feature": [{}]}}', '{"name": "d", "schema": {"feature": 3}}',
+    '{"name": "d", "schema": {"feature": [{"name": "a", "type": "INT", "shape": {"dim": [3]}}]}}',
+    "[" * 100_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("document", DAMAGED)
+def test_a_damaged_description_is_one_clear_error(tmp_path: Path, document: str) -> None:
+    (tmp_path / "dataset_info.json").write_text(document)
+
+    with pytest.raises(InvalidArgumentError) as caught:
+        tfds_info(tmp_path)
+
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert caught.value.source == f"{tmp_path}/dataset_info.json"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["name", "type", "shape", "dim", "size", "feature", "shardLengths", "numShards"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["splits", "schema", "version", "configName"]), json_values))
+def test_any_description_is_read_or_rejected(content: dict[str, Any]) -> None:
+    with contextlib.suppress(InvalidArgumentError):
+        dataset_info.from_json(json.dumps({"name": "d", **content}))
+
+
+@given(
+    st.integers(-120, 120), st.integers(-120, 120), st.sampled_from(["", "%"]),
+    st.lists(st.integers(0, 7), max_size=4),
+)  # fmt: skip
+def test_parts_of_a_split_are_pythons_slices(
+    start: int, stop: int, unit: str, lengths: list[int]
+) -> None:
+    total = sum(lengths)
+    numbers = [round(n * total / 100) if unit else n for n in (start, stop)]
+    expected = range(total)[slice(*numbers)]
+    try:
+        (part,) = dataset_info.parts_of(f"train[{start}{unit}:{stop}{unit}]", ["train"])
+        found = range(*part.bounds(lengths))
+    except InvalidArgumentError:
+        assert not expected or max(map(abs, numbers)) > total or abs(start) > 100 or abs(stop) > 100
+    else:
+        assert found == expected
+
+
+def test_the_real_para_crawl(corpus: Path) -> None:
+    folder = corpus / "files/google__trax/trax/data/testdata/para_crawl"
+
+    info = tfds_info(folder)
+    found: Any = load_tfds(folder, "train[-30%:]")
+
+    assert (info.name, info.config, info.version) == ("para_crawl", "ende", "1.2.0")
+    assert info.splits == {"train": 10}
+    assert list(found) == ["de", "en"]
+    whole: Any = load_tfds(folder, "train")
+    assert found["en"].tolist() == whole["en"].tolist()[7:]
