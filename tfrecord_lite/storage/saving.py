@@ -22,19 +22,22 @@ from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import open_output, remove
+from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.given import GivenSchema
 from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar
-from tfrecord_lite.storage.stream_schema import StreamSchema, row_batches
-from tfrecord_lite.storage.structure import flatten
+from tfrecord_lite.storage.stream_schema import StreamSchema, check_originals, row_batches
+from tfrecord_lite.storage.structure import completed, flatten
 from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.schema import Schema
+    from tfrecord_lite.schema import FeatureSpec
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
@@ -44,6 +47,7 @@ def save(
     data: Any,
     schema_path: str | os.PathLike[str] | None = None,
     *,
+    schema: Mapping[str, FeatureSpec] | None = None,
     compression: CompressionType = "infer",
     storage_options: StorageOptions = None,
 ) -> Schema:
@@ -65,6 +69,10 @@ def save(
     schema_path : str or PathLike, optional
         The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
         sidecar that older data left under the default name is removed.
+    schema : Schema, or mapping of str to feature specification, optional
+        How to store the data, such as what an earlier ``save``, :func:`schema_of` or
+        :func:`load_schema` returned. Files that are saved with one schema load as the same types,
+        whatever each of them holds. By default the data decide.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`: by default the ending of the name decides.
     storage_options : dict, optional
@@ -79,7 +87,8 @@ def save(
     ------
     InvalidArgumentError
         For a value that cannot be stored (``UNREPRESENTABLE``, ``UNSUPPORTED``) or does not
-        fit the rows before it (``WRONG_KIND``, ``MISSING``, ``BAD_ARGUMENT``), with the column
+        fit the rows before it, or the `schema` (``WRONG_KIND``, ``WRONG_COUNT``, ``MISSING``,
+        ``BAD_ARGUMENT``), with the column
         in `key` and the number of the record in `index`; ``BAD_ARGUMENT`` if `schema_path` is
         the data file. No file has appeared then.
     OSError
@@ -98,7 +107,12 @@ def save(
     instead of reading them by the wrong schema.
 
     The first 1,024 rows (or 4 MB of them) decide how a column is stored; integers may come
-    after floats, not before. The first dimension of an array may vary from row to row.
+    after floats, not before. The first dimension of an array may vary from row to row. A column
+    of nothing but None, or of empty lists, is one of byte strings until a value comes.
+
+    With a `schema`, a row may lack a feature, and None is a masked value if the schema's original
+    says so, an empty row where lengths vary, and an error elsewhere. Python's floats are rounded to
+    float32 if that is the schema's dtype; arrays must fit as they are.
 
     Examples
     --------
@@ -124,6 +138,9 @@ def save(
     if is_same_file(name_of(path), name_of(schema_path), storage_options):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
+    given = None if schema is None else Schema(schema)
+    if given is not None:
+        check_originals(given)
     are_columns = isinstance(data, _COLUMNS) or is_frame(data) or is_series(data)
     if not are_columns and (
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
@@ -134,7 +151,8 @@ def save(
         target: Any = FingerprintingFile(file)
         with TFRecordWriter(target, options) as writer:
             try:
-                written = _write(writer, data, name_of(path), are_columns=are_columns)
+                write = _write_columns if are_columns else _write_rows
+                written = _named(write, writer, data, given, name_of(path))
             except BaseException:
                 target.abandon()
                 raise
@@ -171,35 +189,53 @@ def _commit(data: OutputFile, described: OutputFile) -> None:
         raise
 
 
-def _write(writer: TFRecordWriter, data: Any, name: str, *, are_columns: bool) -> Sidecar:
+def _named(
+    write: Callable[..., Sidecar],
+    writer: TFRecordWriter,
+    data: Any,
+    given: Schema | None,
+    name: str,
+) -> Sidecar:
+    """Write the data; errors about them name the file."""
     try:
-        return (_write_columns if are_columns else _write_rows)(writer, data)
+        return write(writer, data, given)
     except InvalidArgumentError as error:
         raise error.at(source=name) from None
 
 
-def _write_columns(writer: TFRecordWriter, data: Any) -> Sidecar:
+def _write_columns(writer: TFRecordWriter, data: Any, given: Schema | None) -> Sidecar:
     described = describe_frame(data)
     structure, columns = flatten(data) if described is None else (None, data)
     columns, traits = open_columns(columns)
-    made = {name: normalize(name, column, "strict") for name, column in columns.items()}
-    schema = with_traits(schema_of(made), traits)
+    if given is None:
+        made = {name: normalize(name, column, "strict") for name, column in columns.items()}
+        schema = with_traits(schema_of(made), traits)
+    else:
+        made, schema = GivenSchema(given).add_columns(columns), given
+        structure = None if structure is None else completed(structure, given)
     if made:
         writer.write_examples(made, schema)
-    elif described is not None:
-        for _ in range(num_rows(data)):
+    else:  # no columns, or nothing but None in them
+        first = next(iter(columns.values()), ())
+        for _ in range(len(first) if described is None else num_rows(data)):
             writer.write(b"")
     return Sidecar(schema, structure, dataframe=described)
 
 
-def _write_rows(writer: TFRecordWriter, rows: Iterable[Any]) -> Sidecar:
-    stream = StreamSchema()
+def _write_rows(writer: TFRecordWriter, rows: Iterable[Any], given: Schema | None) -> Sidecar:
+    stream = StreamSchema() if given is None else GivenSchema(given)
+    n_rows = 0
     for batch in row_batches(rows):
         columns, schema = stream.add(batch)
         if columns:
-            writer.write_examples(columns, schema)
+            try:
+                writer.write_examples(columns, schema)
+            except InvalidArgumentError as error:
+                index = None if error.index is None else n_rows + error.index
+                raise error.at(index=index) from None
         else:  # nothing but None and empty lists
             for _ in batch:
                 writer.write(b"")
+        n_rows += len(batch)
     structure = stream.structure
     return Sidecar(stream.schema, {} if structure is None else structure)

@@ -25,7 +25,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -176,18 +176,29 @@ class StreamSchema:
         self, name: str, values: list[Any], error: IncompatibleError | InvalidArgumentError
     ) -> InvalidArgumentError:
         """Return the error about the first row that does not fit."""
-        low, high = 0, len(values)  # values[:low] fit, values[:high] do not
-        while high - low > 1:
-            middle = (low + high) // 2
-            try:
-                self._columns[name].with_values(values[:middle])
-            except (IncompatibleError, InvalidArgumentError) as cause:
-                high, error = middle, cause
-            else:
-                low = middle
+        number, error = first_misfit(values, self._columns[name].with_values, error)
         if isinstance(error, IncompatibleError):
             error = InvalidArgumentError(Reason.WRONG_KIND, detail=str(error))
-        return error.at(index=self._n_rows + high - 1, key=name)
+        return error.at(index=self._n_rows + number, key=name)
+
+
+_Misfit = TypeVar("_Misfit", bound=Exception)
+
+
+def first_misfit(
+    values: list[Any], make: Callable[[list[Any]], object], error: _Misfit
+) -> tuple[int, _Misfit]:
+    """Return the number of the first value that `make` rejects, and its error; all raise `error`."""
+    low, high = 0, len(values)  # values[:low] fit, values[:high] do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            make(values[:middle])
+        except (IncompatibleError, InvalidArgumentError) as cause:
+            high, error = middle, cast("_Misfit", cause)
+        else:
+            low = middle
+    return high - 1, error
 
 
 class SchemaItem(NamedTuple):

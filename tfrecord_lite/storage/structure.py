@@ -77,10 +77,17 @@ def is_flat_dict(structure: Structure) -> bool:
 
 def merged(one: Structure, other: Structure) -> Structure | None:
     """Merge the structures of two files; None if they are not nested alike."""
+    both = _merged(one, other)
+    if both is None or len(names := list(_names_of(both))) > len(set(names)):
+        return None
+    return both
+
+
+def _merged(one: Structure, other: Structure) -> Structure | None:
     if isinstance(one, dict) and isinstance(other, dict):
         both = dict(one)
         for key, item in other.items():
-            below = merged(one[key], item) if key in one else item
+            below = _merged(one[key], item) if key in one else item
             if below is None:
                 return None
             both[key] = below
@@ -90,13 +97,12 @@ def merged(one: Structure, other: Structure) -> Structure | None:
 
 def completed(structure: Structure, names: Iterable[str]) -> Structure:
     """Add leaves for the names that a structure lacks, nested as their paths are."""
-    if is_flat_dict(structure):
-        return {name: name for name in names}
+    is_flat = is_flat_dict(structure) and any("/" in key for key in structure)
     present = set(_names_of(structure))
     for name in names:
         if name not in present:
-            whole = merged(structure, _nested(name.split("/"), name))
-            if whole is None or name not in _names_of(whole):
+            whole = merged(structure, _nested([name] if is_flat else name.split("/"), name))
+            if whole is None:
                 detail = "the data have no place for this feature of the schema"
                 raise argument_error(detail, key=name)
             structure = whole

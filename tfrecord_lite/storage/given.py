@@ -1,0 +1,200 @@
+"""Columns and rows in the form of a schema that is given, whatever a batch of them holds.
+
+Values alone do not tell a shard's types: a batch may have no value of a feature, or rows that happen
+to be of one length. The schema tells them: its originals have each column's dtype and shape, and whether
+a record may lack it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.convert.lists import masked_rows
+from tfrecord_lite.convert.lossless import original_dtype, with_values
+from tfrecord_lite.convert.normalize import normalize, present_records
+from tfrecord_lite.convert.types import at_records, column_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.schema import FixedLenFeature, RaggedFeature
+from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.stream_schema import first_misfit, items_of
+from tfrecord_lite.storage.structure import completed, flatten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tfrecord_lite.arrays import BoolArray
+    from tfrecord_lite.schema import Original, Schema
+    from tfrecord_lite.storage.stream_schema import SchemaItem
+    from tfrecord_lite.storage.structure import Structure
+
+
+class GivenSchema:
+    """Turns columns, or batches of rows, into the columns that a schema describes."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._items = items_of(schema)
+        self._structure: Structure | None = None
+        self._n_rows = 0
+
+    @property
+    def structure(self) -> Structure:
+        """Structure of the rows, with all features of the schema; flat before the first row."""
+        return completed({} if self._structure is None else self._structure, self.schema)
+
+    def add(self, rows: list[Any]) -> tuple[dict[str, Any], Schema]:
+        """Return rows as columns, and the schema to write these with.
+
+        A row may lack a feature, as if it were None. Raises InvalidArgumentError about a row that
+        does not fit.
+        """
+        values: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.schema}
+        for i, row in enumerate(rows):
+            structure, leaves = flatten(row)
+            if self._structure is None:
+                self._structure = structure
+            for name, value in leaves.items():
+                if name not in values:
+                    raise self._unknown_error(name).at(index=self._n_rows + i)
+                values[name][i] = value
+        columns = {}
+        for name, found in values.items():
+            make = partial(_column, name, item=self._items[name])
+            try:
+                column = make(found)
+            except InvalidArgumentError as error:
+                number, error = first_misfit(found, make, error)
+                raise error.at(index=self._n_rows + number) from None
+            if column is not None:
+                columns[name] = column
+        self._n_rows += len(rows)
+        return columns, self.schema
+
+    def add_columns(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return columns as the schema has them, without those that have no value."""
+        for name in columns:
+            if name not in self.schema:
+                raise self._unknown_error(name)
+        found = {name: _column(name, v, self._items[name]) for name, v in columns.items()}
+        return {name: column for name, column in found.items() if column is not None}
+
+    def _unknown_error(self, name: str) -> InvalidArgumentError:
+        detail = f"this feature is not in the schema{nearest(name, self.schema)}"
+        return argument_error(detail, key=name)
+
+
+def _column(name: str, values: Any, item: SchemaItem) -> Any:
+    """Return a column in the form that its original has; None if it has no value.
+
+    A column without an original, or of another specification, is left to the encoder.
+    """
+    missing, kept = _missing_and_kept(name, values)
+    original = item.original
+    shape = None if original is None else original.shape
+    if missing.any() and None in (shape or ()):  # where lengths vary, an empty row
+        kept, missing = [[] if value is None else value for value in values], missing[:0]
+    if missing.any() and _is_required(item):
+        detail = "required by the schema, but missing"
+        raise column_error(name, detail, int(missing.argmax()), Reason.MISSING)
+    if isinstance(values, SparseTensor) or not isinstance(
+        item.spec, FixedLenFeature | RaggedFeature
+    ):
+        original = None
+    if original is None or shape is None:
+        return None if missing.size and missing.all() else values
+    try:
+        made = _typed(name, normalize(name, kept, "strict"), original)
+        if isinstance(kept, list) and not any(isinstance(v, np.ndarray | np.generic) for v in kept):
+            made = with_values(made, lambda flat: _rounded(name, flat, original))
+        made = _shaped(name, made, shape)
+    except InvalidArgumentError as error:
+        if error.index is None or not missing.any():
+            raise
+        raise error.at(index=int(np.flatnonzero(~missing)[error.index])) from None
+    if not missing.any():
+        return made
+    fill = "" if original.text == "str" else b""
+    return masked_rows(made.to_numpy() if isinstance(made, BytesColumn) else made, missing, fill)
+
+
+def _missing_and_kept(name: str, values: Any) -> tuple[BoolArray, Any]:
+    """Return which records are missing, and the values of the others."""
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
+        present = present_records(name, values)
+        data = np.asarray(values.data)
+        return (np.zeros(0, np.bool_), data) if present is None else (~present, data[present])
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()
+    is_object = isinstance(values, np.ndarray) and values.dtype.kind == "O" and values.ndim == 1
+    if not is_object and not isinstance(values, list | tuple):
+        return np.zeros(0, np.bool_), values
+    missing = np.fromiter((value is None for value in values), np.bool_, len(values))
+    return missing, [value for value in values if value is not None]
+
+
+def _is_required(item: SchemaItem) -> bool:
+    """Return whether every record must have the feature."""
+    spec = item.spec
+    return isinstance(spec, FixedLenFeature) and spec.default_value is None and 0 not in spec.shape
+
+
+def _typed(name: str, made: Any, original: Original) -> Any:
+    """Give a column without values the dtype of its original; check the type of strings."""
+    flat = getattr(made, "flat_values", made)
+    is_object = isinstance(flat, np.ndarray) and flat.dtype.kind == "O"
+    if is_object and not flat.size:
+        dtype = original_dtype(original.dtype)
+        return with_values(made, lambda values: np.zeros(values.shape, dtype))
+    is_bytes = isinstance(flat, BytesColumn) or flat.dtype.kind == "S"
+    is_bytes = is_bytes or (is_object and isinstance(flat.flat[0], bytes))
+    if is_bytes and original.text is not None and not original.text.startswith("S"):
+        detail = "byte strings, but the schema says that these are text; decode them"
+        raise column_error(name, detail, None, Reason.WRONG_KIND)
+    return made
+
+
+def _rounded(name: str, flat: Any, original: Original) -> Any:
+    """Return Python's floats as the schema stores them; other values as they are."""
+    dtype: Any = {"float64": np.float32, "complex128": np.complex64}.get(str(flat.dtype))
+    if dtype is None or original.dtype in ("float64", "complex128"):
+        return flat
+    with np.errstate(over="ignore", under="ignore"):
+        rounded = flat.astype(dtype)
+    wrong = np.isinf(rounded) & np.isfinite(flat)
+    if wrong.any():
+        detail = f"a number that is too large for {original.dtype}, the dtype in the schema"
+        raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
+    return rounded
+
+
+def _shaped(name: str, values: Any, shape: tuple[int | None, ...]) -> Any:
+    """Return values with dimensions of this shape after the first; those of None are ragged."""
+    n_dims = 2 if isinstance(values, RaggedTensor) else getattr(values, "ndim", 1)
+    if not shape or (n_dims < 2 and len(values)):
+        if bool(shape) or n_dims > 1:
+            detail = f"records of another shape than {list(shape)}, which the schema has"
+            raise column_error(name, detail, None, Reason.WRONG_COUNT)
+        return values
+    if isinstance(values, RaggedTensor):
+        splits, below = values.row_splits, values.values
+    elif n_dims < 2:
+        splits, below = np.zeros(1, np.int64), values
+    else:
+        n_rows, width = values.shape[:2]
+        splits = np.arange(n_rows + 1, dtype=np.int64) * width
+        below = values.reshape(n_rows * width, *values.shape[2:])
+    with at_records(splits):
+        below = _shaped(name, below, shape[1:])
+    if shape[0] is None:
+        return RaggedTensor(below, splits)
+    wrong = np.flatnonzero(np.diff(splits) != shape[0])
+    if wrong.size:
+        found = int(np.diff(splits)[wrong[0]])
+        detail = f"{plural(found, 'value')} in a dimension of {shape[0]}, which the schema has"
+        raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
+    below = below.to_numpy() if isinstance(below, BytesColumn) else below
+    return below.reshape(len(splits) - 1, shape[0], *below.shape[1:])
