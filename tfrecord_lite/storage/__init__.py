@@ -13,13 +13,10 @@
 ``sidecar``        schema files, written and read: ours, and with ``formats`` those of others
 ``structure``      nested dicts and tuples, as columns by name and back
 ``stream_schema``  rows as batches of columns, and the one schema that fits all of them
-<<<<<<< HEAD
+``given``          columns and rows in the form of a schema that is given to :func:`save`
 ``content``        whole small files of text
 ``tfds_info``      :func:`tfds_info`: a directory of TensorFlow Datasets
 ``tfds_loading``   :func:`load_tfds`, its splits and slices of them
-=======
-``given``          columns and rows in the form of a schema that is given to :func:`save`
->>>>>>> af5b060 (save(schema=): shards of different jobs have one schema, and load as the same types)
 ``formats``        schemas of Super Serial, TensorFlow Datasets and TFX
 =================  ==========================================================================
 
