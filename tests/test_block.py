@@ -261,3 +261,53 @@ def test_concat_copies() -> None:
     data[:] = 1
 
     assert list(joined) == [bytes(3), bytes(3)]
+
+
+@given(testing.records(), testing.records(), st.data())
+def test_a_mask_or_numbers_pick_records_that_know_their_places(
+    one: list[bytes], two: list[bytes], data: st.DataObject
+) -> None:
+    block = Block.concat([from_stream(one, "one"), from_stream(two, "two")])
+    items = one + two
+    places = [block.place(i) for i in range(len(items))]
+    mask = data.draw(st.lists(st.booleans(), min_size=len(items), max_size=len(items)))
+    numbers = data.draw(
+        st.lists(st.integers(-len(items), len(items) - 1), max_size=9) if items else st.just([])
+    )
+    part = data.draw(st.slices(len(numbers)))
+
+    kept = np.flatnonzero(mask).tolist()
+    some = block[np.array(mask, bool)]
+    assert list(some) == [items[i] for i in kept]
+    assert [some.place(i) for i in range(len(some))] == [places[i] for i in kept]
+    for key in numbers, np.array(numbers, np.int16):
+        chosen = block[key][part]
+        assert list(chosen) == [items[i] for i in numbers[part]]
+        assert [chosen.place(i) for i in range(len(chosen))] == [places[i] for i in numbers[part]]
+        if chosen:
+            assert Block.concat([chosen, some]).place(0) == places[numbers[part][0]]
+    assert np.shares_memory(some.data, block.data)
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "text"),
+    [
+        ([0, 3], IndexError, "record 3 of a block of 3 records"),
+        ([-4], IndexError, "record -4"),
+        (np.array([True, False]), IndexError, r"mask has the shape \(2,\), expected \(3,\)"),
+        (np.zeros((3, 1), bool), IndexError, "mask"),
+        ([0.5], TypeError, "float64"),
+        (np.array([[1]]), TypeError, "vector of int or bool"),
+        (["a"], TypeError, "vector of int or bool"),
+        ("a", TypeError, "must be an integer"),
+        (1.0, TypeError, "must be an integer"),
+        (None, TypeError, "must be an integer"),
+    ],
+)
+def test_what_picks_no_record_is_one_clear_error(key: Any, kind: Any, text: str) -> None:
+    with pytest.raises(kind, match=text):
+        Block.from_records([b"one", b"two", b"three"])[key]
+
+
+def test_a_block_is_shown_in_one_short_line() -> None:
+    assert repr(Block.from_records([bytes(300)] * 1000)) == "<Block of 1,000 records, 300,000 bytes>"

@@ -19,20 +19,27 @@ No I/O, no knowledge of what a record holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import TYPE_CHECKING, TypeVar, overload
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    TFRecordError,
+    plural,
+    require_int,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy.typing as npt
     from typing_extensions import Buffer
 
-    from tfrecord_lite.arrays import Int64Array, Uint8Array
+    from tfrecord_lite.arrays import AnyArray, Int64Array, Uint8Array
 
 _Error = TypeVar("_Error", bound=TFRecordError)
 
@@ -58,7 +65,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Records of a block that came from one source, in even steps."""
+    """Records of a block that came from one source."""
 
     first: int
     """Number of the first of them in the block."""
@@ -72,6 +79,20 @@ class Span:
     step: int = 1
     """Difference between the numbers in `source` of adjacent records; negative in a reversed
     block."""
+    numbers: Int64Array | None = field(default=None, compare=False)
+    """The numbers in `source` of all these records, if they are not in even steps."""
+
+    def number_of(self, i: int) -> int:
+        """Return the number in `source` of record `i` of the block."""
+        if self.numbers is not None:
+            return int(self.numbers[i - self.first])
+        return self.index + (i - self.first) * self.step
+
+    def numbers_of(self, chosen: Int64Array) -> Int64Array:
+        """Return the numbers in `source` of records of the block; shape (n,)."""
+        if self.numbers is not None:
+            return self.numbers[chosen - self.first]
+        return self.index + (chosen - self.first) * self.step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,12 +200,13 @@ class Block:
         return cls._joined(blocks)
 
     def copy(self) -> Block:
-        """Return the same records in no more memory than they take.
+        """Return the same records in a buffer of their own.
 
         Returns
         -------
         Block
-            Owns its memory; this one may keep a larger buffer alive.
+            Owns its memory, which has the bytes from the first of the records to the last; this
+            one may keep a larger buffer alive.
         """
         return self._joined([self]) if len(self) else self.from_records([])
 
@@ -238,18 +260,84 @@ class Block:
     @overload
     def __getitem__(self, key: int) -> bytes: ...
     @overload
-    def __getitem__(self, key: slice) -> Block: ...
-    def __getitem__(self, key: int | slice) -> bytes | Block:
-        """Return one record as ``bytes``, or a slice of them as a block on the same buffer."""
+    def __getitem__(
+        self, key: slice | Sequence[int] | npt.NDArray[np.integer[Any] | np.bool_]
+    ) -> Block: ...
+    def __getitem__(
+        self, key: int | slice | Sequence[int] | npt.NDArray[np.integer[Any] | np.bool_]
+    ) -> bytes | Block:
+        """Return one record as ``bytes``, or several as a block on the same buffer.
+
+        Parameters
+        ----------
+        key : int, slice, list or array
+            An array of bool, shape (n_records,), picks the records where it is True; an array or
+            list of integers those with these numbers, in any order, with repetitions. Negative
+            numbers count from the end.
+
+        Returns
+        -------
+        bytes or Block
+            A block shares the buffer of this one, and knows where each record came from.
+
+        Raises
+        ------
+        IndexError
+            If there is no such record, or a mask has another length.
+        TypeError
+            For any other key.
+
+        Examples
+        --------
+        >>> block = Block.from_records([b"one", b"two", b"three"])
+        >>> block[block.lengths > 3], list(block[[2, 0]])
+        (<Block of 1 record, 5 bytes>, [b'three', b'one'])
+        """
+        if isinstance(key, (list, np.ndarray)) and np.ndim(key):
+            return self._chosen(self._numbers(np.asarray(key)))
         if not isinstance(key, slice):
-            key = self._number(key)
+            key = self._number(key)  # type: ignore[arg-type]
             start, length = int(self.offsets[key]), int(self.lengths[key])
             return self.data[start : start + length].tobytes()
+        if any(span.numbers is not None for span in self.spans):
+            return self._chosen(np.arange(len(self))[key])
         numbers = range(len(self))[key]
         return Block(self.data, self.offsets[key], self.lengths[key], self._spans_of(numbers))
 
+    def _numbers(self, key: AnyArray) -> Int64Array:
+        """Return the numbers of the records that a mask or an array of numbers picks."""
+        n_records = len(self)
+        if key.dtype == np.bool_:
+            if key.shape != (n_records,):
+                detail = f"the mask has the shape {key.shape}, expected ({n_records},)"
+                raise IndexError(detail)
+            return np.flatnonzero(key)
+        if key.size and (key.dtype.kind not in "iu" or key.ndim != 1):
+            found = f"{key.dtype} of shape {key.shape}"
+            raise TypeError(f"the key is an array of {found}, expected a vector of int or bool")
+        outside = np.flatnonzero((key < -n_records) | (key >= n_records))
+        if outside.size:
+            self._number(int(key.ravel()[outside[0]]))  # raises
+        numbers = key.ravel().astype(np.int64)
+        numbers[numbers < 0] += n_records
+        return numbers
+
+    def _chosen(self, numbers: Int64Array) -> Block:
+        """Return the records with these numbers, each 0 or more."""
+        spans = []
+        if self.spans and numbers.size:
+            which = np.searchsorted([span.first for span in self.spans], numbers, side="right") - 1
+            # Where records of another span than those before them begin, and the end.
+            edges = np.flatnonzero(np.diff(which, prepend=-1, append=-1)).tolist()
+            for low, high in pairwise(edges):
+                span = self.spans[which[low]]
+                found = span.numbers_of(numbers[low:high])
+                spans.append(replace(span, first=low, index=int(found[0]), step=1, numbers=found))
+        return Block(self.data, self.offsets[numbers], self.lengths[numbers], tuple(spans))
+
     def _number(self, i: int) -> int:
         """Return the number of a record from 0; a negative one counts from the end."""
+        i = require_int("index", i)
         number = i + len(self) if i < 0 else i
         if not 0 <= number < len(self):
             detail = f"record {i} of a block of {plural(len(self), 'record')}"
@@ -270,6 +358,11 @@ class Block:
                 index = span.index + (numbers[low] - span.first) * span.step
                 kept.append(replace(span, first=low, index=index, step=span.step * step))
         return tuple(kept if step > 0 else reversed(kept))
+
+    def __repr__(self) -> str:
+        """Count the records and their bytes."""
+        n_bytes = plural(self.nbytes, "byte")
+        return f"<Block of {plural(len(self), 'record')}, {n_bytes}>"
 
     def place(self, i: int) -> Place:
         """Return where record `i` came from.
@@ -292,8 +385,7 @@ class Block:
         i = self._number(i)
         for span in reversed(self.spans):
             if span.first <= i and span.base is not None:
-                index = span.index + (i - span.first) * span.step
-                return Place(span.source, index, span.base + int(self.offsets[i]))
+                return Place(span.source, span.number_of(i), span.base + int(self.offsets[i]))
             if span.first <= i:
                 break
         return Place(None, i, None)
