@@ -310,4 +310,6 @@ def test_what_picks_no_record_is_one_clear_error(key: Any, kind: Any, text: str)
 
 
 def test_a_block_is_shown_in_one_short_line() -> None:
-    assert repr(Block.from_records([bytes(300)] * 1000)) == "<Block of 1,000 records, 300,000 bytes>"
+    assert (
+        repr(Block.from_records([bytes(300)] * 1000)) == "<Block of 1,000 records, 300,000 bytes>"
+    )

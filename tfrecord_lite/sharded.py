@@ -12,18 +12,21 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
+    plural,
     require_int,
 )
-from tfrecord_lite.files.compression import compression_to_write
-from tfrecord_lite.files.names import check_storage_options, shard_names
+from tfrecord_lite.files.compression import TFRecordOptions, compression_to_write
+from tfrecord_lite.files.names import check_storage_options, shard_names, short_name
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
-from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
+from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink, Turn
 from tfrecord_lite.writer import MessageWriter, as_record
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+    from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
 
@@ -116,6 +120,7 @@ class ShardedTFRecordWriter(MessageWriter):
         if bytes_per_shard is not None:
             bytes_per_shard = require_int("bytes_per_shard", bytes_per_shard, 1)
         self._bytes_per_shard = bytes_per_shard
+        self._turn = Turn(self._pattern)
         self._sinks: list[RecordSink] = []
         self._n_bytes = 0  # in the last shard
         self._next = 0
@@ -167,25 +172,29 @@ class ShardedTFRecordWriter(MessageWriter):
     def _open_shard(self, name: str) -> None:
         file = open_output(name, atomic=True, storage_options=self._storage_options)
         try:
-            sink = RecordSink(file, self._options, self._buffer_bytes)
+            sink = RecordSink(file, self._options, self._buffer_bytes, self._turn)
         except BaseException:
             file.abandon()
             raise
         # No call in between, so that an interrupt finds both done, or neither.
         self._sinks, self._n_bytes = [*self._sinks, sink], 0
 
-    def write(self, record: bytes | bytearray | str) -> None:
-        """Write one record, as :meth:`TFRecordWriter.write`, to the next shard in turn."""
+    def write(self, record: bytes | bytearray | str | Block) -> None:
+        """Write one record, as :meth:`TFRecordWriter.write`, to the next shard in turn.
+
+        The records of a block go to the shards in turn, or fill them, as single ones do.
+        """
         if not self._is_open:
             raise self._closed()
-        data = record if type(record) is bytes else as_record(record)
+        if type(record) is not bytes:
+            if isinstance(record, Block):
+                self._write_block(record)
+                return
+            record = as_record(record)
         if self._rows:
-            self._sinks[0].check_process()
-            self._rows.add_record(data)
-            if self._rows.is_full:
-                self._put_rows()
+            self._write_waiting(record)
         else:
-            self._add(data)
+            self._add(record)
 
     def _check_open(self) -> None:
         if not self._is_open:
@@ -211,16 +220,48 @@ class ShardedTFRecordWriter(MessageWriter):
             self._row_buffer().add_records(records[n_taken:])  # for another attempt
             raise
 
+    def _put_block(self, block: Block) -> None:
+        if self._bytes_per_shard is None:
+            self._deal(block)
+            return
+        n_taken = 0
+        try:
+            while n_taken < len(block):
+                sink, n_records = self._room_for(block.lengths[n_taken:])
+                part = block[n_taken : n_taken + n_records]
+                n_taken += n_records  # by the sink, even if it cannot write
+                sink.add_block(part)
+        except BaseException:
+            self._row_buffer().add_records(block[n_taken:])  # for another attempt
+            raise
+
+    def _deal(self, block: Block) -> None:
+        """Give the records of a block to the shards in turn; each shard's at once."""
+        n_shards, first = len(self._sinks), self._next
+        self._next = (first + len(block)) % n_shards
+        failures = []
+        for step in range(min(n_shards, len(block))):
+            try:
+                self._sinks[(first + step) % n_shards].add_block(block[step::n_shards])
+            except Exception as error:  # noqa: BLE001 - raised when all shards have theirs
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         self._add(b"".join(pieces))
 
     def _add(self, data: bytes) -> None:
-        try:
-            sink = self._next_sink(len(data))
-        except BaseException:
-            self._row_buffer().add_record(data)
-            raise
-        sink.add(data)
+        if self._bytes_per_shard is None:
+            self._next_sink(len(data)).add(data)
+            return
+        with self._turn:
+            try:
+                sink = self._next_sink(len(data))
+            except BaseException:
+                self._row_buffer().add_record(data)
+                raise
+            sink.add(data)
 
     def _next_sink(self, n_bytes: int) -> RecordSink:
         """Return the shard that takes the next record, of `n_bytes`."""
@@ -234,21 +275,44 @@ class ShardedTFRecordWriter(MessageWriter):
         self._n_bytes += n_bytes + OVERHEAD_BYTES
         return self._sinks[-1]
 
+    def _room_for(self, lengths: Int64Array) -> tuple[RecordSink, int]:
+        """Return the shard that takes the next records, and how many of these lengths."""
+        sink = self._next_sink(int(lengths[0]))
+        sizes = lengths[1:] + OVERHEAD_BYTES
+        before = self._n_bytes + np.cumsum(sizes) - sizes  # in the shard, before each record
+        n_more = int(np.searchsorted(before, self._bytes_per_shard or 0))
+        self._n_bytes += int(sizes[:n_more].sum())
+        return sink, 1 + n_more
+
     def close(self) -> None:
         """Finish all files, then move each to its place. May be called twice.
 
         After an interrupt (Ctrl-C) call it again: the files then have whole records of what was
         pending.
         """
-        if self._is_done:
-            return
-        self._put_rows()
-        for sink in self._sinks:
-            sink.finish()
-        self._is_open = False
-        paths = shard_names(self._pattern, len(self._sinks)) or []
-        self._place_all(paths)
-        self.paths, self._is_done = paths, True
+        with self._turn:
+            if self._is_done:
+                return
+            self._put_rows()
+            for sink in self._sinks:
+                sink.finish()
+            self._is_open = False
+            paths = shard_names(self._pattern, len(self._sinks)) or []
+            self._place_all(paths)
+            self.paths, self._is_done = paths, True
+
+    def __repr__(self) -> str:
+        """Name the pattern, and count the shards and the records written so far."""
+        n_records = sum(sink.n_records for sink in self._sinks) + len(self._rows or ())
+        parts = [
+            plural(n_records, "record"),
+            f"{plural(len(self._sinks), 'shard')} so far"
+            if self._bytes_per_shard is not None and self._is_open
+            else plural(len(self._sinks), "shard"),
+            TFRecordOptions.get_compression_type_string(self._options) or "uncompressed",
+            "open" if self._is_open else "closed",
+        ]
+        return f"<ShardedTFRecordWriter of {short_name(self._pattern)}: {', '.join(parts)}>"
 
     def _place_all(self, paths: list[str]) -> None:
         """Move each file to its place; if one fails, take back those that replaced nothing."""

@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import (
     DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     Reason,
+    plural,
 )
 from tfrecord_lite.files.compression import (
     CODECS,
@@ -25,7 +27,7 @@ from tfrecord_lite.files.compression import (
     compression_to_write,
     is_infer,
 )
-from tfrecord_lite.files.names import check_storage_options, local_size, name_of
+from tfrecord_lite.files.names import check_storage_options, local_size, name_of, short_name
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
@@ -38,12 +40,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-    from tfrecord_lite.block import Block
     from tfrecord_lite.convert.dataframes import DataFrame
     from tfrecord_lite.example.encode.buffer import RowBuffer
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.records.sink import Turn
     from tfrecord_lite.schema import FeatureSpec
 
 __all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
@@ -55,15 +57,19 @@ def as_record(record: object) -> bytes:
         return record.encode()
     if isinstance(record, (bytes, bytearray)):
         return bytes(record)
-    detail = f"a record must be bytes, bytearray or str, not {type(record).__name__}"
+    found = type(record).__name__
+    detail = f"write takes bytes, bytearray or str as a record, or a Block of records, not {found}"
     raise TypeError(detail)
 
 
 class MessageWriter:
-    """What all writers share: dictionaries and columns, written as messages.
+    """What all writers share: dictionaries and columns, written as messages, and blocks.
 
     A writer has a buffer of rows, which are encoded many at a time.
     """
+
+    _turn: Turn
+    """For the thread that uses the rows or writes to a file."""
 
     _rows: RowBuffer | None = None
     """Rows that are not encoded yet, and the records written between them."""
@@ -103,12 +109,14 @@ class MessageWriter:
 
             self._write_encoded([encode_example(row, schema)])
             return
-        rows = self._row_buffer()
-        pieces = rows.add(row)
-        if pieces is not None:
-            self._put_pieces(pieces)
-        elif rows.is_full:
-            self._put_rows()
+        with self._turn:
+            self._check_open()  # another thread may have closed it
+            rows = self._row_buffer()
+            pieces = rows.add(row)
+            if pieces is not None:
+                self._put_pieces(pieces)
+            elif rows.is_full:
+                self._put_rows()
 
     def write_examples(
         self,
@@ -209,6 +217,54 @@ class MessageWriter:
             except InvalidArgumentError as error:
                 raise error.at(index=index) from None
 
+    def write_blocks(self, blocks: Iterable[Block]) -> None:
+        """Write the records of many blocks, without a Python object per record.
+
+        Parameters
+        ----------
+        blocks : iterable of Block
+            For example, those of :meth:`TFRecordReader.blocks`, or what is left of them after
+            ``block[mask]``. The method ``write`` takes one block.
+
+        Raises
+        ------
+        TypeError
+            For anything that is not a block; the blocks before it are written.
+        FailedPreconditionError
+            ``CLOSED`` after :meth:`close`.
+        OSError
+            If a block cannot be written. Its records stay pending.
+        """
+        if isinstance(blocks, Block):
+            raise TypeError("write_blocks takes an iterable of blocks; write takes a single one")
+        for block in blocks:
+            if not isinstance(block, Block):
+                found = type(block).__name__
+                raise TypeError(f"write_blocks takes blocks, as blocks() yields, not {found}")
+            self._write_block(block)
+
+    def _write_block(self, block: Block) -> None:
+        """Write a block after the rows that wait; if that fails, its records wait as well."""
+        self._check_open()
+        with self._turn:
+            self._check_open()
+            try:
+                self._put_rows()
+            except BaseException:
+                self._row_buffer().add_records(block)
+                raise
+            self._put_block(block)
+
+    def _write_waiting(self, record: bytes) -> None:
+        """Write a record after the rows that wait."""
+        self._check_open()
+        with self._turn:
+            self._check_open()
+            rows = self._row_buffer()
+            rows.add_record(record)
+            if rows.is_full:
+                self._put_rows()
+
     def _row_buffer(self) -> RowBuffer:
         """Return the buffer of rows; loading what encodes them is left to the first row."""
         if self._rows is None:
@@ -219,12 +275,14 @@ class MessageWriter:
 
     def _write_encoded(self, records: Sequence[Buffer] | Block) -> None:
         """Write encoded records after the rows that wait; if that fails, they wait as well."""
-        try:
-            self._put_rows()
-        except BaseException:
-            self._row_buffer().add_records(records)
-            raise
-        self._put(records)
+        with self._turn:
+            self._check_open()
+            try:
+                self._put_rows()
+            except BaseException:
+                self._row_buffer().add_records(records)
+                raise
+            self._put(records)
 
     def _put_rows(self) -> None:
         """Encode the rows that wait, if any, and write them."""
@@ -239,9 +297,21 @@ class MessageWriter:
         """Write encoded records."""
         raise NotImplementedError
 
+    def _put_block(self, block: Block) -> None:
+        """Write a block whose memory others may hold too."""
+        raise NotImplementedError
+
     def _put_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Write one record in pieces, which may change after this call."""
         raise NotImplementedError
+
+    def __reduce__(self) -> NoReturn:
+        """Raise: two copies would write to one file."""
+        detail = (
+            f"a {type(self).__name__} cannot be pickled or copied, since its file is open; "
+            "make a writer of another file where it is needed"
+        )
+        raise TypeError(detail)
 
 
 class TFRecordWriter(MessageWriter):
@@ -296,7 +366,11 @@ class TFRecordWriter(MessageWriter):
     file, which ends after the last complete write; the other records stay pending, and
     :meth:`flush` or :meth:`close` tries again. A non-blocking file object that takes no more at
     the moment is such a failure, a :class:`BlockingIOError`. The end of a ``with`` block tries
-    once. Not thread-safe.
+    once.
+
+    One thread at a time may use a writer: several need a lock around their calls, or a writer
+    each. A thread that enters while another one writes gets a FailedPreconditionError, ``IN_USE``;
+    no record is lost silently, or written twice.
 
     Examples
     --------
@@ -341,14 +415,17 @@ class TFRecordWriter(MessageWriter):
             file.abandon()
             raise
         self._add = self._sink.add
+        self._turn = self._sink.turn
+        self._compression, self._n_written = self._sink.compression, 0
 
-    def write(self, record: bytes | bytearray | str) -> None:
-        """Write one record.
+    def write(self, record: bytes | bytearray | str | Block) -> None:
+        """Write one record, or all of a block.
 
         Parameters
         ----------
-        record : bytes, bytearray, numpy.bytes_ or str
-            Its data; str is written as UTF-8 (rule O4).
+        record : bytes, bytearray, numpy.bytes_, str or Block
+            The record's data; str is written as UTF-8 (rule O4). A block is written without a
+            Python object per record; :meth:`write_blocks` takes many.
 
         Raises
         ------
@@ -361,14 +438,15 @@ class TFRecordWriter(MessageWriter):
         """
         if self._sink is None:
             raise self._closed()
-        data = record if type(record) is bytes else as_record(record)
+        if type(record) is not bytes:
+            if isinstance(record, Block):
+                self._write_block(record)
+                return
+            record = as_record(record)
         if self._rows:
-            self._sink.check_process()
-            self._rows.add_record(data)
-            if self._rows.is_full:
-                self._put_rows()
+            self._write_waiting(record)
         else:
-            self._add(data)
+            self._add(record)
 
     def _check_open(self) -> None:
         if self._sink is None:
@@ -385,12 +463,18 @@ class TFRecordWriter(MessageWriter):
             raise self._closed()
         self._sink.add_pieces(pieces)
 
-    def flush(self) -> None:
-        """Make everything written so far readable by others (rule O6)."""
+    def _put_block(self, block: Block) -> None:
         if self._sink is None:
             raise self._closed()
-        self._put_rows()
-        self._sink.flush()
+        self._sink.add_block(block)
+
+    def flush(self) -> None:
+        """Make everything written so far readable by others (rule O6)."""
+        with self._turn:
+            if self._sink is None:
+                raise self._closed()
+            self._put_rows()
+            self._sink.flush()
 
     def close(self) -> None:
         """Write what is pending and close the file. May be called twice (rule O5).
@@ -398,12 +482,22 @@ class TFRecordWriter(MessageWriter):
         After an interrupt (Ctrl-C) call it again: the file then has all that was flushed, and
         whole records of what was pending.
         """
-        if self._sink is None:
-            return
-        self._put_rows()
-        self._sink.finish()
-        self._sink.commit()
-        self._sink = None
+        with self._turn:
+            if self._sink is None:
+                return
+            self._put_rows()
+            self._sink.finish()
+            self._sink.commit()
+            self._n_written = self._sink.n_records
+            self._sink = None
+
+    def __repr__(self) -> str:
+        """Name the file and its compression, and count the records written so far."""
+        sink = self._sink
+        n_records = self._n_written if sink is None else sink.n_records + len(self._rows or ())
+        state = "closed" if sink is None else "open"
+        parts = [plural(n_records, "record"), self._compression or "uncompressed", state]
+        return f"<TFRecordWriter of {short_name(self._name)}: {', '.join(parts)}>"
 
     def _closed(self) -> FailedPreconditionError:
         return FailedPreconditionError(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 import os
+import threading
 import weakref
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -27,10 +28,12 @@ from tfrecord_lite.records.framing import (
     frame,
     frame_in_place,
     frame_pieces,
+    frames_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from typing_extensions import Buffer
 
@@ -43,8 +46,40 @@ BUFFER_BYTES = 1024 * 1024
 _LARGE_BLOCK_BYTES = 128 * 1024
 """From this size on a block is written by itself."""
 
+_SMALL_BLOCK_BYTES = 32 * 1024
+"""A smaller block's records are collected one by one, so that no small pieces are written."""
+
 _MAX_KEPT_BYTES = 8 * 1024 * 1024
 """Memory for a larger record is not kept for the next."""
+
+
+class Turn:
+    """A context for one thread at a time, which may enter it again; another one gets an error.
+
+    An interrupt (Ctrl-C) as a thread enters or leaves may leave the turn with this thread.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self.reset()
+
+    def reset(self) -> None:
+        """Start anew, in a process that was just forked."""
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        """Enter; raise ``IN_USE`` if another thread is inside."""
+        if not self._lock.acquire(blocking=False):
+            detail = (
+                "another thread is using the writer; give each thread a writer of its own, or "
+                "hold one lock around all calls"
+            )
+            raise FailedPreconditionError(Reason.IN_USE, source=self._source, detail=detail)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave."""
+        self._lock.release()
 
 
 class RecordSink:
@@ -54,7 +89,11 @@ class RecordSink:
 
     An added record belongs to the sink, even if the call raises. A write that fails (a full
     disk) raises :class:`OSError` and loses nothing: the file is as it was before, and the next
-    call tries again. Not thread-safe.
+    call tries again.
+
+    One thread at a time may use it; another one gets an error where it would write to the file
+    (`turn`, which the sinks of one writer share), and :meth:`add` otherwise adds its record. So
+    :meth:`add` needs no check of its own: an append to a list is one step.
 
     An interrupt (Ctrl-C) leaves a file without torn frames or a torn compressed stream, and a
     sink that can be used, finished or abandoned. What was flushed is in the file. Records that
@@ -63,21 +102,38 @@ class RecordSink:
     """
 
     def __init__(
-        self, file: OutputFile, options: CompressionType, buffer_bytes: int = BUFFER_BYTES
+        self,
+        file: OutputFile,
+        options: CompressionType,
+        buffer_bytes: int = BUFFER_BYTES,
+        turn: Turn | None = None,
     ) -> None:
         self._file = file
+        self.turn: Turn = turn or Turn(file.name)
         self._buffer_bytes = buffer_bytes
-        codec = codec_named(TFRecordOptions.get_compression_type_string(options))
+        self._compression = TFRecordOptions.get_compression_type_string(options)
+        codec = codec_named(self._compression)
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         self._compressor = None if codec is None else codec.compressor(options.settings())
         self._records: list[Buffer] = []
-        self._n_bytes = 0  # of the pending records, framed
+        self._n_bytes = 0  # of the pending records, framed; about, if threads add at once
+        self._n_framed = 0  # records that are not pending any more
         self._large = bytearray()
         self._calls: list[Call] = []  # of the compressor; at most one
         self._unwritten: list[bytes | bytearray | memoryview] = []  # for the end of the file
         self._is_ended = False  # the end of the file is made: no record can be added
         _SINKS.add(self)
+
+    @property
+    def compression(self) -> str:
+        """The compression, "" for none."""
+        return self._compression
+
+    @property
+    def n_records(self) -> int:
+        """Number of records added."""
+        return self._n_framed + len(self._records)
 
     def add(self, record: Buffer) -> None:
         """Add one record; write if there are enough."""
@@ -94,7 +150,7 @@ class RecordSink:
         if isinstance(records, Block):
             frames = frame_in_place(records) if records.data.size >= _LARGE_BLOCK_BYTES else None
             if frames is not None:
-                self._write_frames(frames)
+                self._write_frames(frames, len(records))
                 return
             records = records.views()
         self._records += records
@@ -102,39 +158,53 @@ class RecordSink:
         if self._n_bytes >= self._buffer_bytes:
             self._drain()
 
+    def add_block(self, block: Block) -> None:
+        """Add the records of a block that others may hold too; its memory is not written to."""
+        if block.nbytes < _SMALL_BLOCK_BYTES:
+            self.add_all(block.to_list())
+        else:
+            self._write_frames(frames_of(block), len(block))
+
     def add_framed(self, block: Block) -> None:
         """Write a block's records as they were read: in intact frames that follow each other."""
         stop = int(block.offsets[-1] + block.lengths[-1]) + FOOTER_BYTES
         frames = memoryview(block.data)  # type: ignore[arg-type]
-        self._write_frames(frames[int(block.offsets[0]) - HEADER_BYTES : stop])
+        self._write_frames(frames[int(block.offsets[0]) - HEADER_BYTES : stop], len(block))
 
     def add_pieces(self, pieces: Sequence[Buffer]) -> None:
         """Write one large record, given in pieces, which are copied."""
-        n_bytes = sum(map(len, pieces)) + OVERHEAD_BYTES  # type: ignore[arg-type]
-        buffer, self._large = self._large, bytearray()
-        if n_bytes > len(buffer):
-            buffer = bytearray(n_bytes)
-        self._write_frames(frame_pieces(pieces, buffer))
-        if n_bytes <= _MAX_KEPT_BYTES:  # it was written; the next record may use the memory
-            self._large = buffer
+        with self.turn:
+            n_bytes = sum(map(len, pieces)) + OVERHEAD_BYTES  # type: ignore[arg-type]
+            buffer, self._large = self._large, bytearray()
+            if n_bytes > len(buffer):
+                buffer = bytearray(n_bytes)
+            self._write_frames(frame_pieces(pieces, buffer), 1)
+            if n_bytes <= _MAX_KEPT_BYTES:  # it was written; the next record may use the memory
+                self._large = buffer
 
     def _drain(self) -> None:
         """Frame, compress and write what is pending."""
-        self._check_open(has_more=bool(self._records))
-        self._take_pending()
-        self._write()
+        with self.turn:
+            self._check_open(has_more=bool(self._records))
+            self._take_pending()
+            self._write()
 
-    def _write_frames(self, frames: bytearray | memoryview) -> None:
+    def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:
         """Write what is pending, then these frames."""
-        self._check_open(has_more=True)
-        self._take_pending()
-        self._take(frames)
-        self._write()
+        with self.turn:
+            self._check_open(has_more=True)
+            self._take_pending()
+            self._n_framed += n_records
+            self._take(frames)
+            self._write()
 
     def _take_pending(self) -> None:
-        if self._records:
-            frames = frame(self._records)
-            self._records, self._n_bytes = [], 0
+        # Another thread may append meanwhile: the list stays the same, and keeps its record.
+        if records := self._records[:]:
+            frames = frame(records)
+            del self._records[: len(records)]
+            self._n_bytes = 0
+            self._n_framed += len(records)
             self._take(frames)
 
     def _take(self, frames: bytearray | memoryview) -> None:
@@ -159,11 +229,12 @@ class RecordSink:
 
     def flush(self) -> None:
         """Make every record readable that was added so far (rule O6)."""
-        self._drain()
-        if self._compressor is not None:
-            self._calls = [self._compressor.flush()]
-            self._write()
-        self._file.flush()
+        with self.turn:
+            self._drain()
+            if self._compressor is not None:
+                self._calls = [self._compressor.flush()]
+                self._write()
+            self._file.flush()
 
     def finish(self) -> None:
         """Write what is pending and the end of the compressed stream, and close the file.
@@ -171,18 +242,25 @@ class RecordSink:
         After a failure it can be called again, but no more records can be added if
         only the end was left to write.
         """
-        self._drain()
-        if self._compressor is not None:
-            self._calls, self._compressor = [self._compressor.finish()], None
-        self._is_ended, self._buffer_bytes = True, 0
-        self._write()
-        self._file.finish()
+        with self.turn:
+            # From here on each added record is written at once, which another thread may not.
+            buffer_bytes, self._buffer_bytes = self._buffer_bytes, 0
+            try:
+                self._drain()
+            except BaseException:
+                self._buffer_bytes = buffer_bytes
+                raise
+            if self._compressor is not None:
+                self._calls, self._compressor = [self._compressor.finish()], None
+            self._is_ended = True
+            self._write()
+            self._file.finish()
 
     def _check_open(self, *, has_more: bool) -> None:
         """Raise in another process, or if there is more to write after the end of the file."""
         self.check_process()
         if self._is_ended and has_more:
-            self._records = []
+            self._records.clear()
             detail = "the writer is closed; open another"
             raise FailedPreconditionError(Reason.CLOSED, source=self._file.name, detail=detail)
 
@@ -232,6 +310,7 @@ def _disown_all() -> None:
     """
     for sink in list(_SINKS):
         sink.disown()
+        sink.turn.reset()  # the thread that had it is not in this process
 
 
 if hasattr(os, "register_at_fork"):

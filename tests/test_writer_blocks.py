@@ -1,0 +1,271 @@
+"""Blocks go from readers to writers, and one thread at a time uses a writer."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support import reference
+from tests.support.file_objects import Device
+from tfrecord_lite import (
+    Block,
+    FailedPreconditionError,
+    Reason,
+    ShardedTFRecordWriter,
+    TFRecordReader,
+    TFRecordWriter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Writer = TFRecordWriter | ShardedTFRecordWriter
+
+MANY = [b"%d" % i * (i % 97) for i in range(5_000)]
+LARGE = [bytes([i]) * 20_000 for i in range(50)]
+
+
+def block_of(items: list[bytes], *, from_file: bool = True) -> Block:
+    """Return the items as one block, read from a file or made in memory."""
+    if not from_file:
+        return Block.from_records(items)
+    return Block.concat(list(TFRecordReader(io.BytesIO(reference.encode(items))).blocks()))
+
+
+def picked(items: list[bytes], keep: Callable[[int], bool]) -> tuple[list[bool], list[bytes]]:
+    mask = [keep(i) for i in range(len(items))]
+    return mask, [item for item, is_kept in zip(items, mask, strict=True) if is_kept]
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+@pytest.mark.parametrize("from_file", [True, False])
+@pytest.mark.parametrize("items", [MANY, LARGE, [b"one"], []], ids=["many", "large", "one", "none"])
+def test_blocks_are_written_as_their_records_are(
+    items: list[bytes], from_file: bool, compression: str, tmp_path: Path
+) -> None:
+    block = block_of(items, from_file=from_file)
+    mask, kept = picked(items, lambda i: i % 7 in (0, 1, 4))
+    before = block.data.tobytes()
+    path = tmp_path / "a"
+
+    with TFRecordWriter(path, compression) as writer:
+        writer.write(b"first")
+        writer.write(block)
+        writer.write_example({"n": 1})
+        writer.write_blocks([block[np.array(mask, bool)], block[::-1], block[:0], block[1:]])
+        writer.write(b"last")
+        shown = repr(writer)
+
+    expected = [b"first", *items, *kept, *reversed(items), *items[1:], b"last"]
+    written = list(TFRecordReader(path, compression))
+    del written[1 + len(items)]  # the Example
+    assert written == expected
+    assert f"{len(expected) + 1:,} records" in shown
+    assert block.data.tobytes() == before
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(0, 20_000), max_size=30),
+    st.integers(1, 5),
+    st.sampled_from([None, 1, 5_000, 100_000]),
+    st.data(),
+)
+def test_shards_get_of_blocks_what_they_get_of_records(
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    num_shards: int,
+    bytes_per_shard: int | None,
+    data: st.DataObject,
+) -> None:
+    items = [bytes([i]) * size for i, size in enumerate(sizes)]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(items)), max_size=3)))
+    contents = []
+    for by_block in (False, True):
+        folder = tmp_path_factory.mktemp("shards")
+        kwargs: Any = {"num_shards": num_shards}
+        if bytes_per_shard is not None:
+            kwargs = {"bytes_per_shard": bytes_per_shard}
+        with ShardedTFRecordWriter(folder / "a-{shard:03d}", **kwargs) as writer:
+            writer.write(b"first")
+            if by_block:
+                whole = block_of(items)
+                edges = [0, *cuts, len(items)]
+                writer.write_blocks(whole[a:b] for a, b in zip(edges, edges[1:], strict=False))
+            else:
+                for item in items:
+                    writer.write(item)
+            writer.write(b"last")
+        contents.append([path.read_bytes() for path in sorted(folder.iterdir())])
+
+    assert contents[0] == contents[1]
+
+
+def test_a_damaged_footer_in_a_block_is_not_copied() -> None:
+    stream = bytearray(reference.encode(LARGE))
+    stream[-1] ^= 1
+    block = next(TFRecordReader(io.BytesIO(stream), verify=False).blocks(50))
+    out = io.BytesIO()
+
+    with TFRecordWriter(out) as writer:
+        writer.write(block)
+
+    assert out.getvalue() == reference.encode(LARGE)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda writer: writer.write_blocks([b"one"]), "blocks, as blocks\\(\\) yields, not bytes"),
+        (lambda writer: writer.write_blocks(block_of([b"one"])), "write takes a single one"),
+        (lambda writer: writer.write([b"one"]), "a Block of records, not list"),
+    ],
+)
+def test_what_is_no_block_is_a_type_error(
+    tmp_path: Path, call: Callable[[Any], None], text: str
+) -> None:
+    for writer in (TFRecordWriter(tmp_path / "a"), ShardedTFRecordWriter(tmp_path / "b@2")):
+        with pytest.raises(TypeError, match=text):
+            call(writer)
+        writer.close()
+        with pytest.raises(FailedPreconditionError) as caught:
+            writer.write(Block.from_records([b"late"]))
+        assert caught.value.reason is Reason.CLOSED
+
+
+def test_blocks_that_do_not_fit_on_a_disk_stay_pending() -> None:
+    device = Device(room=100_000)
+    writer = TFRecordWriter(device)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            writer.write(block_of(LARGE))
+    device.room = None
+    writer.close()
+
+    assert Counter(TFRecordReader(io.BytesIO(device.written))) == Counter(LARGE * 2)
+
+
+class Gate(io.RawIOBase):
+    """A file whose first write waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.written = bytearray()
+        self.is_in, self.may_go_on = threading.Event(), threading.Event()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.is_in.set()
+        assert self.may_go_on.wait(10)
+        self.written += data
+        return len(memoryview(data).cast("B"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda writer: writer.flush(),
+        lambda writer: writer.close(),
+        lambda writer: writer.write(bytes(2**20)),
+        lambda writer: writer.write(Block.from_records([b"block"])),
+        lambda writer: writer.write_example({"n": 1}),
+        lambda writer: writer.write_examples({"n": np.arange(3)}),
+        lambda writer: writer.write_sequence_example({"context": {"n": 1}}),
+    ],
+)
+def test_a_second_thread_that_enters_while_one_writes_gets_an_error(
+    call: Callable[[TFRecordWriter], None],
+) -> None:
+    gate = Gate()
+    writer = TFRecordWriter(gate)
+    writer.write(b"one")
+    first = threading.Thread(target=writer.flush)
+    first.start()
+    assert gate.is_in.wait(10)
+
+    writer.write(b"two")  # only collected: nothing is written, so nothing can go wrong
+    with pytest.raises(FailedPreconditionError, match="another thread") as caught:
+        call(writer)
+
+    assert caught.value.reason is Reason.IN_USE
+    gate.may_go_on.set()
+    first.join()
+    writer.write(b"three")
+    writer.close()
+    records = list(TFRecordReader(io.BytesIO(gate.written)))
+    assert [item for item in records if item != bytes(2**20)] == [b"one", b"two", b"three"]
+
+
+def written_by_threads(writer: Writer, work: Callable[[int, int], None]) -> list[Exception]:
+    """Let four threads do 20,000 steps each; return the errors."""
+    errors: list[Exception] = []
+
+    def run(thread: int) -> None:
+        for step in range(20_000):
+            try:
+                work(thread, step)
+            except FailedPreconditionError as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(thread,)) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.close()
+    return errors
+
+
+@pytest.mark.parametrize("kind", ["one", "GZIP", "shards", "by size"])
+def test_threads_without_a_lock_get_an_error_or_write_each_record_once(
+    tmp_path: Path, kind: str
+) -> None:
+    writer: Writer
+    if kind in ("one", "GZIP"):
+        writer = TFRecordWriter(tmp_path / "a", kind if kind == "GZIP" else "")
+    elif kind == "shards":
+        writer = ShardedTFRecordWriter(tmp_path / "a@3")
+    else:
+        writer = ShardedTFRecordWriter(tmp_path / "a-{shard}", bytes_per_shard=2**21)
+
+    payload = bytes(150)
+    errors = written_by_threads(writer, lambda *at: writer.write(b"%d %d " % at + payload))
+
+    found = Counter(TFRecordReader(f"{tmp_path}/a*"))
+    assert max(found.values()) == 1
+    assert len(found) >= 80_000 - len(errors)
+    assert errors == [] or all(error.reason is Reason.IN_USE for error in errors)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_threads_that_share_a_lock_write_each_record_once(tmp_path: Path, sharded: bool) -> None:
+    writer = (ShardedTFRecordWriter if sharded else TFRecordWriter)(tmp_path / "a@2")
+    lock = threading.Lock()
+
+    def work(thread: int, step: int) -> None:
+        with lock:
+            writer.write(b"%d %d" % (thread, step))
+            if step % 4_000 == 0:
+                writer.write_example({"n": 1})
+
+    assert written_by_threads(writer, work) == []
+    assert len(set(TFRecordReader(tmp_path / "a@2"))) == 80_001
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_writer_is_not_copied(tmp_path: Path, copied: Callable[[Any], Any]) -> None:
+    for writer in (TFRecordWriter(io.BytesIO()), ShardedTFRecordWriter(tmp_path / "b@2")):
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            copied(writer)
+        writer.close()
