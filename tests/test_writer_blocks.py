@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import itertools
 import pickle
 import threading
 from collections import Counter
@@ -101,7 +102,7 @@ def test_shards_get_of_blocks_what_they_get_of_records(
             if by_block:
                 whole = block_of(items)
                 edges = [0, *cuts, len(items)]
-                writer.write_blocks(whole[a:b] for a, b in zip(edges, edges[1:], strict=False))
+                writer.write_blocks(whole[a:b] for a, b in itertools.pairwise(edges))
             else:
                 for item in items:
                     writer.write(item)

@@ -14,12 +14,20 @@ records after it too. No knowledge of schemas: Examples are decoded as they desc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.compression import TFRecordOptions
-from tfrecord_lite.files.names import expand, is_file_object, name_of, position_of, seek_to
+from tfrecord_lite.files.names import (
+    expand,
+    is_file_object,
+    name_of,
+    position_of,
+    seek_to,
+    short_name,
+)
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -27,7 +35,7 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
@@ -51,6 +59,80 @@ __all__ = [
 ]
 
 _Row = TypeVar("_Row")
+_Item = TypeVar("_Item")
+
+
+class ReaderIterator(chain[_Item]):
+    """One iteration over the files of a reader.
+
+    An error ends it: after a read error, or an interrupt (Ctrl-C), it raises again rather than
+    looking like the end of the data. Begin another iteration to go on. It belongs to one thread,
+    and cannot be pickled. `close`, or forgetting it, closes its file.
+    """
+
+    # No method of Python's is called per item: a chain takes the items out of lists.
+    _batches: Generator[Iterable[_Item], None, None]
+
+    @classmethod
+    def of(cls, batches: Iterator[Iterable[_Item]]) -> ReaderIterator[_Item]:
+        """Iterate over the items of batches, which are read when they are needed."""
+        guarded = _raising_again(batches)
+        next(guarded)  # enters the try statement, so that every interrupt is met inside
+        iterator = cast("ReaderIterator[_Item]", cls.from_iterable(guarded))
+        iterator._batches = guarded  # noqa: SLF001 - a second constructor
+        return iterator
+
+    def close(self) -> None:
+        """Close the file; only what was read from it already still comes. May be called twice."""
+        self._batches.close()
+
+    def __copy__(self) -> NoReturn:
+        """Raise: a copy would take the items of this iterator."""
+        self.__reduce__()
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        """Raise, as ``copy``."""
+        self.__reduce__()
+
+    def __reduce__(self) -> NoReturn:
+        """Raise: the file is open."""
+        raise TypeError(_NO_COPY)
+
+
+_NO_COPY = "an iteration over records cannot be pickled or copied; pickle the reader, or its paths"
+
+
+def _raising_again(batches: Iterator[Iterable[_Item]]) -> Generator[Iterable[_Item], None, None]:
+    """Yield batches; after an error, iterators that raise it."""
+    try:
+        yield ()
+        yield from batches
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised where the next item is asked for
+        raisers = [_Raiser(error)]
+    else:
+        return
+    # A chain would end at an error of its source, but not at one of an iterator from it. Nothing
+    # of this frame, which the error's traceback holds, holds the error.
+    yield raisers.pop()
+
+
+class _Raiser:
+    """An iterator that raises an error, each time it is asked for an item."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> NoReturn:
+        error = self._error
+        if not isinstance(error, Exception):  # an interrupt is raised once
+            detail = "the iteration was interrupted; begin another one"
+            self._error = FailedPreconditionError(Reason.CLOSED, detail=detail)
+        raise error
 
 
 class TFRecordReader:
@@ -194,11 +276,11 @@ class TFRecordReader:
         return None if self._log is None else self._log.report()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the records of all files, each as ``bytes``."""
-        for stream in self._streams():
-            while (records := stream.next_records()) is not None:
-                yield from records
-                del records  # frees them before the next ones are made
+        """Yield the records of all files, each as ``bytes``.
+
+        After an error the iterator raises it again: it never looks as if the data had ended.
+        """
+        return ReaderIterator.of(self._records())
 
     def blocks(self, num_records: int | None = None) -> Iterator[Block]:
         """Yield the records of all files, many at a time.
@@ -226,7 +308,7 @@ class TFRecordReader:
         """
         if num_records is not None:
             num_records = require_int("num_records", num_records, 1)
-        return self._blocks(num_records)
+        return ReaderIterator.of(zip(self._blocks(num_records)))
 
     def examples(self) -> Iterator[dict[str, AnyArray]]:
         """Yield the records of all files as dictionaries, without a schema.
@@ -245,7 +327,7 @@ class TFRecordReader:
         """
         from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415 - loads the engine
 
-        return self._rows(ExampleDecoder())
+        return ReaderIterator.of(self._rows(ExampleDecoder()))
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -266,7 +348,7 @@ class TFRecordReader:
             SequenceExampleDecoder,
         )
 
-        return self._rows(SequenceExampleDecoder())
+        return ReaderIterator.of(self._rows(SequenceExampleDecoder()))
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -301,26 +383,32 @@ class TFRecordReader:
         [[7, 8]]
         """
         check_message_class(message_class)
-        return self._messages(message_class)
+        return ReaderIterator.of(zip(self._messages(message_class)))
 
     # Nothing but the loops below holds an iterator of blocks: it ends, and its file is closed,
     # as soon as an error leaves the loop, even if the error is kept.
 
+    def _records(self) -> Iterator[list[bytes]]:
+        for stream in self._streams():
+            while (records := stream.next_records()) is not None:
+                yield records
+                del records  # frees them before the next ones are made
+
     def _messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
-        for block in self.blocks():
+        for block in self._blocks(None):
             yield from parse_messages(block, message_class)
 
-    def _rows(self, decode: Callable[[Block], Iterable[_Row]]) -> Iterator[_Row]:
+    def _rows(self, decode: Callable[[Block], Iterable[_Row]]) -> Iterator[list[_Row]]:
         """Decode records a block at a time; an error follows all rows before it."""
-        for block in self.blocks():
+        for block in self._blocks(None):
             try:
-                rows = decode(block)
+                rows = list(decode(block))
             except InvalidArgumentError as error:
                 first = block.place(0).index
                 if error.index is not None and first is not None:
-                    yield from decode(block[: error.index - first])
+                    yield list(decode(block[: error.index - first]))
                 raise
-            yield from rows
+            yield rows
 
     def _blocks(self, n_records: int | None) -> Iterator[Block]:
         parts: list[Block] = []  # of the next block
@@ -407,7 +495,7 @@ class TFRecordReader:
 
     def __repr__(self) -> str:
         """Name the first two files."""
-        names = ", ".join(name_of(source) for source in self._sources[:2])
+        names = ", ".join(short_name(name_of(source)) for source in self._sources[:2])
         more = f", ... ({len(self._sources)} files)" if len(self._sources) > 2 else ""
         return f"TFRecordReader({names}{more})"
 
@@ -429,6 +517,7 @@ class RecordIterator:
         self._stream = RecordStream(path, self._options)
         self._ready: Iterator[bytes] = iter(())
         self._place = 0, 0  # offset and number of the next record, when closed
+        self._is_interrupted = False
 
     def __iter__(self) -> Self:
         """Return the iterator itself."""
@@ -444,16 +533,36 @@ class RecordIterator:
         DataLossError
             A later call raises it again (rule R7), or returns the record if it was only cut
             and has been completed since.
+        FailedPreconditionError
+            ``CLOSED`` after an interrupt (Ctrl-C), until :meth:`reopen`.
         """
-        for record in self._ready:
-            return record
-        if self._stream is None:
+        while True:  # an interrupt finds a record either here or returned
+            for record in self._ready:
+                return record
+            self._fill()
+
+    def _fill(self) -> None:
+        """Make the next records ready; raise StopIteration if there are none."""
+        stream = self._stream
+        if self._is_interrupted:
+            detail = "the iteration was interrupted; reopen() goes on after the last record"
+            raise FailedPreconditionError(Reason.CLOSED, source=name_of(self._path), detail=detail)
+        if stream is None:
             raise StopIteration
-        records = self._stream.next_records()
+        place = stream.offset, stream.n_records
+        try:
+            records = stream.next_records()
+            if records is not None:
+                self._ready = iter(records)
+        except Exception:
+            raise
+        except BaseException:  # records may have been taken, but not returned
+            self._is_interrupted = True
+            self.close()
+            self._place = place
+            raise
         if records is None:
             raise StopIteration
-        self._ready = iter(records)
-        return next(self)
 
     def close(self) -> None:
         """Close the file, which ends the iteration. May be called twice."""
@@ -492,7 +601,15 @@ class RecordIterator:
         except BaseException:
             stream.close()
             raise
-        self._stream = stream
+        self._stream, self._is_interrupted = stream, False
+
+    def __reduce__(self) -> NoReturn:
+        """Raise: the file is open."""
+        raise TypeError(_NO_COPY)
+
+    def __repr__(self) -> str:
+        """Name the file."""
+        return f"<RecordIterator of {short_name(name_of(self._path))}>"
 
 
 def tf_record_iterator(

@@ -161,7 +161,7 @@ def members(data: bytes) -> str:
 
     data = compressed(data)
     file, saved = io.BytesIO(data), io.BytesIO()
-    search = MemberSearch(file, "members", CODECS["GZIP"].magic, opened)
+    search = MemberSearch(file, "members", CODECS["GZIP"], opened)
     sink = RecordSink(open_output(saved), "")
     copier = Copier(Account("members"), sink, None, None)
     try:

@@ -114,7 +114,7 @@ class Codec:
     endings: tuple[str, ...]
     """Endings of the names of such files, in lower case; the first is the usual one."""
     magic: bytes = b""
-    """The first bytes of every stream, to find the next one after damage."""
+    """The first bytes of every stream with content, to find the next one after damage."""
 
 
 class _Zlib:
@@ -244,11 +244,19 @@ class _ZstdCompressor:
         return partial(self._inner.flush, self._inner.FLUSH_FRAME)
 
 
+def _is_zstd_start(head: bytes) -> bool:
+    """Check the magic number of a frame, or of a skippable one, which has 16 (RFC 8878, 3.1.2)."""
+    if head[:4] == _ZSTD_MAGIC[: len(head)]:
+        return True
+    return head[0] & 0xF0 == 0x50 and head[1:4] == b"\x2a\x4d\x18"[: len(head) - 1]
+
+
 def _is_zlib_start(head: bytes) -> bool:
     """Check RFC 1950's header: method 8, a window it allows, a multiple of 31."""
     return head[0] & 0x8F == 0x08 and (len(head) < 2 or int.from_bytes(head[:2], "big") % 31 == 0)
 
 
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GZIP_BITS = 16 + zlib.MAX_WBITS
 
 CODECS: dict[str, Codec] = {
@@ -275,13 +283,13 @@ CODECS: dict[str, Codec] = {
         ),
         Codec(
             name="ZSTD",
-            is_start=lambda head: head[:4] == b"\x28\xb5\x2f\xfd"[: len(head)],
+            is_start=_is_zstd_start,
             decompressor=lambda: _zstd_module().ZstdDecompressor(),
             compressor=_ZstdCompressor,
             errors=lambda: (_zstd_module().ZstdError,),
             joinable=True,
             endings=(".zst", ".zstd"),
-            magic=b"\x28\xb5\x2f\xfd",
+            magic=_ZSTD_MAGIC,
         ),
         Codec(
             name="BZ2",
@@ -443,6 +451,14 @@ class TFRecordOptions:
             number = cast("int", options)  # of any type that equals one
             return TFRecordCompressionType(number).name
         raise _unknown_error(options)
+
+    def __repr__(self) -> str:
+        """Return a call that makes these options."""
+        parts = [repr(self.get_compression_type_string(self))]
+        for name, value in vars(self).items():
+            if value is not None and name != "compression_type":
+                parts.append(f"{name}={value!r}")
+        return f"TFRecordOptions({', '.join(parts)})"
 
     def settings(self) -> Settings:
         """Return the settings of a compressor."""

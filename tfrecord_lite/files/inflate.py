@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 PIECE_BYTES = 64 * 1024
 """Bytes of the file read at once."""
 
-_MAGIC_BYTES = 4
+MAGIC_BYTES = 4
+"""By which the start of a stream is known."""
 
 _CAREFUL_BYTES = 256
 """Bytes read at once near damage, before it is located byte by byte."""
@@ -178,7 +179,7 @@ class Inflated:
         decompressor = self._decompressor
         if decompressor.eof:
             self._piece = decompressor.unused_data
-            self._read_piece(_MAGIC_BYTES)
+            self._read_piece(MAGIC_BYTES)
             if not self._piece:
                 return False
             if not (self._codec.joinable and self._codec.is_start(self._piece)):
@@ -196,7 +197,7 @@ class Inflated:
             return True
         if not decompressor.needs_input:
             return True
-        self._read_piece(1 if self._offset or not self._is_fresh else _MAGIC_BYTES)
+        self._read_piece(1 if self._offset or not self._is_fresh else MAGIC_BYTES)
         if not self._piece and not self._is_fresh:
             detail = "the file ends before its compressed stream does"
             raise self._loss(Reason.COMPRESSED_TRUNCATED, detail)

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.names import (
+    check_binary,
     fsspec_module,
     is_url,
     name_of,
@@ -142,7 +143,7 @@ class _ObjectInput:
             raise BlockingIOError(errno.EAGAIN, detail, self.name)
         if not isinstance(data, bytes):
             found = type(data).__name__
-            detail = f"{self.name} must return bytes, not {found}; open it in binary mode"
+            detail = f'{self.name} must return bytes, not {found}; open it in binary mode, "rb"'
             raise TypeError(detail)
         return data
 
@@ -260,6 +261,7 @@ def open_input(source: Source, storage_options: StorageOptions = None) -> InputF
     """
     name = name_of(source)
     if not isinstance(source, (str, bytes, os.PathLike)):
+        check_binary(source, "rb")
         return _ObjectInput(name, source, owned=False)
     if is_url(name):
         return _ObjectInput(name, open_seekable(name, storage_options), owned=True)

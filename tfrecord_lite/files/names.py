@@ -8,6 +8,7 @@ a file that has exactly this name takes precedence.
 from __future__ import annotations
 
 import glob
+import io
 import os
 import re
 from collections.abc import Mapping
@@ -123,6 +124,14 @@ def short_name(name: str) -> str:
 def is_file_object(source: Sources) -> bool:
     """Whether a source is an open file object, not a path or URL."""
     return hasattr(source, "read") and not isinstance(source, (str, bytes, os.PathLike))
+
+
+def check_binary(file: object, mode: str) -> None:
+    """Raise if a file object is in text mode; `mode` is the one to open it in."""
+    # Wrappers of files, such as those of tempfile, have their attributes.
+    if isinstance(file, io.TextIOBase) or isinstance(getattr(file, "encoding", None), str):
+        name = name_of(cast("Source", file))
+        raise TypeError(f'{name} is open in text mode; open it in binary mode, "{mode}"')
 
 
 def position_of(source: Source) -> int | None:

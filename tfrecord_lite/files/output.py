@@ -14,10 +14,11 @@ import os
 import stat
 from typing import IO, TYPE_CHECKING, cast
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.files import locking
 from tfrecord_lite.files.atomic import LocalTemporary, RemoteTemporary
 from tfrecord_lite.files.names import (
+    check_binary,
     fsspec_module,
     is_url,
     name_of,
@@ -101,6 +102,9 @@ class OutputFile:
             return error.characters_written
         if n_bytes is None and isinstance(self._file, io.RawIOBase):
             raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
+        if n_bytes == 0:
+            detail = f"its write() has taken none of {plural(len(data), 'byte')}"
+            raise OSError(errno.EIO, detail)
         # Objects that return None have taken all.
         return len(data) if n_bytes is None else n_bytes
 
@@ -229,6 +233,7 @@ def open_output(
             raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
         if not hasattr(target, "write"):
             raise TypeError(not_a_source(target))
+        check_binary(target, "wb")
         return OutputFile(name, cast("IO[bytes]", target), owned=False)
     if is_remote:
         return _remote_output(name, storage_options, atomic=atomic)

@@ -20,7 +20,7 @@ from tfrecord_lite.errors import (
     TFRecordError,
     require_int,
 )
-from tfrecord_lite.files.names import INDEX_SUFFIX, expand, name_of
+from tfrecord_lite.files.names import INDEX_SUFFIX, expand, name_of, short_name
 from tfrecord_lite.index import text
 from tfrecord_lite.index.pread import FileStamp, Handle, HandlePool, read_frames
 from tfrecord_lite.records.framing import (
@@ -400,7 +400,7 @@ class TFRecordFile:
 
     def __repr__(self) -> str:
         """Name the files, at most two, and the number of records."""
-        names = ", ".join(self._names[:2]) + ", ..." * (len(self._names) > 2)
+        names = ", ".join(map(short_name, self._names[:2])) + ", ..." * (len(self._names) > 2)
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 
@@ -413,7 +413,10 @@ def _closed_error(name: str) -> FailedPreconditionError:
 
 
 class RandomReader:
-    """Read records at known offsets; made by :func:`tf_record_random_reader`."""
+    """Read records at known offsets; made by :func:`tf_record_random_reader`.
+
+    It can be pickled and copied; the copy opens the file again.
+    """
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self._name = name_of(path)
@@ -461,6 +464,14 @@ class RandomReader:
     def close(self) -> None:
         """Close the file. Twice is fine."""
         self._handle = None
+
+    def __reduce__(self) -> tuple[type[RandomReader], tuple[str]]:
+        """Return what a copy needs, which opens the file anew."""
+        return RandomReader, (self._name,)
+
+    def __repr__(self) -> str:
+        """Name the file."""
+        return f"<RandomReader of {short_name(self._name)}>"
 
 
 def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReader:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, plural
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
@@ -68,6 +68,11 @@ class RecordIndex:
     def __len__(self) -> int:
         """Return the number of records."""
         return self.offsets.size
+
+    def __repr__(self) -> str:
+        """Count the records, and the bytes up to the last one's end."""
+        n_bytes = plural(self.end, "byte")
+        return f"<RecordIndex of {plural(len(self), 'record')}, {n_bytes}>"
 
     @property
     def end(self) -> int:

@@ -40,6 +40,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.files.inflate import MAGIC_BYTES
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.files.compression import Codec
     from tfrecord_lite.files.inflate import Inflated
     from tfrecord_lite.records.stream import RecordStream
 
@@ -226,8 +228,7 @@ class Reading:
 class MemberSearch:
     """Find the parts of a compressed file that can be inflated.
 
-    `file` can seek, and is read several times; `magic` is the first bytes of a member;
-    `open_stream` opens a part as a stream of records. `n_untried` counts the candidates that were
+    `file` can seek, and is read several times; members begin as `codec` says; `open_stream` opens a part as a stream of records. `n_untried` counts the candidates that were
     not tried, since that would have taken too long.
     """
 
@@ -235,23 +236,30 @@ class MemberSearch:
         self,
         file: IO[bytes],
         name: str,
-        magic: bytes,
+        codec: Codec,
         open_stream: Callable[[FilePart], RecordStream],
     ) -> None:
         self._file = file
         self._name = name
+        self._codec = codec
         self._open_stream = open_stream
-        self._candidates = Candidates(file, magic)
+        self._candidates = Candidates(file, codec.magic)
         self._budget = _MAX_TIMES * file.seek(0, io.SEEK_END) + _FREE_COST
         self.n_untried: int = 0
 
     def readings(self) -> Iterator[Reading]:
         """Yield the outer readings in order; each begins after the damage of the one before."""
-        reading: Reading | None = self._read(self._candidates.first(0) or 0)
+        reading: Reading | None = self._read(self._first())
         while reading is not None:
             self._find_inner(reading)
             yield reading
             reading = self._next(reading.end)
+
+    def _first(self) -> int:
+        """Return where the first member begins; 0 also for one without content, as ZSTD has them."""
+        self._file.seek(0)
+        head = self._file.read(MAGIC_BYTES)
+        return 0 if head and self._codec.is_start(head) else self._candidates.first(0) or 0
 
     def _find_inner(self, outer: Reading) -> None:
         """Find the inner readings of one that has ended with damage."""

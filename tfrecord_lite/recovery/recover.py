@@ -200,7 +200,7 @@ def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
     # The search reads in smaller pieces than those for which a ratio is computed.
     lax = replace(options.inflation, ahead_bytes=PIECE_BYTES)
     with closing(open_seekable(source, options.storage_options)) as file:
-        search = MemberSearch(file, source, codec.magic, lambda part: opened(part, lax))
+        search = MemberSearch(file, source, codec, lambda part: opened(part, lax))
         for reading in search.readings():
             if reading.start and not (copier.account.n_records or copier.account.n_damaged):
                 detail = f"the first {reading.start} bytes are not a {codec.name} stream"
