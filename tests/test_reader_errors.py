@@ -54,7 +54,7 @@ def way(request: pytest.FixtureRequest) -> str:
 
 def drain(items: Iterator[Any]) -> tuple[list[Any], BaseException | None]:
     """Take items up to an error."""
-    taken = []
+    taken: list[Any] = []
     try:
         taken.extend(items)
     except (OSError, ValueError, KeyboardInterrupt) as error:

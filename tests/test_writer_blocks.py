@@ -145,7 +145,7 @@ def test_what_is_no_block_is_a_type_error(
 
 
 def test_blocks_that_do_not_fit_on_a_disk_stay_pending() -> None:
-    device = Device(room=100_000)
+    device: Any = Device(room=100_000)
     writer = TFRecordWriter(device)
     for _ in range(2):
         with pytest.raises(OSError, match="No space"):
@@ -188,7 +188,7 @@ class Gate(io.RawIOBase):
 def test_a_second_thread_that_enters_while_one_writes_gets_an_error(
     call: Callable[[TFRecordWriter], None],
 ) -> None:
-    gate = Gate()
+    gate: Any = Gate()
     writer = TFRecordWriter(gate)
     writer.write(b"one")
     first = threading.Thread(target=writer.flush)

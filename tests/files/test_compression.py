@@ -26,7 +26,10 @@ from tfrecord_lite import (
     InvalidArgumentError,
     Reason,
     TFRecordReader,
+    TFRecordWriter,
+    recover,
     testing,
+    verify,
 )
 from tfrecord_lite.files.compression import CODECS, MEM_LEVEL, Settings, codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
@@ -36,6 +39,7 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tfrecord_lite.records.damage import OnError
 
@@ -673,3 +677,55 @@ def test_a_pipe_cannot_be_read_twice() -> None:
         list(reader)
 
     assert caught.value.reason is Reason.NOT_SEEKABLE
+
+
+def skippable(number: int, size: int) -> bytes:
+    """Return a skippable ZSTD frame, of one of the 16 kinds (RFC 8878, 3.1.2)."""
+    return bytes([0x50 + number]) + b"\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)
+
+
+@pytest.mark.parametrize("number", [0, 10, 14, 15])
+@pytest.mark.parametrize("size", [0, 9, 100_000])
+def test_skippable_frames_of_zstd_are_skipped(tmp_path: Path, number: int, size: int) -> None:
+    frames = [compress("ZSTD", reference.encode([item])) for item in LARGE_ITEMS]
+    skipped, path = skippable(number, size), tmp_path / "a"
+    for name, content in {
+        "leading": skipped + b"".join(frames),
+        "between": skipped.join(frames),
+        "trailing, as of a seek table": b"".join([*frames, skipped]),
+        "everywhere": skipped + b"".join(each + skipped * 2 for each in frames),
+    }.items():
+        path.write_bytes(content)
+        for compression in (None, "ZSTD"):
+            assert list(TFRecordReader(path, compression)) == LARGE_ITEMS, name
+        assert verify(path).is_sound
+        report = recover(path, tmp_path / "saved", overwrite=True)
+        assert (report.is_sound, report.records) == (True, len(LARGE_ITEMS)), name
+        with TFRecordWriter(path, mode="a") as writer:
+            writer.write(b"more")
+        assert list(TFRecordReader(path)) == [*LARGE_ITEMS, b"more"]
+
+
+def test_a_zstd_file_may_have_skippable_frames_only_but_not_half_of_one(tmp_path: Path) -> None:
+    zstd_module()
+    path = tmp_path / "a"
+    path.write_bytes(skippable(14, 30) * 3)
+    assert list(TFRecordReader(path)) == []
+    path.write_bytes(skippable(14, 30)[:-1])
+    with pytest.raises(DataLossError) as caught:
+        list(TFRecordReader(path))
+    assert caught.value.reason is Reason.COMPRESSED_TRUNCATED
+
+
+def test_records_after_damage_are_found_although_a_skippable_frame_comes_first(
+    tmp_path: Path,
+) -> None:
+    frames = [compress("ZSTD", reference.encode([item])) for item in LARGE_ITEMS[:3]]
+    frames[1] = frames[1][:-20]
+    path = tmp_path / "a"
+    path.write_bytes(skippable(3, 12) + frames[0] + frames[1] + skippable(3, 12) + frames[2])
+
+    report = recover(path, tmp_path / "saved")
+
+    assert report.spans[0].offset > 0
+    assert list(TFRecordReader(tmp_path / "saved")) == [LARGE_ITEMS[0], LARGE_ITEMS[2]]

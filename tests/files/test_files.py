@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import http.server
 import io
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import reference
-from tests.support.file_objects import Bare, Pipe
+from tests.support.file_objects import Bare, Device, Pipe
 from tfrecord_lite import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -24,6 +25,7 @@ from tfrecord_lite import (
     ShardedTFRecordWriter,
     TFRecordDataset,
     TFRecordReader,
+    TFRecordWriter,
     tf_record_iterator,
     verify,
 )
@@ -308,6 +310,44 @@ class TestFileObjects:
             list(TFRecordReader(file))
         with pytest.raises(TypeError, match="binary"):
             list(TFRecordReader(io.StringIO("text")))
+
+    @pytest.mark.parametrize("kind", ["file", "object", "temporary", "codecs"])
+    def test_a_file_in_text_mode_is_named_with_the_mode_to_use(self, path: Path, kind: str) -> None:
+        # Its bytes are no text: what Python says about that must not come first.
+        path.write_bytes(reference.encode([b"\xff" * 50]))
+        opened: dict[str, Callable[[], Any]] = {
+            "file": lambda: path.open("r+", encoding="utf-8"),
+            "object": lambda: io.StringIO("text"),
+            "temporary": functools.partial(tempfile.NamedTemporaryFile, "w+"),
+            "codecs": functools.partial(codecs.open, str(path), "r+", "utf-8"),
+        }
+        with opened[kind]() as file:
+            for mode, use in (
+                ("rb", lambda file: list(TFRecordReader(file))),
+                ("rb", lambda file: list(TFRecordReader(file, "GZIP"))),
+                ("wb", TFRecordWriter),
+            ):
+                with pytest.raises(TypeError, match=f'text mode; open it in binary mode, "{mode}"'):
+                    use(file)
+
+    @pytest.mark.parametrize("compression", ["", "GZIP"])
+    def test_a_file_object_that_takes_nothing_is_an_error(self, compression: str) -> None:
+        class Full(Device):
+            n_calls = 0
+
+            def write(self, data: Any) -> int:
+                self.n_calls += 1
+                assert self.n_calls < 10
+                return 0
+
+        full: Any = Full()
+        writer = TFRecordWriter(full, compression)
+        writer.write(b"one")
+        for _ in range(2):
+            with pytest.raises(OSError, match=r"write\(\) has taken none of \d+ bytes") as caught:
+                writer.flush()
+            assert caught.value.filename == "<Full>"
+        del writer._sink
 
     def test_an_object_that_has_nothing_yet_is_an_error_and_not_at_its_end(self) -> None:
         class NonBlocking(io.RawIOBase):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import gzip
 import io
 import multiprocessing
@@ -31,13 +33,14 @@ from tfrecord_lite import (
     TFRecordWriter,
     tf_record_random_reader,
 )
+from tfrecord_lite.files.names import short_name
 from tfrecord_lite.index import RecordIndex, text
 from tfrecord_lite.index.pread import _MAX_OPEN
 from tfrecord_lite.messages import Example
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 # From Python 3.12 on a fork warns if there are threads, and NumPy has some of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -420,8 +423,28 @@ def test_after_close_nothing_is_read(shards: list[Path]) -> None:
 def test_it_shows_what_it_is(shards: list[Path]) -> None:
     file = TFRecordFile(shards)
 
-    assert repr(file) == f"<TFRecordFile of {shards[0]}, {shards[1]}, ...: 12 records>"
+    names = f"{short_name(str(shards[0]))}, {short_name(str(shards[1]))}"
+    assert repr(file) == f"<TFRecordFile of {names}, ...: 12 records>"
     assert file.sources == [str(path) for path in shards]
+
+
+@pytest.mark.parametrize(
+    "copied", [lambda r: pickle.loads(pickle.dumps(r)), copy.copy, copy.deepcopy]
+)
+def test_a_copy_of_the_reader_at_offsets_has_a_file_of_its_own(
+    shards: list[Path], copied: Callable[[Any], Any]
+) -> None:
+    reader = tf_record_random_reader(shards[0])
+    other = copied(reader)
+    assert other.read(0) == reader.read(0)
+
+    number = other._handle._fd
+    other.close()
+    del other
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)  # closed, once, and not the one of the first
+    assert reader.read(0)[0] == example(0)
 
 
 def test_the_reader_at_offsets_walks_through_a_file_rule_r10(shards: list[Path]) -> None:

@@ -1,0 +1,96 @@
+"""What files, readers, writers and their like show of themselves: one short line."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tfrecord_lite import (
+    Block,
+    FixedLenFeature,
+    ShardedTFRecordWriter,
+    TFRecordDataset,
+    TFRecordFile,
+    TFRecordOptions,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_examples,
+    tf_record_iterator,
+    tf_record_random_reader,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST = 200
+MANY = {f"feature_{i}": FixedLenFeature([], "int64") for i in range(60)}
+
+
+def test_no_instance_takes_more_than_a_line(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 40)
+    folder.mkdir()
+    paths = [folder / f"{i}.tfrecord" for i in range(50)]
+    for path in paths:
+        with TFRecordWriter(path) as closed:
+            closed.write(encode_examples({key: np.arange(100) for key in MANY}))
+    options = TFRecordOptions("ZLIB", zlib.Z_FULL_FLUSH, 1 << 20, 1 << 20, 15, 9, 8, 9, 2)
+    file, reader = TFRecordFile(paths), TFRecordReader(paths)
+    data = TFRecordDataset(paths).shuffle(1000, seed=7).repeat(3).batch(10)
+    with (
+        ShardedTFRecordWriter(folder / "a@9") as sharded,
+        TFRecordWriter(folder / "a", options) as writer,
+    ):
+        things = [
+            next(reader.blocks()), reader, iter(reader), reader.blocks(), reader.examples(), closed,
+            writer, sharded, options, TFRecordOptions(options), file, file.indexes[0],
+            tf_record_iterator(paths[0]), tf_record_random_reader(paths[0]), data, iter(data),
+            *file.block([0, 4999]).spans,
+        ]  # fmt: skip
+        shown = {repr(thing): len(repr(thing)) for thing in things}
+
+    assert {text: length for text, length in shown.items() if length > MOST or "\n" in text} == {}
+
+
+def test_a_writer_says_what_it_has_done(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a.gz") as writer:
+        writer.write(b"one")
+        writer.write_example({"n": 1})
+        writer.write(b"two")
+        assert repr(writer).endswith("a.gz: 3 records, GZIP, open>")
+        writer.flush()
+        assert repr(writer).endswith("a.gz: 3 records, GZIP, open>")
+        writer.write(Block.from_records([bytes(100)] * 997))
+    assert repr(writer).startswith("<TFRecordWriter of ")
+    assert repr(writer).endswith("a.gz: 1,000 records, GZIP, closed>")
+    with ShardedTFRecordWriter(tmp_path / "b@3") as sharded:
+        sharded.write(b"one")
+        assert repr(sharded).endswith("b@3: 1 record, 3 shards, uncompressed, open>")
+    assert repr(sharded).endswith("b@3: 1 record, 3 shards, uncompressed, closed>")
+    with ShardedTFRecordWriter(tmp_path / "c{shard}", bytes_per_shard=1) as sharded:
+        sharded.write(b"one")
+        assert repr(sharded).endswith("c{shard}: 1 record, 1 shard so far, uncompressed, open>")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (TFRecordOptions(), "TFRecordOptions('')"),
+        (TFRecordOptions("GZIP", compression_level=9), "TFRecordOptions('GZIP', compression_level=9)"),
+        (TFRecordOptions(2), "TFRecordOptions('GZIP')"),
+        (TFRecordOptions("ZLIB", 3, window_bits=-15), "TFRecordOptions('ZLIB', flush_mode=3, window_bits=-15)"),
+    ],
+)  # fmt: skip
+def test_options_show_the_call_that_makes_them(options: TFRecordOptions, text: str) -> None:
+    again: Any = eval(text)  # noqa: S307 - what a repr is for
+    assert repr(options) == repr(again) == text
+    assert vars(again).keys() == vars(options).keys()
+
+
+def test_a_reader_of_many_long_names_shows_their_ends() -> None:
+    reader = TFRecordReader(["x" * 300 + "a", "b", io.BytesIO()])
+
+    assert repr(reader) == f"TFRecordReader(...{'x' * 56}a, b, ... (3 files))"
