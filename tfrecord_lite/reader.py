@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 __all__ = [
+    "ReaderIterator",
     "RecordIterator",
     "TFRecordReader",
     "check_message_class",
