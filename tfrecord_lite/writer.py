@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.sink import Turn
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["MessageWriter", "TFRecordWriter", "as_record"]
 
@@ -75,7 +75,7 @@ class MessageWriter:
     """Rows that are not encoded yet, and the records written between them."""
 
     def write_example(
-        self, row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
+        self, row: Mapping[str, Any], schema: Mapping[str, FeatureLike] | None = None
     ) -> None:
         """Write a dictionary as one Example.
 
@@ -121,7 +121,7 @@ class MessageWriter:
     def write_examples(
         self,
         rows: Iterable[Mapping[str, Any]] | Mapping[str, Any] | DataFrame,
-        schema: Mapping[str, FeatureSpec] | None = None,
+        schema: Mapping[str, FeatureLike] | None = None,
     ) -> None:
         """Write many Examples, from columns or from dictionaries.
 

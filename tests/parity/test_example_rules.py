@@ -87,7 +87,7 @@ def test_bytes_in_any_object_are_taken_here_and_what_is_none_is_a_type_error(
 
 @rule("E2")
 @pytest.mark.parametrize(
-    "specs", [None, {}, {"a": "x"}, {"a": None}, {"a": np.float32}, {"a": FixedLenFeature}]
+    "specs", [None, {}, {"a": "x"}, {"a": None}, {"a": np.uint8}, {"a": FixedLenFeature}]
 )
 def test_features_must_be_there_and_be_features(parsing: Parsing, specs: Any) -> None:
     for answers in (parsing.ask_single(NOTHING, specs), parsing.ask_batch([NOTHING], specs)):
@@ -100,6 +100,14 @@ def test_keys_are_text_here(parsing: Parsing) -> None:
     theirs, ours = parsing.ask_batch([NOTHING], {b"a": VarLenFeature("int64")})
     assert theirs.error is None
     assert type(ours.error) is TypeError
+
+
+@deviation("E2")
+def test_a_dtype_is_a_feature_here(parsing: Parsing) -> None:
+    specs: Any = {"a": np.float32}
+    theirs, ours = parsing.ask_batch([record("float32", 1)], specs)
+    assert type(theirs.error) is ValueError
+    assert ours.error is None
 
 
 @rule("E3")

@@ -30,6 +30,7 @@ from tfrecord_lite.schema import (
     Ragged,
     RaggedFeature,
     Schema,
+    SequenceSchema,
     Sparse,
     SparseFeature,
     VarLen,
@@ -38,6 +39,7 @@ from tfrecord_lite.schema import (
     keys_to_read,
     kind_of,
     prepare,
+    prepare_sequence,
 )
 
 if TYPE_CHECKING:
@@ -1001,3 +1003,63 @@ def test_without_ml_dtypes_a_name_is_known_and_the_error_says_what_to_install(na
     assert found[0] == name
     assert f"not {name}" in found[1]
     assert found[2] == f"{name} needs the package ml_dtypes: pip install 'tfrecord-numpy[dtypes]'"
+
+
+# ------------------------------------------------------------------------------ shorthands
+
+SHORTHANDS: list[tuple[Any, FixedLenFeature]] = [
+    (int, FixedLenFeature([], "int64")),
+    (float, FixedLenFeature([], "float32")),
+    (bytes, FixedLenFeature([], "string")),
+    (str, FixedLenFeature([], "string")),
+    ("float32", FixedLenFeature([], "float32")),
+    (np.int64, FixedLenFeature([], "int64")),
+    (np.dtype(">f4"), FixedLenFeature([], "float32")),
+    (TensorFlowDType("int64"), FixedLenFeature([], "int64")),
+    ((np.float32, (28, 28)), FixedLenFeature([28, 28], "float32")),
+    (("int64", [3]), FixedLenFeature([3], "int64")),
+    ((bytes, 2), FixedLenFeature([2], "string")),
+]
+
+
+@pytest.mark.parametrize(("given", "spec"), SHORTHANDS, ids=lambda item: str(item)[:30])
+def test_a_dtype_stands_for_a_fixed_length_feature(given: Any, spec: FixedLenFeature) -> None:
+    features = {"x": given, "y": VarLenFeature(int)}
+    steps = FixedLenSequenceFeature(spec.shape, spec.dtype)
+
+    assert canonical("x", given) == spec
+    assert Schema(features) == Schema({"x": spec, "y": VarLenFeature(int)})
+    assert repr(prepare(features)["x"]) == repr(prepare({"x": spec})["x"])
+    found = prepare_sequence({"x": given}, {"x": given})
+    assert repr(found) == repr(prepare_sequence({"x": spec}, {"x": steps}))
+    assert SequenceSchema({"x": given}, {"x": given}) == SequenceSchema({"x": spec}, {"x": steps})
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("floot32", "'floot32' is not a feature specification"),
+        (FixedLenFeature, "the class FixedLenFeature is not"),
+        (None, "None is not"),
+        (((2,), int), "((2,), <class 'int'>) is not"),
+        ([int, (2,)], "is not a feature specification"),
+        ((int, (2,), 0), "is not a feature specification"),
+        (np.uint8, "not uint8; give the one it was stored as, int64 or string for raw bytes"),
+        ((np.uint8, (2, 2)), "not uint8; give the one it was stored as, int64 or string"),
+        (bool, "not bool; give the one it was stored as, int64 or"),
+        (np.float64, "not float64; give the one it was stored as, float32 or string"),
+        ("bfloat16", "not bfloat16; give the one it was stored as, float32 or"),
+        (complex, "not complex128; give the one it was stored as, string"),
+        ((int, (-1,)), "shape must be between"),
+        ((int, (None,)), "unknown"),
+    ],
+    ids=str,
+)
+def test_what_is_neither_a_specification_nor_a_dtype(given: Any, words: str) -> None:
+    for make in (prepare, Schema, lambda features: prepare_sequence(features, {})):
+        with pytest.raises(InvalidArgumentError) as caught:
+            make({"x": given})
+        assert caught.value.key == "x"
+        assert words in str(caught.value)
+        if "is not a feature" in str(caught.value):
+            assert "shorthand int, 'float32', bytes, or (dtype, shape)" in str(caught.value)

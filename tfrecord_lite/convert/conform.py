@@ -37,13 +37,13 @@ from tfrecord_lite.schema.text import nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureLike
 
 Conformed: TypeAlias = "list[tuple[str, ValueLists]]"
 """The keys that a feature reads, and what they are to hold."""
 
 
-def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec]) -> dict[str, ValueLists]:
+def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> dict[str, ValueLists]:
     """Turn columns into value lists, one per key that the schema's features read."""
     for name in columns:
         if name not in schema:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import OnError
-    from tfrecord_lite.schema import DenseSpec, FeatureSpec
+    from tfrecord_lite.schema import DenseLike, FeatureLike
 
     class TensorFlowKeywords(TypedDict, total=False):
         """Keywords of make_batched_features_dataset after `label_key`."""
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 def make_batched_features_dataset(
     file_pattern: Paths,
     batch_size: int,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     reader: Callable[..., Any] = ...,
     *,
     label_key: str,
@@ -77,7 +77,7 @@ def make_batched_features_dataset(
 def make_batched_features_dataset(
     file_pattern: Paths,
     batch_size: int,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     reader: Callable[..., Any],
     label_key: str,
     reader_args: Iterable[Any] | None = None,
@@ -95,7 +95,7 @@ def make_batched_features_dataset(
 def make_batched_features_dataset(
     file_pattern: Paths,
     batch_size: int,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     reader: Callable[..., Any] = ...,
     label_key: None = None,
     reader_args: Iterable[Any] | None = None,
@@ -112,7 +112,7 @@ def make_batched_features_dataset(
 def make_batched_features_dataset(
     file_pattern: Paths,
     batch_size: int,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     reader: Callable[..., Any] = TFRecordDataset,
     label_key: str | None = None,
     reader_args: Iterable[Any] | None = None,
@@ -199,7 +199,7 @@ def make_batched_features_dataset(
 @overload
 def read_batches(
     paths: Paths,
-    features: Mapping[str, DenseSpec],
+    features: Mapping[str, DenseLike],
     batch_size: int,
     *,
     label_key: None = None,
@@ -209,7 +209,7 @@ def read_batches(
 @overload
 def read_batches(
     paths: Paths,
-    features: Mapping[str, DenseSpec],
+    features: Mapping[str, DenseLike],
     batch_size: int,
     *,
     label_key: str,
@@ -219,7 +219,7 @@ def read_batches(
 @overload
 def read_batches(
     paths: Paths,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     batch_size: int,
     *,
     label_key: None = None,
@@ -229,7 +229,7 @@ def read_batches(
 @overload
 def read_batches(
     paths: Paths,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     batch_size: int,
     *,
     label_key: str,
@@ -238,7 +238,7 @@ def read_batches(
 ) -> Dataset[tuple[Columns, Column]]: ...
 def read_batches(
     paths: Paths,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     batch_size: int,
     *,
     shuffle: bool | int | Literal["all"] | None = None,

@@ -18,6 +18,7 @@ from tfrecord_lite.dataset.shuffle import Shuffle
 from tfrecord_lite.dataset.stages import Enumerate, Filter, Map, Repeat, Shard, Skip, Take
 from tfrecord_lite.dataset.workers import Processes
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
+from tfrecord_lite.schema import specifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.columns import Column
     from tfrecord_lite.records.damage import DamageReport
-    from tfrecord_lite.schema import DenseSpec, FeatureSpec
+    from tfrecord_lite.schema import DenseLike, FeatureLike
 
     U = TypeVar("U")
     Parts = TypeVarTuple("Parts")
@@ -145,7 +146,7 @@ class Dataset(Generic[T_co]):
     @overload
     def parse_example(
         self,
-        features: Mapping[str, DenseSpec],
+        features: Mapping[str, DenseLike],
         *,
         strings: Literal["ndarray"] = "ndarray",
         label_key: None = None,
@@ -153,7 +154,7 @@ class Dataset(Generic[T_co]):
     @overload
     def parse_example(
         self,
-        features: Mapping[str, DenseSpec],
+        features: Mapping[str, DenseLike],
         *,
         strings: Literal["ndarray"] = "ndarray",
         label_key: str,
@@ -161,7 +162,7 @@ class Dataset(Generic[T_co]):
     @overload
     def parse_example(
         self,
-        features: Mapping[str, FeatureSpec],
+        features: Mapping[str, FeatureLike],
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: None = None,
@@ -169,7 +170,7 @@ class Dataset(Generic[T_co]):
     @overload
     def parse_example(
         self,
-        features: Mapping[str, FeatureSpec],
+        features: Mapping[str, FeatureLike],
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: str,
@@ -177,14 +178,14 @@ class Dataset(Generic[T_co]):
     @overload
     def parse_example(
         self,
-        features: Mapping[str, FeatureSpec],
+        features: Mapping[str, FeatureLike],
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: str | None = None,
     ) -> Dataset[Columns] | Dataset[tuple[Columns, Column]]: ...
     def parse_example(
         self,
-        features: Mapping[str, FeatureSpec],
+        features: Mapping[str, FeatureLike],
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
         label_key: str | None = None,
@@ -212,6 +213,7 @@ class Dataset(Generic[T_co]):
         """
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 
+        features = specifications(features)
         parser = ExampleParser(features, strings=strings)
         if label_key is not None and label_key not in features:
             known = ", ".join(map(repr, sorted(features)))
@@ -227,8 +229,8 @@ class Dataset(Generic[T_co]):
 
     def parse_sequence_example(
         self,
-        context_features: Mapping[str, FeatureSpec] | None = None,
-        sequence_features: Mapping[str, FeatureSpec] | None = None,
+        context_features: Mapping[str, FeatureLike] | None = None,
+        sequence_features: Mapping[str, FeatureLike] | None = None,
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> Dataset[tuple[Columns, Columns, dict[str, Int64Array]]]:
@@ -249,7 +251,9 @@ class Dataset(Generic[T_co]):
         )
 
         parser = SequenceExampleParser(context_features, sequence_features, strings=strings)
-        found = batching.fingerprint(context_features, sequence_features, strings=strings)
+        context = specifications(context_features or {})
+        lists = specifications(sequence_features or {}, is_list=True)
+        found = batching.fingerprint(context, lists, strings=strings)
         return self._then(Parse, parser=parser, features=found, is_dense=False)
 
     @overload

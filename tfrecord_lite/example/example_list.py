@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.decode.reader import Serialized
     from tfrecord_lite.example.to_dicts import Row
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureLike
 
 __all__ = [
     "ExampleList",
@@ -112,8 +112,8 @@ array([0, 2, 4]))
 
     def __init__(
         self,
-        context_features: Mapping[str, FeatureSpec],
-        example_features: Mapping[str, FeatureSpec],
+        context_features: Mapping[str, FeatureLike],
+        example_features: Mapping[str, FeatureLike],
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> None:
@@ -197,7 +197,7 @@ def decode_example_list(serialized: bytes | str) -> ExampleList:
 
 
 def _parser(
-    features: Mapping[str, FeatureSpec], strings: Literal["ndarray", "BytesColumn"]
+    features: Mapping[str, FeatureLike], strings: Literal["ndarray", "BytesColumn"]
 ) -> Callable[[Block], Any]:
     """Return a parser; without features, one that returns nothing."""
     if isinstance(features, Mapping) and not features:

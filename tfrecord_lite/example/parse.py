@@ -15,7 +15,8 @@ from tfrecord_lite.example.decode.reader import (
     checked_names,
     is_one_message,
 )
-from tfrecord_lite.schema import prepare
+from tfrecord_lite.schema import prepare, specifications
+from tfrecord_lite.schema.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.columns import Column, RaggedTensor, SparseTensor
     from tfrecord_lite.example.decode.reader import Serialized, StringForm
-    from tfrecord_lite.schema import DenseSpec, FeatureSpec, RaggedFeature, SparseSpec
+    from tfrecord_lite.schema import DenseLike, FeatureLike, RaggedFeature, SparseSpec
 
 __all__ = ["ExampleParser", "parse_example", "parse_single_example"]
 
@@ -37,7 +38,9 @@ class ExampleParser(Generic[_ColumnT_co]):
     Parameters
     ----------
     features : mapping of str to feature specification
-        The features to read: a dict, or a Schema. Others cost next to nothing.
+        The features to read: a dict, or a Schema. Others cost next to nothing. A dtype
+        (``int``, ``"float32"``, ``bytes``), or a tuple of dtype and shape, stands for a
+        FixedLenFeature.
     strings : {"ndarray", "BytesColumn"}, optional
         The form of byte strings: object arrays of ``bytes``, as TensorFlow's ``.numpy()``
         returns them; or a :class:`BytesColumn`, without an object per value, where the
@@ -66,7 +69,7 @@ class ExampleParser(Generic[_ColumnT_co]):
     @overload
     def __init__(
         self: ExampleParser[AnyArray],
-        features: Mapping[str, DenseSpec],
+        features: Mapping[str, DenseLike],
         *,
         strings: Literal["ndarray"] = "ndarray",
     ) -> None: ...
@@ -87,15 +90,16 @@ class ExampleParser(Generic[_ColumnT_co]):
     @overload
     def __init__(
         self: ExampleParser[Column],
-        features: Mapping[str, FeatureSpec],
+        features: Mapping[str, FeatureLike],
         *,
         strings: StringForm = "ndarray",
     ) -> None: ...
     def __init__(
-        self, features: Mapping[str, FeatureSpec], *, strings: StringForm = "ndarray"
+        self, features: Mapping[str, FeatureLike], *, strings: StringForm = "ndarray"
     ) -> None:
-        self._features = dict(features) if features else features
-        self._reader = FeatureReader(prepare(features), strings)
+        specs = specifications(features)
+        self._features = dict(specs) if specs else specs
+        self._reader = FeatureReader(prepare(specs), strings)
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None
@@ -153,6 +157,10 @@ class ExampleParser(Generic[_ColumnT_co]):
 
         return parse_or_first_error(block, names, parse)
 
+    def __repr__(self) -> str:
+        """Return the number of features, and the names of the first."""
+        return f"ExampleParser({listed(self._features, 'feature')})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
         return partial(ExampleParser, strings=self._reader.strings), (self._features,)
@@ -161,7 +169,7 @@ class ExampleParser(Generic[_ColumnT_co]):
 @overload
 def parse_example(
     serialized: Serialized | bytes | str,
-    features: Mapping[str, DenseSpec],
+    features: Mapping[str, DenseLike],
     example_names: Sequence[str] | None = None,
     name: str | None = None,
 ) -> dict[str, AnyArray]: ...
@@ -182,13 +190,13 @@ def parse_example(
 @overload
 def parse_example(
     serialized: Serialized | bytes | str,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     example_names: Sequence[str] | None = None,
     name: str | None = None,
 ) -> dict[str, Column]: ...
 def parse_example(
     serialized: Serialized | bytes | str,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     example_names: Sequence[str] | None = None,
     name: str | None = None,  # noqa: ARG001
 ) -> Any:
@@ -225,7 +233,7 @@ def parse_example(
 @overload
 def parse_single_example(
     serialized: bytes | str,
-    features: Mapping[str, DenseSpec],
+    features: Mapping[str, DenseLike],
     example_names: str | None = None,
     name: str | None = None,
 ) -> dict[str, AnyArray]: ...
@@ -239,13 +247,13 @@ def parse_single_example(
 @overload
 def parse_single_example(
     serialized: bytes | str,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     example_names: str | None = None,
     name: str | None = None,
 ) -> dict[str, Column]: ...
 def parse_single_example(
     serialized: bytes | str,
-    features: Mapping[str, FeatureSpec],
+    features: Mapping[str, FeatureLike],
     example_names: str | None = None,
     name: str | None = None,  # noqa: ARG001
 ) -> Any:

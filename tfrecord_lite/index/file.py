@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.parse import ExampleParser
     from tfrecord_lite.files.names import Sources
     from tfrecord_lite.index.index import RecordIndex
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
@@ -120,7 +120,7 @@ class TFRecordFile:
         self._ends = np.cumsum([len(index) for index in self._indexes])
         self._end_list: list[int] = self._ends.tolist()
         self._is_closed = False
-        self._parser: tuple[Mapping[str, FeatureSpec], ExampleParser[Any]] | None = None
+        self._parser: tuple[Mapping[str, FeatureLike], ExampleParser[Any]] | None = None
         self._renew()
 
     def _renew(self) -> None:
@@ -263,7 +263,7 @@ class TFRecordFile:
     def parse(
         self,
         indices: Indices,
-        features: Mapping[str, FeatureSpec] | ExampleParser[Any],
+        features: Mapping[str, FeatureLike] | ExampleParser[Any],
     ) -> dict[str, Column]:
         """Read many Examples and parse them into columns.
 
@@ -297,7 +297,7 @@ class TFRecordFile:
             raise error.at(source=name, index=place, offset=offset) from None
 
     def _parser_of(
-        self, features: Mapping[str, FeatureSpec] | ExampleParser[Any]
+        self, features: Mapping[str, FeatureLike] | ExampleParser[Any]
     ) -> ExampleParser[Any]:
         from tfrecord_lite.example.parse import ExampleParser  # noqa: PLC0415 - loads the engine
 

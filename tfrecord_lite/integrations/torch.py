@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.files.names import Sources
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureLike
 
 __all__ = ["IndexedTensors", "IterableTensors", "as_tensors", "jagged"]
 
@@ -210,7 +210,7 @@ class IndexedTensors:
     """
 
     def __init__(
-        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureSpec] | ExampleParser[Any]
+        self, file: TFRecordFile | Sources, features: Mapping[str, FeatureLike] | ExampleParser[Any]
     ) -> None:
         _torch()
         self.file: TFRecordFile = file if isinstance(file, TFRecordFile) else TFRecordFile(file)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import SkippingStream
-    from tfrecord_lite.schema import FeatureSpec, SequenceSchema
+    from tfrecord_lite.schema import FeatureLike, SequenceSchema
 
-    AnySchema: TypeAlias = Mapping[str, FeatureSpec] | SequenceSchema
+    AnySchema: TypeAlias = Mapping[str, FeatureLike] | SequenceSchema
 
 _LARGE_RECORD_BYTES = 32 * 1024
 """Records of at least this mean size are read one by one, straight into memory of their own."""

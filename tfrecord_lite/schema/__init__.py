@@ -23,7 +23,9 @@ No I/O, no protobuf runtime, no knowledge of bytes on the wire.
 from __future__ import annotations
 
 from tfrecord_lite.schema.features import (
+    DenseLike,
     DenseSpec,
+    FeatureLike,
     FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -45,6 +47,8 @@ from tfrecord_lite.schema.prepare import (
     keys_to_read,
     prepare,
     prepare_sequence,
+    require_specifications,
+    specifications,
 )
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
 from tfrecord_lite.schema.summary import (
@@ -58,7 +62,9 @@ from tfrecord_lite.schema.summary import (
 
 __all__ = [
     "Dense",
+    "DenseLike",
     "DenseSpec",
+    "FeatureLike",
     "FeatureListSummary",
     "FeatureSpec",
     "FeatureSummary",
@@ -87,4 +93,6 @@ __all__ = [
     "kind_of",
     "prepare",
     "prepare_sequence",
+    "require_specifications",
+    "specifications",
 ]

@@ -16,6 +16,7 @@ that ``[2]`` equals ``(2,)`` and ``np.float32`` equals ``"float32"``. All but
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias, get_args
 
@@ -327,6 +328,13 @@ Partition: TypeAlias = (
 
 DenseSpec: TypeAlias = FixedLenFeature | FixedLenSequenceFeature
 """The specifications whose results are arrays."""
+
+DType: TypeAlias = str | type[Any] | np.dtype[Any]
+Shorthand: TypeAlias = DType | tuple[DType, int | Sequence[int]]
+"""What stands for a FixedLenFeature: its dtype, or ``(dtype, shape)``."""
+
+FeatureLike: TypeAlias = FeatureSpec | Shorthand
+DenseLike: TypeAlias = DenseSpec | Shorthand
 
 SparseSpec: TypeAlias = VarLenFeature | SparseFeature
 """The specifications whose results are sparse tensors."""

@@ -104,9 +104,10 @@ def kind_of(dtype: object, key: str | None = None) -> Kind:
 
 def _not_stored_error(name: str, key: str | None) -> InvalidArgumentError:
     """Return the error about a dtype that no list of an Example has."""
+    number = "" if "complex" in name else "float32 or " if "float" in name else "int64 or "
     detail = (
-        f"an Example holds float32, int64 and string, not {name}; "
-        "give the one it was stored as and convert the result"
+        f"an Example holds float32, int64 and string, not {name}; give the one it was stored as, "
+        f"{number}string for raw bytes, and convert the result"
     )
     return InvalidArgumentError(Reason.UNSUPPORTED, key=key, detail=detail)
 

@@ -33,6 +33,7 @@ import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema.features import (
+    FeatureLike,
     FeatureSpec,
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -142,10 +143,12 @@ MAX_DIMENSIONS = 62
 """Most dimensions of a feature's shape: NumPy's limit is 64, and batches of sequences add two."""
 
 
-def prepare(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
+def prepare(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     """Check the features of an Example and convert them to the form a parser works with.
 
-    Rejects no features, a value that is not a specification (E2), two features that read one key
+    A shorthand stands for a FixedLenFeature, see :func:`specifications`.
+
+    Rejects no features, a value that is neither (E2), two features that read one key
     in different ways (E7), and a shape, dtype, default value or size that is missing or not valid
     (X2, X7, X8, S1, S4, S5, Z5).
 
@@ -155,15 +158,15 @@ def prepare(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
     if features is None or (isinstance(features, Mapping) and not features):
         raise argument_error("no features to parse; give a dict of names to specifications")
     prepared = _prepare_all(features)
-    for name, spec in features.items():
-        if isinstance(spec, FixedLenSequenceFeature) and not spec.allow_missing:
+    for name, feature in features.items():
+        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
             detail = "a FixedLenSequenceFeature of an Example needs allow_missing=True"
             raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
     return prepared
 
 
 def prepare_sequence(
-    context: Mapping[str, FeatureSpec] | None, lists: Mapping[str, FeatureSpec] | None
+    context: Mapping[str, FeatureLike] | None, lists: Mapping[str, FeatureLike] | None
 ) -> tuple[dict[str, Prepared], dict[str, Prepared]]:
     """Check the features of a SequenceExample: its context, and its feature lists.
 
@@ -181,6 +184,7 @@ def prepare_sequence(
             "no features to parse; give context_features, sequence_features or both"
         )
     found = []
+    context, lists = specifications(context), specifications(lists, is_list=True)
     for features, where, allowed in (
         (context, "the context", _IN_CONTEXT),
         (lists, "a feature list", _IN_LISTS),
@@ -202,11 +206,12 @@ _IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
 _IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
 
 
-def _prepare_all(features: Mapping[str, FeatureSpec]) -> dict[str, Prepared]:
+def _prepare_all(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     """Check features one by one, then whether they can be read together."""
     if not isinstance(features, Mapping):
         raise TypeError(f"features must be a dict, not {type(features).__name__}")
-    prepared = {name: _prepare_one(name, spec) for name, spec in features.items()}
+    specs = specifications(features)
+    prepared = {name: _prepare_one(name, spec) for name, spec in specs.items()}
     _check_sharing(prepared)
     return prepared
 
@@ -225,16 +230,66 @@ def _prepare_one(name: str, spec: FeatureSpec) -> Prepared:
     _check_key(name, name, TypeError)
     builder = _BUILDERS.get(type(spec))
     if builder is None:
-        detail = (
-            f"{type(spec).__name__} is not a feature specification; give FixedLenFeature(...) "
-            "or another"
-        )
-        raise argument_error(detail, key=name)
+        raise not_a_specification_error(name, spec)
     return builder(name, spec)
 
 
-def canonical(name: str, spec: FeatureSpec) -> FeatureSpec:
-    """Check one feature and return it in canonical form; errors as :func:`prepare`.
+_SHORTHANDS = ", or as a shorthand int, 'float32', bytes, or (dtype, shape)"
+
+
+def not_a_specification_error(name: str, given: object, more: str = "") -> InvalidArgumentError:
+    """Return the error about a value that is not a specification (rule E2)."""
+    found = f"the class {given.__name__}" if isinstance(given, type) else f"{given!r:.80}"
+    detail = f"{found} is not a feature specification; give FixedLenFeature(...) or another{more}"
+    return argument_error(detail, key=str(name))
+
+
+def specifications(
+    features: Mapping[str, FeatureLike], *, is_list: bool = False
+) -> Mapping[str, FeatureSpec]:
+    """Return features with a specification for each shorthand; those without any as they are.
+
+    A shorthand is a dtype, or a tuple of dtype and shape. It stands for a FixedLenFeature; among
+    feature lists, for the FixedLenSequenceFeature whose steps have that dtype and shape.
+
+    >>> specifications({"x": int, "v": ("float32", [3])})["v"]
+    FixedLenFeature(shape=[3], dtype='float32', default_value=None)
+    """
+    if not isinstance(features, Mapping) or not any(map(_is_no_spec, features.values())):
+        return features  # type: ignore[return-value]
+    return {name: specification(name, spec, is_list=is_list) for name, spec in features.items()}
+
+
+def require_specifications(features: object) -> None:
+    """Reject shorthands, as TensorFlow does (rule E2); anything but a mapping is left to others."""
+    for name, given in features.items() if isinstance(features, Mapping) else ():
+        if not isinstance(given, FeatureSpec):
+            raise not_a_specification_error(name, given)
+
+
+def _is_no_spec(given: object) -> bool:
+    return not isinstance(given, FeatureSpec)
+
+
+def specification(name: str, given: FeatureLike, *, is_list: bool = False) -> FeatureSpec:
+    """Return one specification, or what a shorthand stands for."""
+    if isinstance(given, FeatureSpec):
+        return given
+    pair = given if isinstance(given, tuple) and len(given) == 2 else (given, [])
+    dtype, shape = pair
+    is_dtype = isinstance(dtype, str | type | np.dtype) or hasattr(type(dtype), "as_numpy_dtype")
+    try:
+        kind = kind_of(dtype, name) if is_dtype else None
+    except TypeError:
+        kind = None
+    if kind is None:
+        raise not_a_specification_error(name, given, _SHORTHANDS)
+    cls = FixedLenSequenceFeature if is_list else FixedLenFeature
+    return cls(list(shape) if isinstance(shape, tuple) else shape, kind.dtype)
+
+
+def canonical(name: str, feature: FeatureLike) -> FeatureSpec:
+    """Check one feature, or a shorthand, and return it in canonical form; errors as :func:`prepare`.
 
     dtypes are NumPy's, shapes and lists are tuples, defaults are Python scalars or nested
     tuples of them (byte strings as ``bytes``).
@@ -242,6 +297,7 @@ def canonical(name: str, spec: FeatureSpec) -> FeatureSpec:
     >>> canonical("x", FixedLenFeature([2, 1], float, [1, 2]))
     FixedLenFeature(shape=(2, 1), dtype='float32', default_value=((1.0,), (2.0,)))
     """
+    spec = specification(name, feature)
     made = _prepare_one(name, spec)
     match spec, made:
         case FixedLenFeature(), Dense():

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import text
-from tfrecord_lite.schema.features import FeatureSpec
+from tfrecord_lite.schema.features import FeatureLike, FeatureSpec
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, numpy_dtype
-from tfrecord_lite.schema.prepare import canonical
+from tfrecord_lite.schema.prepare import canonical, specifications
 
 SHOWN_ROWS = 40
 """Most features that ``repr`` shows; of more it leaves out the middle."""
@@ -175,7 +175,8 @@ class Schema(Mapping[str, FeatureSpec]):
     Parameters
     ----------
     features : mapping of str to feature specification
-        In the order in which they are printed.
+        In the order in which they are printed. A dtype, or a tuple of dtype and shape, stands
+        for a FixedLenFeature.
     originals : mapping of str to Original, optional
         For some of the features, or all.
 
@@ -216,7 +217,7 @@ class Schema(Mapping[str, FeatureSpec]):
     _originals: dict[str, Original]
 
     def __init__(
-        self, features: Mapping[str, FeatureSpec], originals: Mapping[str, Original] | None = None
+        self, features: Mapping[str, FeatureLike], originals: Mapping[str, Original] | None = None
     ) -> None:
         if not isinstance(features, Mapping):
             raise TypeError(f"features must be a mapping, not {type(features).__name__}")
@@ -407,10 +408,12 @@ class SequenceSchema(_Parts):
 
     def __new__(
         cls,
-        context: Mapping[str, FeatureSpec] | None = None,
-        feature_lists: Mapping[str, FeatureSpec] | None = None,
+        context: Mapping[str, FeatureLike] | None = None,
+        feature_lists: Mapping[str, FeatureLike] | None = None,
     ) -> Self:
         """Make schemas of both parts."""
+        if feature_lists is not None:
+            feature_lists = specifications(feature_lists, is_list=True)
         made = [
             part if isinstance(part, Schema) else Schema({} if part is None else part)
             for part in (context, feature_lists)

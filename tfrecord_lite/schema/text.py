@@ -319,6 +319,21 @@ def nearest(name: object, names: Iterable[str]) -> str:
     return f"; the nearest: {', '.join(map(repr, close))}" if close else ""
 
 
+def listed(names: Iterable[str], noun: str) -> str:
+    """Return how many names there are, and the first ones, for a short repr.
+
+    >>> listed(["a", "b", "c", "d"], "feature")
+    "4 features: 'a', 'b', 'c', ..."
+    """
+    known = list(names)
+    some = [repr(name if len(name) <= 24 else f"{name[:20]}...") for name in known[:_MOST_LISTED]]
+    some += ["..."] if len(known) > len(some) else []
+    return plural(len(known), noun) + (f": {', '.join(some)}" if some else "")
+
+
+_MOST_LISTED = 3
+
+
 def _row(name: str, spec: FeatureSpec, original: Any) -> tuple[str, ...]:
     """Return the cells of one feature."""
     shape = getattr(spec, "shape", None)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.convert.dataframes import DataFrame
     from tfrecord_lite.convert.lists import ValueLists
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureLike
     from tfrecord_lite.wire.parts import Payload
 
 __all__ = ["encode_example", "encode_examples"]
@@ -57,7 +57,7 @@ _SCHEMA_ROWS = 512
 
 
 def encode_examples(
-    columns: Mapping[str, Any] | DataFrame, schema: Mapping[str, FeatureSpec] | None = None
+    columns: Mapping[str, Any] | DataFrame, schema: Mapping[str, FeatureLike] | None = None
 ) -> Block:
     r"""Encode columns as Example messages, one per record.
 
@@ -121,7 +121,7 @@ def encode_examples(
 
 
 def encode_example(
-    row: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None = None
+    row: Mapping[str, Any], schema: Mapping[str, FeatureLike] | None = None
 ) -> bytes:
     """Encode one dictionary as an Example message.
 
@@ -164,7 +164,7 @@ def encode_example(
 
 
 def encode_batches(
-    data: Any, schema: Mapping[str, FeatureSpec] | None
+    data: Any, schema: Mapping[str, FeatureLike] | None
 ) -> Iterator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
@@ -182,7 +182,7 @@ def is_columns(data: Any) -> bool:
 
 
 def encode_column_batches(
-    columns: Mapping[str, Any], schema: Mapping[str, FeatureSpec] | None
+    columns: Mapping[str, Any], schema: Mapping[str, FeatureLike] | None
 ) -> Iterator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
     found = _lists(columns, schema)
@@ -197,7 +197,7 @@ def encode_column_batches(
 
 
 def _encode_row_batches(
-    rows: Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureSpec]
+    rows: Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureLike]
 ) -> Iterator[Block | list[bytes]]:
     """Encode dictionaries: a batch without errors as columns, any other row by row."""
     rows = iter(rows)
@@ -217,7 +217,7 @@ def _encode_row_batches(
 
 
 def _encode_numbered(
-    row: Mapping[str, Any], schema: Mapping[str, FeatureSpec], index: int
+    row: Mapping[str, Any], schema: Mapping[str, FeatureLike], index: int
 ) -> bytes:
     try:
         return encode_example(row, schema)
@@ -225,7 +225,7 @@ def _encode_numbered(
         raise error.at(index=index) from None
 
 
-def _lists(columns: Any, schema: Mapping[str, FeatureSpec] | None) -> dict[str, ValueLists]:
+def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, ValueLists]:
     columns, _ = open_columns(columns)
     if not hasattr(columns, "items"):
         found = type(columns).__name__

@@ -27,7 +27,8 @@ from tfrecord_lite.example.decode.reader import (
 from tfrecord_lite.example.sequence import build
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.example.sequence.build import FeatureListColumn
-from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, prepare_sequence
+from tfrecord_lite.schema import Dense, Kind, Padded, Ragged, prepare_sequence, specifications
+from tfrecord_lite.schema.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.decode.reader import Serialized
-    from tfrecord_lite.schema import FeatureSpec, Prepared
+    from tfrecord_lite.schema import FeatureLike, Prepared
 
-    Features = Mapping[str, FeatureSpec]
+    Features = Mapping[str, FeatureLike]
     Results = dict[str, Column]
     Lengths = dict[str, Int64Array]
 
@@ -54,7 +55,8 @@ class SequenceExampleParser:
         FixedLenFeature, VarLenFeature and RaggedFeature.
     sequence_features : mapping of str to feature specification, optional
         FixedLenSequenceFeature, VarLenFeature and RaggedFeature. Features and lists that
-        are not named cost next to nothing.
+        are not named cost next to nothing. A dtype, or a tuple of dtype and shape, stands for
+        a FixedLenFeature in the context, and for steps of that dtype and shape in a list.
     strings : {"ndarray", "BytesColumn"}, optional
         Return byte strings as object arrays of ``bytes``, or as a :class:`BytesColumn` where
         they are dense with shape [] in the context, or ragged without partitions.
@@ -92,7 +94,10 @@ class SequenceExampleParser:
         pad: bool = True,
     ) -> None:
         context, lists = prepare_sequence(context_features, sequence_features)
-        self._features = dict(context_features or {}), dict(sequence_features or {})
+        self._features = (
+            dict(specifications(context_features or {})),
+            dict(specifications(sequence_features or {}, is_list=True)),
+        )
         self._required = [
             feature
             for feature in context.values()
@@ -192,6 +197,14 @@ class SequenceExampleParser:
 
         found = build_all({"context": self._context, "lists": self._lists}, read)
         return found["context"], found["lists"], lengths
+
+    def __repr__(self) -> str:
+        """Return the numbers of features and lists, and the names of the first."""
+        context, lists = self._features
+        return (
+            f"SequenceExampleParser({listed(context, 'context feature')}; "
+            f"{listed(lists, 'feature list')})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfrecord_lite import dataset as library
 from tfrecord_lite.files.compression import TFRecordOptions
+from tfrecord_lite.schema import require_specifications
 from tfrecord_lite.tf._unavailable import unavailable
 from tfrecord_lite.tf.data._dataset import AUTOTUNE, Dataset, TFRecordDataset
 from tfrecord_lite.tf.io._parsing import parse_example
@@ -29,6 +30,7 @@ def make_batched_features_dataset(
     **settings: Any,
 ) -> Dataset:
     """Read batches of columns, as :func:`tfrecord_lite.make_batched_features_dataset`."""
+    require_specifications(features)
     if reader in {None, TFRecordDataset}:
         reader = library.TFRecordDataset
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
+from tfrecord_lite.schema import require_specifications
 from tfrecord_lite.tf._parse_ahead import BatchTensor, RecordTensor, can_be_cut
 from tfrecord_lite.tf._tensor import unwrap, wrap
 
@@ -91,6 +92,18 @@ def _cached(make: Callable[..., Any]) -> Callable[..., Any]:
     return cached
 
 
+def _strict(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a constructor that takes specifications only, as TensorFlow: no shorthand (rule E2)."""
+
+    @functools.wraps(make)
+    def strict(*features: Any) -> Any:
+        for given in features:
+            require_specifications(given)
+        return make(*features)
+
+    return strict
+
+
 _MAX_PARSERS = 16
-_example_parser = _cached(ExampleParser)
-_sequence_parser = _cached(SequenceExampleParser)
+_example_parser = _cached(_strict(ExampleParser))
+_sequence_parser = _cached(_strict(SequenceExampleParser))
