@@ -48,6 +48,7 @@ class Reason(StrEnum):
     LENGTH_CRC = "length CRC mismatch"
     DATA_CRC = "data CRC mismatch"
     TRUNCATED = "truncated"
+    NOT_A_TFRECORD = "not a TFRecord file"
     RECORD_TOO_LARGE = "record larger than the limit"
     COMPRESSION = "not a stream of the expected compression"
     COMPRESSED_TRUNCATED = "compressed stream cut short"

@@ -104,6 +104,9 @@ def write_documented(folder: Path) -> None:
     write(folder / "train.tfrecord.gz", map(flower, range(60)), "GZIP")
     write(folder / "notes.tfrecord", [b"plain text\nof two lines", bytes(range(40))])
     write(folder / "odd.tfrecord", [odd()])
+    (folder / "pointer.tfrecord").write_bytes(
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 9\n"
+    )
     size = len(flower(0)) + 16
     damage(write(folder / "damaged.tfrecord", [flower(0)] * 9), size + 100, 5 * size + 2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -29,16 +30,73 @@ class TestRecover:
 
         done = run("recover", path, tmp_path / "new")
 
-        assert done.status == 1
+        assert done.status == 0
         assert done.out[0].startswith(f"{path}: record 1, byte 19: data CRC mismatch")
-        assert done.out[1].endswith("; 2 intact records, 8 bytes")
+        assert done.out[1:] == [
+            f"{path}: 1 damaged place, 19 bytes lost",
+            f"{tmp_path / 'new'}: wrote 2 records, 8 bytes",
+        ]
         assert list(TFRecordReader(tmp_path / "new")) == [b"one", b"three"]
 
     def test_an_intact_file(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [b"one"], "GZIP")
 
-        assert run("recover", path, tmp_path / "new").status == 0
+        done = run("recover", "--strict", path, tmp_path / "new")
+
+        assert done.status == 0
+        assert done.out == [
+            f"{path}: nothing was lost",
+            f"{tmp_path / 'new'}: wrote 1 record, 3 bytes",
+        ]
         assert list(TFRecordReader(tmp_path / "new", "GZIP")) == [b"one"]
+
+    def test_the_status_is_1_for_loss_only_if_that_is_asked_for(
+        self, run: Run, tmp_path: Path
+    ) -> None:
+        path = damage(write(tmp_path / "a", [b"one", b"two", b"three"]), 19 + 12)
+
+        assert run("recover", path, tmp_path / "new").status == 0
+        assert run("recover", "--overwrite", "--json", path, tmp_path / "new").status == 0
+        assert run("recover", "--overwrite", "--strict", path, tmp_path / "new").status == 1
+        assert run("verify", tmp_path / "new").status == 0
+
+    def test_a_file_without_an_intact_record(self, run: Run, tmp_path: Path) -> None:
+        path = damage(write(tmp_path / "a", [b"one"]), 12)
+
+        done = run("recover", path, tmp_path / "new")
+
+        assert done.status == 1
+        assert done.out[-1] == f"{tmp_path / 'new'}: wrote 0 records, 0 bytes"
+
+    @pytest.mark.parametrize("names", [("-", "new"), ("a", "-")])
+    def test_standard_input_and_output(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, str]
+    ) -> None:
+        write(tmp_path / "a", [b"one"])
+        monkeypatch.chdir(tmp_path)
+
+        done = run("recover", *names)
+
+        assert (done.status, done.out, len(done.err)) == (2, [], 1)
+        assert ("standard input" if names[0] == "-" else "standard output") in done.err[0]
+        assert [found.name for found in tmp_path.iterdir()] == ["a"]
+
+    @pytest.mark.parametrize("codec", ["GZIP", "ZLIB", "ZSTD", "BZ2"])
+    @pytest.mark.parametrize("place", [slice(20, 60), slice(-1, None)])
+    def test_no_words_of_a_library_about_a_corrupt_stream(
+        self, run: Run, tmp_path: Path, codec: str, place: slice
+    ) -> None:
+        path = write(tmp_path / "a", [bytes([i]) * 99 for i in range(99)], codec)
+        data = bytearray(path.read_bytes())
+        data[place] = bytes(0xFF ^ byte for byte in data[place])
+        path.write_bytes(data)
+
+        for verb in ("info", "verify", "recover"):
+            done = run(verb, path, *[tmp_path / "new"] * (verb == "recover"))
+            said = " ".join([*done.out, *done.err])
+            if codec != "ZSTD":  # which has a checksum only at its end
+                assert f"the {codec} stream is corrupt: " in said
+            assert not re.search(r"[Ee]rror -?\d|invalid|incorrect|unsupported", said)
 
     def test_as_json(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "a.gz"
@@ -135,6 +193,7 @@ class TestRecover:
         intact = json.loads(run("recover", "--json", path, tmp_path / "newer").out[0])
         assert intact["error"] is None
         assert list(intact) == list(found)
+        assert (found["output"], intact["output"]) == (None, str(tmp_path / "newer"))
 
 
 class TestMessages:

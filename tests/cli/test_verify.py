@@ -118,8 +118,8 @@ def test_a_file_of_something_else_is_one_damaged_place(run: Run, tmp_path: Path)
 
     (place,), summary, status = verify(run, path)
 
-    assert status == 1
-    assert (place["reason"], place["offset"]) == ("LENGTH_CRC", 0)
+    assert status == 2
+    assert (place["reason"], place["offset"]) == ("NOT_A_TFRECORD", 0)
     assert place["length"] == path.stat().st_size
     assert summary["records"] == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +113,41 @@ class TestFinding:
         assert found == base + first_record(stream, 0)
 
 
+def first_of_run(stream: bytes, first: int, stop: int) -> int:
+    """Return what :meth:`RecordFinder.find_run` must return."""
+    places = range(first, stop)
+    return next((at for at in places if reference.decode(stream[at:stop])[1] is None), stop)
+
+
+@pytest.mark.usefixtures("piece")
+class TestRuns:
+    @given(st.lists(parts, min_size=1, max_size=8), st.data())
+    def test_it_equals_a_search_byte_by_byte(self, pieces: list[bytes], data: st.DataObject) -> None:
+        stream, finder = b"".join(pieces), RecordFinder(2**31)
+        edges = [len(b"".join(pieces[:n])) for n in range(len(pieces) + 1)]
+        places = sorted(data.draw(st.lists(st.sampled_from(edges), min_size=2, max_size=6)))
+
+        for first, stop in pairwise(places):
+            if data.draw(st.booleans()):  # what was found before changes nothing
+                through = data.draw(st.integers(0, len(stream)))
+                finder.find(as_array(stream), 0, first, is_end=True, through=through)
+            found = finder.find_run(as_array(stream), 0, first, stop)
+
+            assert found == first_of_run(stream, first, stop)
+
+    def test_the_records_in_a_record_are_no_run_to_its_end(self) -> None:
+        stream = nested(3)
+
+        assert RecordFinder(2**31).find_run(as_array(stream), 0, 1, len(stream)) == len(stream)
+
+    def test_all_records_of_the_run_are_known_to_be_intact(self) -> None:
+        stream = b"damage" + reference.encode([b"one", b"two"])
+        finder = RecordFinder(2**31)
+
+        assert finder.find_run(as_array(stream), 0, 1, len(stream)) == 6
+        assert finder.n_intact(6, 9) == 2
+
+
 @given(st.binary(max_size=60), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
 @example(b"", 2**62, 2**63)
 @example(b"ab", 2**32, 2**32)
@@ -206,6 +242,34 @@ def test_work_and_memory_grow_as_the_stream(kind: str, monkeypatch: pytest.Monke
         assert work.n_rounds <= stream.size / resync._PIECE_BYTES + 30
         assert peak <= 25 * stream.size + 4_000_000
         monkeypatch.undo()
+
+
+RUNS: dict[str, Callable[[int], bytes]] = {
+    **HOSTILE,
+    "records": lambda n: reference.encode([b""] * n),
+    "records without an end": lambda n: reference.encode([b""] * n) + b"junk",
+}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_work_for_runs_grows_as_the_stream(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = as_array(RUNS[kind](20_000))
+    work, finder = Work(monkeypatch), RecordFinder(2**31)
+    finder.find(stream, 0, 1, is_end=True, through=stream.size)
+    rounds = work.n_rounds
+
+    # Many damaged records one after the other, after a search that has found all candidates.
+    tracemalloc.start()
+    for stop in range(1000, stream.size, 1000):
+        finder.find_run(stream, 0, stop - 999, stop)
+    assert tracemalloc.get_traced_memory()[1] <= 300_000
+    tracemalloc.stop()
+    assert work.n_rounds == rounds
+
+    fresh = RecordFinder(2**31)
+    fresh.find_run(stream, 0, 1, stream.size)
+    assert work.n_bytes <= 2 * stream.size
+    assert work.n_rounds <= 2 * stream.size / resync._PIECE_BYTES + 60
 
 
 def test_a_long_record_is_found_across_many_pieces() -> None:

@@ -103,8 +103,9 @@ def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[byt
     """Return all records that are found when damage is passed over, and where it is.
 
     Behind a record whose data alone is damaged, the next one has to start, or the stream to
-    end. If neither is so, or the length is damaged, the next record is the first, at any
-    byte, whose length and data are intact.
+    end; then it is passed over, up to the first byte where intact records begin that follow each
+    other to exactly its end. If neither is so, or the length is damaged, the next record is the
+    first, at any byte, whose length and data are intact.
     """
     records: list[bytes] = []
     spans: list[Span] = []
@@ -121,6 +122,11 @@ def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[byt
             behind = next(
                 (at for at in places if _is_sound_at(stream, at, max_record_bytes)), len(stream)
             )
+        else:
+            places = range(offset + 1, behind)
+            behind = next(
+                (at for at in places if _are_sound(stream[at:behind], max_record_bytes)), behind
+            )
         spans.append(Span(loss.reason, offset, behind - offset))
         offset = behind
 
@@ -128,6 +134,10 @@ def decode_on(stream: bytes, *, max_record_bytes: int = 2**31) -> tuple[list[byt
 def _may_go_on_at(stream: bytes, offset: int) -> bool:
     head = stream[offset : offset + HEAD]
     return offset == len(stream) or encode_header(int.from_bytes(head[:8], "little")) == head
+
+
+def _are_sound(stream: bytes, max_record_bytes: int) -> bool:
+    return decode(stream, max_record_bytes=max_record_bytes)[1] is None
 
 
 def _is_sound_at(stream: bytes, offset: int, max_record_bytes: int) -> bool:

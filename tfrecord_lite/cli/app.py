@@ -43,8 +43,8 @@ examples:
 verify, recover and schema show a progress bar on long work, if standard error is a terminal."""
 
 _STATUSES = """\
-exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or
-the arguments are wrong; the worst file decides, and the others are still read."""
+exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read, is not a
+TFRecord file, or the arguments are wrong; the worst file decides, and the others are still read."""
 
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
             name,
             help=verb.SUMMARY,
             description=verb.DESCRIPTION,
-            epilog=f"{verb.EPILOG}\n\n{_STATUSES}",
+            epilog=f"{verb.EPILOG}\n\n{getattr(verb, 'STATUSES', _STATUSES)}",
         )
         verb.add_arguments(verb_parser)
         verb_parser.set_defaults(run=verb.run)

@@ -15,7 +15,7 @@ from tfrecord_lite.cli.formatting import aligned, exact_bytes, human_bytes
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.errors import DataLossError, plural
 from tfrecord_lite.files.names import local_size
-from tfrecord_lite.records.damage import NEVER_SKIPPED, SkippingStream
+from tfrecord_lite.records.damage import NOT_DAMAGE, SkippingStream
 
 if TYPE_CHECKING:
     import argparse
@@ -90,6 +90,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
     def add_info(stream: Records) -> None:
         info = _read(stream)
+        if info.damage is not None and info.damage.reason in NOT_DAMAGE:
+            return  # it is reported at the end, with all that was skipped
         if args.json:
             console.say_json(_as_json(info))
         infos.append(info)
@@ -113,7 +115,7 @@ def _read(stream: Records) -> _Info:
             try:
                 block = stream.next_block()
             except DataLossError as error:
-                if error.reason in NEVER_SKIPPED:
+                if error.reason in NOT_DAMAGE:
                     raise
                 damage = inputs.reworded(error)
                 break

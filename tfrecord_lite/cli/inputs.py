@@ -15,10 +15,16 @@ from contextlib import closing
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.errors import DataLossError, TFRecordError
+from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
 from tfrecord_lite.files.compression import CODECS
+<<<<<<< HEAD
 from tfrecord_lite.files.names import expand, name_of, without_companions
 from tfrecord_lite.records.damage import NEVER_SKIPPED, DamageLog
+=======
+from tfrecord_lite.files.names import expand, name_of
+from tfrecord_lite.records import damage
+from tfrecord_lite.records.damage import DamageLog
+>>>>>>> 7790a6e (Files of other formats are named as such; whole records inside a damaged one are found; recover says what it wrote)
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream
@@ -207,13 +213,19 @@ def for_each_skipping(
     for_each(sources, args, console, lambda stream: work(log.skipping(stream)))
     report = log.report()
     if report.n_damaged:
-        console.complain(_reworded(report.summary()), Status.DAMAGED)
+        status = max(status_of(span.reason) for span in report.spans)
+        console.complain(_reworded(report.summary()), status)
 
 
 def complain_of(error: Exception, name: str, console: Console) -> None:
     """Report why a file could not be read, or not to its end."""
-    is_damage = isinstance(error, DataLossError) and error.reason not in NEVER_SKIPPED
-    console.complain(complaint_of(error, name), Status.DAMAGED if is_damage else Status.FAILED)
+    status = status_of(error.reason) if isinstance(error, DataLossError) else Status.FAILED
+    console.complain(complaint_of(error, name), status)
+
+
+def status_of(reason: Reason) -> Status:
+    """Return the exit status for a file with bytes that break the format."""
+    return Status.FAILED if reason in damage.NOT_DAMAGE else Status.DAMAGED
 
 
 def complaint_of(error: Exception, name: str) -> str:
@@ -228,8 +240,7 @@ def reworded(error: DataLossError) -> DataLossError:
 
 def error_of(span: DamagedSpan) -> DataLossError:
     """Return a damaged span as the error that a reader would raise."""
-    fields = (span.offset, span.source, span.index, None, span.detail)
-    return reworded(DataLossError(span.reason, *fields))
+    return reworded(damage.error_of(span))
 
 
 def _reworded(text: str) -> str:

@@ -6,8 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.cli.verify import show
+from tfrecord_lite.cli.verify import losses, show_json, show_places
+from tfrecord_lite.errors import plural
 from tfrecord_lite.records.damage import FileReport
 
 if TYPE_CHECKING:
@@ -17,24 +20,36 @@ if TYPE_CHECKING:
 
 SUMMARY = "write every intact record of a damaged file to a new one"
 DESCRIPTION = """\
-Write every record of SRC whose checksums are right to DST, and print what was lost as verify
-does. SRC is never changed. DST appears when it is complete; the ending of its name chooses
-the compression (.gz, .zlib, .zst, .bz2), any other ending keeps that of SRC. Of a damaged
-GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up to the damage, and from
-the next member on, if there is one."""
+Write every record of SRC whose checksums are right to DST, and print each damaged place, what
+was lost, and what was written. SRC is never changed. DST appears when it is complete; the
+ending of its name chooses the compression (.gz, .zlib, .zst, .bz2), any other ending keeps
+that of SRC. Of a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up
+to the damage, and from the next member on, if there is one."""
 EPILOG = """\
 examples:
   tfrecord recover damaged.tfrecord saved.tfrecord
   tfrecord recover --json damaged.tfrecord.gz saved.tfrecord.gz
+  tfrecord recover --strict copy.tfrecord saved.tfrecord || echo something was lost
 
-with --json, the objects that 'tfrecord verify --json' prints. The exit status is 1 if
-anything was lost."""
+with --json, the objects that 'tfrecord verify --json' prints; the last one has also output, the
+name of the file that was written (null if none was)."""
+STATUSES = """\
+exit status: 0 if DST was written, whatever was lost; 1 if no intact record was found in a damaged
+file or, with --strict, if anything was lost; 2 if nothing could be written, or the arguments are wrong."""
+
+_NAMELESS = {
+    "source": "recover reads SRC more than once, so it cannot be standard input; save that to a file",
+    "target": "recover writes DST under another name first, so it cannot be standard output; name a file",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
     parser.add_argument("--overwrite", action="store_true", help="replace DST if it exists")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with status 1 if anything was lost"
+    )
     inputs.add_reading_arguments(parser)
     parser.add_argument("source", metavar="SRC", help="a path, or a URL")
     parser.add_argument("target", metavar="DST", help="the new file: a path, or a URL")
@@ -42,6 +57,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Recover the file."""
+    for name, complaint in _NAMELESS.items():
+        if getattr(args, name) == "-":
+            console.complain(complaint)
+            return
+    found = _recovered(args)
+    if args.json:
+        show_json(found, console, output=args.target if found.failure is None else None)
+    else:
+        show_places(found, console)
+    if found.failure is not None:
+        inputs.complain_of(found.failure, found.source, console)
+        return
+    if found.n_damaged and (args.strict or not found.records):
+        console.worsen(Status.DAMAGED)
+    if not args.json:
+        lost = losses(found) if found.n_damaged else "nothing was lost"
+        console.say(f"{found.source}: {lost}")
+        saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
+        console.say(f"{args.target}: wrote {saved}")
+
+
+def _recovered(args: argparse.Namespace) -> FileReport:
+    """Recover the file, and return its report."""
     from tfrecord_lite.recovery.recover import recover  # noqa: PLC0415 - only this verb needs it
 
     compression = inputs.compression_of(args)
@@ -57,12 +95,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
             )
     except FileExistsError as error:
         detail = f"{os.strerror(error.errno or 0)}; --overwrite replaces it"
-        found = _failure(args, OSError(error.errno, detail, error.filename))
+        return _failure(args, OSError(error.errno, detail, error.filename))
     except (OSError, ImportError, ValueError) as error:
-        found = _failure(args, error)
-    else:
-        (found,) = report.files
-    show(found, console, as_json=args.json)
+        return _failure(args, error)
+    return report.files[0]
 
 
 def _failure(args: argparse.Namespace, error: Exception) -> FileReport:

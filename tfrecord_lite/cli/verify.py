@@ -9,7 +9,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import plural
+from tfrecord_lite.errors import Reason, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -96,26 +96,35 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def show(report: FileReport, console: Console, *, as_json: bool) -> None:
     """Print what was found in one file, and remember its status."""
-    if report.n_damaged or report.n_message_errors:
+    if report.n_message_errors:
         console.worsen(Status.DAMAGED)
+    for span in report.spans:
+        console.worsen(inputs.status_of(span.reason))
     if as_json:
-        _show_json(report, console)
+        show_json(report, console)
     else:
-        _show_text(report, console)
+        show_places(report, console)
+        if report.failure is None and not _is_foreign(report):
+            console.say(f"{report.source}: {_summary(report)}")
     if report.failure is not None:
         inputs.complain_of(report.failure, report.source, console)
 
 
-def _show_text(report: FileReport, console: Console) -> None:
+def show_places(report: FileReport, console: Console) -> None:
+    """Print every damaged place, and every record that cannot be parsed, as text."""
     for span in report.spans:
-        lost = f"; {plural(span.length, 'byte')} lost" * (span.length > 0)
+        is_lost = span.length > 0 and not _is_foreign(report)
+        lost = f"; {plural(span.length, 'byte')} lost" * is_lost
         console.say(f"{inputs.error_of(span)}{lost}")
     if left_out := report.n_damaged - len(report.spans):
         console.say(f"{report.source}: {left_out:,} more damaged places")
     for error in report.message_errors:
         console.say(str(error.at(source=report.source)))
-    if report.failure is None:
-        console.say(f"{report.source}: {_summary(report)}")
+
+
+def _is_foreign(report: FileReport) -> bool:
+    """Whether the file is not a TFRecord file, of which there is nothing to sum up."""
+    return any(span.reason is Reason.NOT_A_TFRECORD for span in report.spans)
 
 
 def _summary(report: FileReport) -> str:
@@ -124,14 +133,21 @@ def _summary(report: FileReport) -> str:
         return f"ok: {intact}"
     found = []
     if report.n_damaged:
-        lost = f", {plural(report.lost_bytes, 'byte')} lost" * (report.lost_bytes > 0)
-        found.append(f"DAMAGED: {plural(report.n_damaged, 'damaged place')}{lost}")
+        found.append(f"DAMAGED: {losses(report)}")
     if report.n_message_errors:
         found.append(f"{plural(report.n_message_errors, 'record')} that cannot be parsed")
     return "; ".join([*found, intact])
 
 
-def _show_json(report: FileReport, console: Console) -> None:
+def losses(report: FileReport) -> str:
+    """Return the number of damaged places, and the bytes lost there."""
+    lost = f", {plural(report.lost_bytes, 'byte')} lost" * (report.lost_bytes > 0)
+    return f"{plural(report.n_damaged, 'damaged place')}{lost}"
+
+
+def show_json(report: FileReport, console: Console, **more: Any) -> None:
+    """Print the same as JSON, with `more` in the object about the file."""
+
     def say(**fields: Any) -> None:
         console.say_json({"file": report.source, **fields})
 
@@ -163,4 +179,5 @@ def _show_json(report: FileReport, console: Console) -> None:
         lost_bytes=report.lost_bytes,
         message_errors=report.n_message_errors,
         error=None if failure is None else inputs.complaint_of(failure, report.source),
+        **more,
     )

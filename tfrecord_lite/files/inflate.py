@@ -14,7 +14,6 @@ A stream made to inflate without end takes time, not memory; :class:`InflationLi
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,9 +31,6 @@ MAGIC_BYTES = 4
 
 _CAREFUL_BYTES = 256
 """Bytes read at once near damage, before it is located byte by byte."""
-
-_ERROR_NUMBER = re.compile(r"Error -?\d+ (?:while \w+ data: )?")
-"""How zlib and ISA-L begin their errors' texts."""
 
 _RATIO_FROM_BYTES = 1024 * 1024
 """Content from which on the ratio counts; less is not a bomb, and may be very even."""
@@ -123,6 +119,11 @@ class Inflated:
         return self._raw_offset - len(self._piece)
 
     @property
+    def ahead(self) -> bytes:
+        """The bytes that were read of `raw`, but not taken by the decompressor."""
+        return self._piece
+
+    @property
     def is_between(self) -> bool:
         """Whether a stream ended with the last byte that was read."""
         return self._decompressor.eof and not self._piece
@@ -148,8 +149,8 @@ class Inflated:
                 self._handed = range(self._raw_offset - len(self._piece), self._raw_offset)
             try:
                 data = self._decompressor.decompress(self._piece, self._room(len(view)))
-            except self._codec.errors() as error:
-                self._redo_or_fail(error)
+            except self._codec.errors():
+                self._redo_or_fail()
                 continue
             self._is_fresh = self._is_fresh and not self._piece
             self._piece = b""
@@ -218,12 +219,14 @@ class Inflated:
             self._raw_offset += len(more)
             self._furthest = max(self._furthest, self._raw_offset)
 
-    def _redo_or_fail(self, error: Exception) -> None:
+    def _redo_or_fail(self) -> None:
         """Start again, with smaller steps from the error on; fail if these are single bytes."""
         handed = self._handed
         if self._step == 1 or not self._raw.rewindable:
-            cause = _ERROR_NUMBER.sub("", str(error), count=1)
-            detail = f"the {self._codec.name} stream is corrupt ({cause})"
+            detail = (
+                f"the {self._codec.name} stream is corrupt: from here on it cannot be inflated, "
+                "or its checksum is wrong"
+            )
             self._error = self._loss(Reason.COMPRESSED_CORRUPT, detail)
             return
         self._careful_from = handed.start

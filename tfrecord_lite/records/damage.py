@@ -37,6 +37,11 @@ _FEW_RECORDS, _MANY_RECORDS = 16, 4096
 NEVER_SKIPPED = (Reason.COMPRESSION, Reason.INFLATED_TOO_LARGE)
 """Always raised: a file of another compression than the one named, and a limit."""
 
+_NO_RECORD_AT_START = f"{Reason.LENGTH_CRC}: the file does not begin with a record"
+
+NOT_DAMAGE = (*NEVER_SKIPPED, Reason.NOT_A_TFRECORD)
+"""Errors about a file that is not a damaged TFRecord file, or one that was read as it should not be."""
+
 OnError: TypeAlias = "Literal['raise', 'skip'] | Callable[[DamagedSpan], object]"
 
 
@@ -224,6 +229,8 @@ class SkippingStream:
             self._log.admit(error)
             length = stream.skip_damage(error)
         reason, detail = error.reason, error.detail
+        if reason is Reason.NOT_A_TFRECORD and stream.has_pending:
+            reason, detail = Reason.LENGTH_CRC, _NO_RECORD_AT_START
         span = DamagedSpan(stream.name, offset, length, reason, detail, index, n_before)
         self._n_damaged += 1
         self._lost_bytes += length
@@ -315,8 +322,7 @@ class DamagedSpan:
 
     def __str__(self) -> str:
         """Return the place, what is wrong there, and how much was skipped, in one line."""
-        place = f"{self.source}: record {self.index}, byte {self.offset}"
-        return f"{place}: {self.detail or self.reason}; {self.length} bytes skipped"
+        return f"{error_of(self)}; {self.length} bytes skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,6 +410,13 @@ class DamageReport:
             f"({self.lost_bytes} bytes) in {n_files:,} of "
             f"{plural(len(self.files), 'file')}, and read {plural(self.records, 'record')}{first}"
         )
+
+
+def error_of(span: DamagedSpan) -> DataLossError:
+    """Return the error that a reader which stops at damage raises about a span."""
+    is_file = span.reason is Reason.NOT_A_TFRECORD  # it has no records, so no places in them
+    place = (None, span.source, None) if is_file else (span.offset, span.source, span.index)
+    return DataLossError(span.reason, *place, None, span.detail)
 
 
 def warn_of_damage(report: DamageReport) -> None:

@@ -37,7 +37,7 @@ from crc32c import crc32c
 from tfrecord_lite.arrays import at_every_byte
 from tfrecord_lite.records.crc32c import length_crcs, unmask
 from tfrecord_lite.records.crc_combine import crcs_between
-from tfrecord_lite.records.framing import FOOTER, HEADER_BYTES, OVERHEAD_BYTES
+from tfrecord_lite.records.framing import FOOTER, FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import BoolArray, Int64Array, Uint8Array, Uint32Array
@@ -165,18 +165,11 @@ class RecordFinder:
         `through` is scanned, even if a record was found already.
         """
         end = base + data.size
-        if first > self._scanned:
-            self._scanned, self._crc, self._candidates = first, 0, _Candidates.none()
-        starts = self._candidates.starts
-        self._candidates = self._candidates.only(
-            slice(int(np.searchsorted(starts, first + HEADER_BYTES)), None)
-        )
+        self._forget_before(first)
         last = end - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
         through = min(through, last)
         while not (found := self._candidates).is_intact[:1].any() or self._scanned < through:
-            # While a long record is undecided, scan twice as far each time: in few rounds.
-            ahead = self._scanned - self.wanted_from
-            until = self._scanned + max(_PIECE_BYTES, ahead)
+            until = self._next_edge()
             if until > last and not is_end:
                 return None
             if self._scanned < last:
@@ -187,6 +180,47 @@ class RecordFinder:
             if not found.starts.size:
                 return end
         return int(found.starts[0]) - HEADER_BYTES
+
+    def find_run(self, data: Uint8Array, base: int, first: int, stop: int) -> int:
+        """Return the offset of the first intact record from which a run of them ends at `stop`.
+
+        A run is intact records of which each begins where the one before ends. Returns `stop` if
+        there is none. `data` and `base` are as for :meth:`find`, and reach to `stop` at least;
+        `first` is never lower than in an earlier call.
+        """
+        self._forget_before(first)
+        last = stop - OVERHEAD_BYTES + 1  # a header that starts here or later has no room
+        while self._scanned < last:
+            self._scan(data, base, min(self._next_edge(), last))
+        found = self._candidates
+        found = found.only(slice(int(np.searchsorted(found.starts, stop))))  # of a search before
+        found = found.only(found.is_intact & (found.stops <= stop - FOOTER_BYTES))
+        starts, ends = found.starts - HEADER_BYTES, found.stops + FOOTER_BYTES
+        # The number of the record that begins where each one ends; one more than all, for none.
+        following = np.searchsorted(starts, ends)
+        none = starts.size
+        is_next = np.append(starts, -1)[following] == ends
+        following = np.append(np.where(is_next, following, none), none)
+        # Look twice as many records ahead each time, so that a run of n takes log2(n) rounds.
+        ends_there = np.append(ends == stop, False)  # noqa: FBT003
+        while (following != none).any():
+            ends_there |= ends_there[following]
+            following = following[following]
+        runs = np.flatnonzero(ends_there)
+        return int(starts[runs[0]]) if runs.size else stop
+
+    def _forget_before(self, first: int) -> None:
+        """Drop the candidates before an offset; begin to look there if that was not done yet."""
+        if first > self._scanned:
+            self._scanned, self._crc, self._candidates = first, 0, _Candidates.none()
+        starts = self._candidates.starts
+        self._candidates = self._candidates.only(
+            slice(int(np.searchsorted(starts, first + HEADER_BYTES)), None)
+        )
+
+    def _next_edge(self) -> int:
+        """Return up to where to scan next: twice as far each time while a long record is undecided."""
+        return self._scanned + max(_PIECE_BYTES, self._scanned - self.wanted_from)
 
     def _scan(self, data: Uint8Array, base: int, until: int) -> None:
         """Look for headers up to an offset, and decide on the data that ends there or before."""

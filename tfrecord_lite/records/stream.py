@@ -9,6 +9,7 @@ Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, cast
 
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
@@ -17,6 +18,7 @@ from tfrecord_lite.files.inflate import Inflated
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.records.decoder import FrameDecoder
+from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
@@ -37,6 +39,8 @@ _LARGE_RECORD_BYTES = 32 * 1024
 """From this size on a record is read straight into its own bytes object."""
 
 _SKIP_BYTES = 64 * 1024
+
+_PEEK_BYTES = 512
 
 _STREAM_DAMAGE = (
     Reason.COMPRESSED_TRUNCATED,
@@ -92,8 +96,15 @@ class RecordStream:
 
         Without a number, a block is what one read brings: a megabyte, or more if records are
         large. Raises DataLossError for damage right after the records given out so far;
-        ``TRUNCATED`` for a file that ends inside a record (rules R2, R3).
+        ``TRUNCATED`` for a file that ends inside a record (rules R2, R3); ``NOT_A_TFRECORD`` for
+        one that begins as files of another format do.
         """
+        try:
+            return self._next_block(n_records)
+        except DataLossError as error:
+            raise self._explained(error) from None
+
+    def _next_block(self, n_records: int | None) -> Block | None:
         decoder = self._decoder
         while (block := decoder.next_block(n_records)) is None:
             try:
@@ -143,6 +154,11 @@ class RecordStream:
         return self._is_closed
 
     @property
+    def has_pending(self) -> bool:
+        """Whether bytes were read that are not given out yet."""
+        return self._decoder.pending_bytes > 0
+
+    @property
     def is_exhausted(self) -> bool:
         """Whether skipped damage reaches to the end of the file."""
         return self._is_at_end and not self._decoder.pending_bytes
@@ -157,6 +173,12 @@ class RecordStream:
 
         Raises as :meth:`next_block`.
         """
+        try:
+            return self._next_records()
+        except DataLossError as error:
+            raise self._explained(error) from None
+
+    def _next_records(self) -> list[bytes] | None:
         decoder = self._decoder
         while (records := decoder.next_records()) is None:
             if self._is_large(decoder.next_length):
@@ -202,8 +224,11 @@ class RecordStream:
         """Continue after damage, with the next intact record or at the end of the file.
 
         A record whose length is right and whose data is wrong is skipped, if another record or
-        the end of the file is where its length says. Otherwise nothing is known about what
-        follows: all offsets after the start of the damaged record are searched for the first
+        the end of the file is where its length says. If bytes were removed from it, its length
+        may reach to the end of a later record: a run of intact records inside it that ends exactly
+        where it does is not skipped. Records in the data of a record end before its footer.
+
+        Otherwise nothing is known about what follows: all offsets after the start of the damaged record are searched for the first
         record whose length and data both have the right CRC. It may be one that was part of a
         damaged record's data; that cannot be told apart.
 
@@ -214,9 +239,11 @@ class RecordStream:
         self.broke_off = self.broke_off or error.reason in _STREAM_DAMAGE
         self._is_at_end = self.broke_off or error.reason is Reason.TRUNCATED
         after = self._end_of_record() if error.reason is Reason.DATA_CRC else None
-        if after is None:
-            if self._finder is None:
-                self._finder = RecordFinder(decoder.max_record_bytes)
+        if self._finder is None:
+            self._finder = RecordFinder(decoder.max_record_bytes)
+        if after is not None:
+            after = self._finder.find_run(decoder.pending, start, start + 1, after)
+        else:
             # The length was chance or forged: search as far as it reaches.
             n_bytes = decoder.damaged_bytes if error.reason is Reason.DATA_CRC else 0
             after = self._find(self._finder, start + 1, start + n_bytes)
@@ -277,6 +304,26 @@ class RecordStream:
         decoder.advance(n_bytes)
         return n_bytes > 0
 
+    def _explained(self, error: DataLossError) -> DataLossError:
+        """Return an error about the first bytes as one that says what they look like, if known."""
+        if self.offset or error.reason not in (Reason.LENGTH_CRC, Reason.COMPRESSION):
+            return error
+        if error.reason is Reason.COMPRESSION:
+            found = looks_like(self.inflated.ahead, is_whole=False)
+            detail = f"not a {self.compression} stream, nor a TFRecord file; it looks like {found}"
+            return error.at(detail=detail) if found else error
+        decoder, is_whole = self._decoder, False
+        with contextlib.suppress(OSError):  # the next read raises it
+            while decoder.pending_bytes < HEAD_BYTES and not is_whole:
+                is_whole = not self._fill_after_damage()
+            is_whole = is_whole or not self._fill_after_damage()
+        found = looks_like(decoder.pending.tobytes(), is_whole=is_whole)
+        if found is None:
+            return error
+        inside = f", compressed with {self.compression}" * bool(self.compression)
+        detail = f"{Reason.NOT_A_TFRECORD}; it looks like {found}{inside}"
+        return DataLossError(Reason.NOT_A_TFRECORD, source=self.name, detail=detail)
+
     def close(self) -> None:
         """Close the file; records that were read from it already can still be given out."""
         self._is_closed = True
@@ -286,4 +333,6 @@ class RecordStream:
 def _detect(file: InputFile) -> str:
     """Find a file's compression; the CRC of the first length proves that there is none."""
     first = file.peek(HEADER_BYTES)
-    return "" if is_header(first) else detect(first)
+    name = "" if is_header(first) else detect(first)
+    # The first bytes of some texts could also be those of a compressed stream.
+    return "" if name and looks_like(file.peek(_PEEK_BYTES), is_whole=False) else name

@@ -45,6 +45,7 @@ from tfrecord_lite.records.damage import (
     DamageLog,
     DamageReport,
     FileReport,
+    error_of,
 )
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -120,7 +121,8 @@ def recover(
     FailedPreconditionError
         ``UNSUPPORTED`` for a pipe.
     DataLossError
-        ``COMPRESSION`` if the file is not of the compression that was named,
+        ``NOT_A_TFRECORD`` if it begins as files of another format do, and no record is found in
+        it; ``COMPRESSION`` if the file is not of the compression that was named,
         ``INFLATED_TOO_LARGE`` beyond a limit.
     OSError
         If a file cannot be read or written; then there is no new file.
@@ -165,6 +167,7 @@ def recover(
         account = Account(source)
         copier = Copier(account, sink, options.max_inflated_bytes, on_progress)
         _copy(source, options, copier)
+        _check_format(account)
         sink.finish()
         _check_free(file, overwrite=overwrite)
         sink.commit()
@@ -184,6 +187,13 @@ def _check_apart(source: str, target: str, storage_options: StorageOptions) -> N
 def _check_free(file: OutputFile, *, overwrite: bool) -> None:
     if file.replaces(file.name) and not overwrite:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
+
+
+def _check_format(account: Account) -> None:
+    """Raise if nothing was found because the file is of another format."""
+    is_foreign = account.spans and account.spans[0].reason is Reason.NOT_A_TFRECORD
+    if is_foreign and not account.n_records:
+        raise error_of(account.spans[0])
 
 
 def _copy(source: str, options: ReadOptions, copier: Copier) -> None:

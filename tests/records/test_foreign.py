@@ -1,0 +1,191 @@
+"""Files of other formats are recognised, and damaged TFRecord files are not taken for them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli.samples import flower
+from tests.support import reference
+from tests.support.foreign_files import FOREIGN, Foreign, arrow_files
+from tfrecord_lite import (
+    DataLossError,
+    DataLossWarning,
+    Reason,
+    TFRecordFile,
+    TFRecordReader,
+    recover,
+    verify,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+each_kind = pytest.mark.parametrize("kind", FOREIGN)
+
+
+def said(read: Callable[[], object], path: Path) -> str:
+    """Return what the error about a file says after its name."""
+    with pytest.raises(DataLossError) as caught:
+        read()
+    error = caught.value
+    assert (error.reason, error.offset, error.index) == (Reason.NOT_A_TFRECORD, None, None)
+    assert error.source == str(path)
+    assert str(error) == f"{path}: {error.detail}"
+    assert error.detail is not None
+    start, separator, name = error.detail.partition("; it looks like ")
+    assert (start, bool(separator)) == ("not a TFRecord file", True)
+    return name
+
+
+def check(foreign: Foreign, path: Path) -> None:
+    """Check whoever reads a file of another format."""
+    path.write_bytes(foreign.data)
+    name = said(lambda: list(TFRecordReader(path)), path)
+    assert name.startswith(foreign.name)
+    assert said(lambda: list(TFRecordReader(path).blocks(3)), path) == name
+    assert said(lambda: recover(path, path.with_suffix(".new")), path) == name
+    assert not path.with_suffix(".new").exists()
+
+    reader = TFRecordReader(path, on_error="skip")
+    with pytest.warns(DataLossWarning, match="not a TFRecord file; it looks like"):
+        assert list(reader) == []
+    assert reader.report == verify(path)
+    (file,) = verify(path).files
+    assert (file.records, file.n_damaged, file.is_sound) == (0, 1, False)
+    (span,) = file.spans
+    assert (span.reason, span.offset, span.index) == (Reason.NOT_A_TFRECORD, 0, 0)
+    assert span.length == file.lost_bytes >= len(foreign.data) or span.length == len(
+        gzip.decompress(foreign.data)
+    )
+    assert str(span) == f"{path}: {span.detail}; {span.length} bytes skipped"
+
+
+class TestRecognised:
+    @each_kind
+    def test_other_formats(self, tmp_path: Path, kind: str) -> None:
+        check(FOREIGN[kind], tmp_path / "a")
+
+    @pytest.mark.parametrize("kind", ["Parquet", "Feather", "stream"])
+    def test_formats_of_arrow(self, tmp_path: Path, kind: str) -> None:
+        check(arrow_files()[kind], tmp_path / "a")
+
+    @pytest.mark.parametrize("kind", ["JSON array", "tar", "pickle 4", "unframed Example"])
+    def test_file_objects_that_give_a_few_bytes(self, kind: str) -> None:
+        class Slow(io.BytesIO):
+            def seekable(self) -> bool:
+                return False
+
+            def read(self, _: int | None = None) -> bytes:
+                return super().read(7)
+
+        with pytest.raises(DataLossError) as caught:
+            list(TFRecordReader(Slow(FOREIGN[kind].data)))
+
+        assert caught.value.reason is Reason.NOT_A_TFRECORD
+
+    def test_random_access(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(FOREIGN["JSON lines"].data)
+
+        assert said(lambda: TFRecordFile(path), path) == "JSON lines"
+
+    def test_a_compression_that_is_named(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(FOREIGN["JSON lines"].data)
+
+        with pytest.raises(DataLossError) as caught:
+            list(TFRecordReader(path, "GZIP"))
+
+        assert caught.value.reason is Reason.COMPRESSION
+        assert caught.value.detail == (
+            "not a GZIP stream, nor a TFRecord file; it looks like JSON lines"
+        )
+
+    def test_an_error_is_repeated(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(FOREIGN["JSON lines"].data)
+        errors = []
+        for _ in range(2):
+            with pytest.raises(DataLossError) as caught:
+                list(TFRecordReader(path))
+            errors.append(str(caught.value))
+
+        assert errors[0] == errors[1]
+
+
+class TestNotMistaken:
+    TEXTS = (b'{"id": 1, "name": "a"}\n' * 9, b"features { feature {", b"a,b\n1,2\n", b"")
+    FILES = {
+        "texts": reference.encode(list(TEXTS)),
+        "Examples": reference.encode([flower(i) for i in range(3)]),
+        "files": reference.encode([foreign.data for foreign in FOREIGN.values()]),
+    }
+
+    @given(st.sampled_from(list(FILES)), st.sets(st.integers(0, 95), min_size=1, max_size=8))
+    def test_flipped_bits_of_the_first_header(self, kind: str, bits: set[int]) -> None:
+        data = bytearray(self.FILES[kind])
+        for bit in bits:
+            data[bit // 8] ^= 1 << bit % 8
+
+        self.check(bytes(data))
+
+    @given(st.binary(min_size=12, max_size=12))
+    def test_any_bytes_in_place_of_the_first_header(self, header: bytes) -> None:
+        (file,) = verify(io.BytesIO(header + self.FILES["Examples"][12:]), "").files
+
+        assert all(span.reason is not Reason.NOT_A_TFRECORD for span in file.spans)
+
+    @pytest.mark.parametrize("kind", FILES)
+    def test_bytes_missing_at_the_start(self, kind: str) -> None:
+        for n_bytes in (1, 4, 8, 11, 12):
+            self.check(self.FILES[kind][n_bytes:])
+
+    @pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
+    def test_compressed_files(self, compress: Callable[[bytes], bytes]) -> None:
+        data = bytearray(self.FILES["texts"])
+        data[9] ^= 1
+
+        self.check(compress(bytes(data)))
+
+    def check(self, data: bytes) -> None:
+        with pytest.raises(DataLossError) as caught:
+            list(TFRecordReader(io.BytesIO(data)))
+
+        assert caught.value.reason is not Reason.NOT_A_TFRECORD
+
+    @pytest.mark.parametrize("name", ["JSON array", "Git LFS pointer", "tar"])
+    def test_records_after_other_bytes_are_found(self, tmp_path: Path, name: str) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(FOREIGN[name].data + self.FILES["Examples"])
+
+        report = recover(path, tmp_path / "new")
+
+        assert len(list(TFRecordReader(tmp_path / "new"))) == 3
+        (span,) = report.spans
+        assert span.reason is Reason.LENGTH_CRC
+        assert span.detail is not None
+        assert span.detail.startswith("length CRC mismatch: ")
+
+    @pytest.mark.parametrize("data", [b"{", b"{}", b"<html>", b"x" * 11])
+    def test_less_than_a_header_is_a_cut_file(self, data: bytes) -> None:
+        with pytest.raises(DataLossError, match="of 12 bytes") as caught:
+            list(TFRecordReader(io.BytesIO(data)))
+
+        assert caught.value.reason is Reason.TRUNCATED
+
+    def test_an_empty_file_has_no_records(self) -> None:
+        assert list(TFRecordReader(io.BytesIO())) == []
+
+    def test_garbage_is_still_asked_about(self) -> None:
+        with pytest.raises(DataLossError, match="is this a TFRecord file") as caught:
+            list(TFRecordReader(io.BytesIO(bytes(range(200)))))
+
+        assert caught.value.reason is Reason.LENGTH_CRC

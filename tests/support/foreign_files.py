@@ -1,0 +1,163 @@
+"""A file of each format that is not TFRecord, as its own library writes it where one is at hand."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+import pickle
+import sqlite3
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.cli.samples import flower, sequence
+
+ROWS = [{"id": i, "name": f"row {i}", "score": i / 4} for i in range(50)]
+LONG_TEXT = "Not much of a file but all of it can be read.\n" * 40
+
+
+class Foreign(NamedTuple):
+    """The content of a file, and what it has to be called."""
+
+    data: bytes
+    name: str
+
+
+def _zip(*names: str, store: bool = False) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED if store else zipfile.ZIP_DEFLATED) as file:
+        for name in names:
+            file.writestr(name, LONG_TEXT)
+    return out.getvalue()
+
+
+def _tar(style: int, name: str = "a") -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=style) as file:
+        info = tarfile.TarInfo(name)
+        info.size = len(LONG_TEXT)
+        file.addfile(info, io.BytesIO(LONG_TEXT.encode()))
+    return out.getvalue()
+
+
+def _numpy(*, is_archive: bool) -> bytes:
+    out = io.BytesIO()
+    if is_archive:
+        np.savez(out, x=np.arange(100))
+    else:
+        np.save(out, np.arange(100))
+    return out.getvalue()
+
+
+def _sqlite() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        connection = sqlite3.connect(path)
+        connection.execute("create table a (x integer)")
+        connection.commit()
+        connection.close()
+        return path.read_bytes()
+
+
+def _files() -> dict[str, Foreign]:
+    lines = "".join(json.dumps(row) + "\n" for row in ROWS)
+    table = "id,name,score\n" + "".join(f"{r['id']},{r['name']},{r['score']}\n" for r in ROWS)
+    text_example = 'features {\n  feature {\n    key: "x"\n    value { int64_list { value: 1 } }\n  }\n}\n'
+    found = {
+        "Git LFS pointer": Foreign(
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d7a" * 16 + b"\nsize 9\n",
+            "a Git LFS pointer (fetch the real file with git lfs pull)",
+        ),
+        "JSON object": Foreign(json.dumps(ROWS[0], indent=1).encode(), "JSON"),
+        "JSON array": Foreign(json.dumps(ROWS).encode(), "JSON"),
+        "JSON array of numbers": Foreign(b"[1, 2, 3, 4, 5]", "JSON"),
+        "JSON with a BOM": Foreign(b"\xef\xbb\xbf" + json.dumps(ROWS).encode(), "JSON"),
+        "JSON lines": Foreign(lines.encode(), "JSON lines"),
+        "text Example": Foreign(text_example.encode(), "a tf.train.Example in text form"),
+        "text protobuf": Foreign(
+            b'item {\n  id: 1\n  name: "cat"\n}\n', "a protobuf message in text form"
+        ),
+        "CSV": Foreign(table.encode(), "CSV"),
+        "TSV": Foreign(table.replace(",", "\t").encode(), "CSV"),
+        "plain text": Foreign(LONG_TEXT.encode(), "plain text"),
+        "text of another language": Foreign("Übergrößenträger, schön\nJa!\n".encode(), "plain text"),
+        "text like ZLIB": Foreign(b"x^2 + y^2 = z^2\nhas solutions\n", "plain text"),
+        "text like BZ2": Foreign(b"BZh was the name of the program\n", "plain text"),
+        "HTML": Foreign(b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "an HTML page"),
+        "XML": Foreign(b'<?xml version="1.0"?>\n<Error><Code>NoSuchKey</Code></Error>\n', "XML"),
+        "XML without a head": Foreign(b"<Error><Code>NoSuchKey</Code></Error>\n", "XML"),
+        "zip": Foreign(_zip("a.txt"), "a zip archive"),
+        "stored zip": Foreign(_zip("a.txt", store=True), "a zip archive"),
+        "tar": Foreign(_tar(tarfile.USTAR_FORMAT), "a tar archive (unpack it first)"),
+        "GNU tar": Foreign(_tar(tarfile.GNU_FORMAT, "data/long name"), "a tar archive"),
+        "pax tar": Foreign(_tar(tarfile.PAX_FORMAT), "a tar archive"),
+        "tar.gz": Foreign(
+            gzip.compress(_tar(tarfile.USTAR_FORMAT)),
+            "a tar archive (unpack it first), compressed with GZIP",
+        ),
+        "json.gz": Foreign(gzip.compress(json.dumps(ROWS).encode()), "JSON, compressed with GZIP"),
+        "xz": Foreign(lzma.compress(LONG_TEXT.encode()), "an xz file"),
+        "7z": Foreign(b"7z\xbc\xaf\x27\x1c\0\4" + bytes(range(100)), "a 7z archive"),
+        "RAR": Foreign(b"Rar!\x1a\x07\x01\0" + bytes(range(100)), "a RAR archive"),
+        "LZ4": Foreign(b"\x04\x22\x4d\x18\x64\x40\xa7" + bytes(range(100)), "an LZ4 file"),
+        "npy": Foreign(_numpy(is_archive=False), "a NumPy .npy file"),
+        "npz": Foreign(_numpy(is_archive=True), "a NumPy .npz archive"),
+        "SQLite": Foreign(_sqlite(), "an SQLite database"),
+        "HDF5": Foreign(b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file"),
+        "ArrayRecord": Foreign(
+            bytes.fromhex("83af70d10d884a3f 0000000000000000 4000000000000000") + bytes(100),
+            "an ArrayRecord or Riegeli file",
+        ),
+        "RecordIO": Foreign(b"\n#\xd7\xce\x31\0\0\0" + bytes(100), "an MXNet RecordIO file"),
+        "LMDB": Foreign(
+            bytes(10) + b"\x08" + bytes(5) + b"\xde\xc0\xef\xbe\x01\0\0\0" + bytes(100),
+            "an LMDB database",
+        ),
+        "Avro": Foreign(b"Obj\x01\x04\x16avro.schema" + bytes(100), "an Avro file"),
+        "PNG": Foreign(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(100), "a PNG image"),
+        "JPEG": Foreign(b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01" + bytes(100), "a JPEG image"),
+        "PDF": Foreign(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(100), "a PDF document"),
+        "unframed Example": Foreign(flower(1), "serialized tf.train.Examples without the framing"),
+        "unframed Examples": Foreign(
+            flower(1) + flower(2), "serialized tf.train.Examples without the framing"
+        ),
+        "unframed SequenceExample": Foreign(
+            sequence(3), "serialized tf.train.Examples without the framing"
+        ),
+        "index": Foreign(b"0 309\n309 311\n620 304\n", "the index of a TFRecord file"),
+        "sidecar": Foreign(
+            b'{\n  "format": "tfrecord_lite.Schema",\n  "version": 1\n}', "a schema file of this package"
+        ),
+    }
+    for protocol in (2, 3, 4, 5):
+        found[f"pickle {protocol}"] = Foreign(pickle.dumps(ROWS, protocol), "a pickle")
+    return found
+
+
+FOREIGN = _files()
+
+
+def arrow_files() -> dict[str, Foreign]:
+    """Return the files that pyarrow writes; skips the test if it is not installed."""
+    pyarrow = pytest.importorskip("pyarrow")
+    feather = pytest.importorskip("pyarrow.feather")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.Table.from_pylist(ROWS)
+    outs = {name: io.BytesIO() for name in ("Parquet", "Feather", "stream")}
+    parquet.write_table(table, outs["Parquet"])
+    feather.write_feather(table, outs["Feather"])
+    with pyarrow.ipc.new_stream(outs["stream"], table.schema) as writer:
+        writer.write_table(table)
+    names = {
+        "Parquet": "a Parquet file (pandas.read_parquet reads it)",
+        "Feather": "an Arrow (Feather) file",
+        "stream": "an Arrow stream",
+    }
+    return {name: Foreign(outs[name].getvalue(), names[name]) for name in names}
