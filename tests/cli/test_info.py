@@ -166,7 +166,7 @@ def test_of_a_file_without_an_intact_record_only_what_is_known_is_shown(
     run: Run, tmp_path: Path, others: int
 ) -> None:
     junk = tmp_path / "junk"
-    junk.write_bytes(b"this is no file of records at all")
+    junk.write_bytes(b"\0 this is no file of records at all")
 
     done = run("info", junk, *[junk] * others)
 
@@ -177,5 +177,5 @@ def test_of_a_file_without_an_intact_record_only_what_is_known_is_shown(
         assert done.out == [
             str(junk),
             "  records    0 (before the damage)",
-            "  file size  33 bytes",
+            "  file size  35 bytes",
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 from hypothesis import given
@@ -123,7 +123,7 @@ class TestRecognised:
 
 class TestNotMistaken:
     TEXTS = (b'{"id": 1, "name": "a"}\n' * 9, b"features { feature {", b"a,b\n1,2\n", b"")
-    FILES = {
+    FILES: ClassVar = {
         "texts": reference.encode(list(TEXTS)),
         "Examples": reference.encode([flower(i) for i in range(3)]),
         "files": reference.encode([foreign.data for foreign in FOREIGN.values()]),

@@ -122,7 +122,9 @@ def first_of_run(stream: bytes, first: int, stop: int) -> int:
 @pytest.mark.usefixtures("piece")
 class TestRuns:
     @given(st.lists(parts, min_size=1, max_size=8), st.data())
-    def test_it_equals_a_search_byte_by_byte(self, pieces: list[bytes], data: st.DataObject) -> None:
+    def test_it_equals_a_search_byte_by_byte(
+        self, pieces: list[bytes], data: st.DataObject
+    ) -> None:
         stream, finder = b"".join(pieces), RecordFinder(2**31)
         edges = [len(b"".join(pieces[:n])) for n in range(len(pieces) + 1)]
         places = sorted(data.draw(st.lists(st.sampled_from(edges), min_size=2, max_size=6)))

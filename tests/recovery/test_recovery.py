@@ -316,7 +316,7 @@ class TestRecover:
                 recover(src, dst)  # type: ignore[arg-type]
 
     def test_a_file_without_a_sound_record(self, tmp_path: Path) -> None:
-        (tmp_path / "a").write_bytes(b"nothing of use here" * 100)
+        (tmp_path / "a").write_bytes(b"nothing of use here\0" * 95)
 
         report = recover(tmp_path / "a", tmp_path / "new")
 

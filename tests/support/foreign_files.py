@@ -69,10 +69,14 @@ def _sqlite() -> bytes:
 def _files() -> dict[str, Foreign]:
     lines = "".join(json.dumps(row) + "\n" for row in ROWS)
     table = "id,name,score\n" + "".join(f"{r['id']},{r['name']},{r['score']}\n" for r in ROWS)
-    text_example = 'features {\n  feature {\n    key: "x"\n    value { int64_list { value: 1 } }\n  }\n}\n'
+    text_example = (
+        'features {\n  feature {\n    key: "x"\n    value { int64_list { value: 1 } }\n  }\n}\n'
+    )
     found = {
         "Git LFS pointer": Foreign(
-            b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d7a" * 16 + b"\nsize 9\n",
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:"
+            + b"4d7a" * 16
+            + b"\nsize 9\n",
             "a Git LFS pointer (fetch the real file with git lfs pull)",
         ),
         "JSON object": Foreign(json.dumps(ROWS[0], indent=1).encode(), "JSON"),
@@ -87,7 +91,9 @@ def _files() -> dict[str, Foreign]:
         "CSV": Foreign(table.encode(), "CSV"),
         "TSV": Foreign(table.replace(",", "\t").encode(), "CSV"),
         "plain text": Foreign(LONG_TEXT.encode(), "plain text"),
-        "text of another language": Foreign("Übergrößenträger, schön\nJa!\n".encode(), "plain text"),
+        "text of another language": Foreign(
+            "Übergrößenträger, schön\nJa!\n".encode(), "plain text"
+        ),
         "text like ZLIB": Foreign(b"x^2 + y^2 = z^2\nhas solutions\n", "plain text"),
         "text like BZ2": Foreign(b"BZh was the name of the program\n", "plain text"),
         "HTML": Foreign(b"<!DOCTYPE html>\n<html><body>404</body></html>\n", "an HTML page"),
@@ -133,7 +139,8 @@ def _files() -> dict[str, Foreign]:
         ),
         "index": Foreign(b"0 309\n309 311\n620 304\n", "the index of a TFRecord file"),
         "sidecar": Foreign(
-            b'{\n  "format": "tfrecord_lite.Schema",\n  "version": 1\n}', "a schema file of this package"
+            b'{\n  "format": "tfrecord_lite.Schema",\n  "version": 1\n}',
+            "a schema file of this package",
         ),
     }
     for protocol in (2, 3, 4, 5):

@@ -17,14 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.errors import DataLossError, Reason, TFRecordError
 from tfrecord_lite.files.compression import CODECS
-<<<<<<< HEAD
 from tfrecord_lite.files.names import expand, name_of, without_companions
-from tfrecord_lite.records.damage import NEVER_SKIPPED, DamageLog
-=======
-from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.records import damage
 from tfrecord_lite.records.damage import DamageLog
->>>>>>> 7790a6e (Files of other formats are named as such; whole records inside a damaged one are found; recover says what it wrote)
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream

@@ -414,9 +414,10 @@ class DamageReport:
 
 def error_of(span: DamagedSpan) -> DataLossError:
     """Return the error that a reader which stops at damage raises about a span."""
-    is_file = span.reason is Reason.NOT_A_TFRECORD  # it has no records, so no places in them
-    place = (None, span.source, None) if is_file else (span.offset, span.source, span.index)
-    return DataLossError(span.reason, *place, None, span.detail)
+    error = DataLossError(span.reason, source=span.source, detail=span.detail)
+    if span.reason is Reason.NOT_A_TFRECORD:  # without records there are no places in them
+        return error
+    return error.at(offset=span.offset, index=span.index)
 
 
 def warn_of_damage(report: DamageReport) -> None:

@@ -27,6 +27,13 @@ HEAD_BYTES = 4096
 _UNPACK = "unpack it first"
 
 
+class _Start(NamedTuple):
+    """The first bytes of a file, and whether they are all."""
+
+    data: bytes
+    is_whole: bool
+
+
 class _Magic(NamedTuple):
     """A format whose files have the same bytes at one offset."""
 
@@ -65,10 +72,12 @@ _MAGICS = (
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f")) + b"\x7f"
 
 _LFS = re.compile(r"version https://git-lfs\.github\.com/spec/")
-_HTML = re.compile(r"\s*(<!--.*?-->\s*)*<(!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
-_XML = re.compile(r"\s*<(\?xml\b|!--|[A-Za-z][\w:.-]*[\s/>])")
+_HTML = re.compile(r"<(!doctype\s+html|html)\b", re.IGNORECASE)
+_XML = re.compile(r"\s*<(\?xml\b|!|[A-Za-z][\w:.-]*[\s/>])")
 _JSON = re.compile(r"\s*(\{\s*([\"}]|$)|\[\s*([\[\]{\"\d.-]|true|false|null|$))")
-_TEXT_PROTO = re.compile(r"\s*(#[^\n]*\n\s*)*[a-z]\w*\s*(\{|<|:\s*(\{|\"|'|-?\d|true\b|false\b|[A-Z]))")
+_TEXT_PROTO = re.compile(
+    r"\s*(#[^\n]*\n\s*)*[a-z]\w*\s*(\{|<|:\s*(\{|\"|'|-?\d|true\b|false\b|[A-Z]))"
+)
 _TEXT_EXAMPLE = re.compile(r"\s*(#[^\n]*\n\s*)*(features|context|feature_lists)\s*:?\s*\{")
 _INDEX = re.compile(r"0 \d+\r?\n(\d+ \d+\r?\n)*(\d+ ?\d*)?\Z")
 
@@ -86,7 +95,7 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     if len(head) < HEADER_BYTES:
         return None
     for check in _CHECKS:
-        if found := check(head, is_whole):
+        if found := check(_Start(head, is_whole)):
             return found
     for offset, magic, name, advice in _MAGICS:
         is_sure = len(magic) >= 8 or head[4:8] != bytes(4)
@@ -95,12 +104,12 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     return None
 
 
-def _text(head: bytes, is_whole: bool) -> str | None:
+def _text(start: _Start) -> str | None:
     """Recognise text, and what kind of text it is."""
-    if head.translate(None, _CONTROL) != head:
+    if start.data.translate(None, _CONTROL) != start.data:
         return None
     try:
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=is_whole)
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(start.data, start.is_whole)
     except UnicodeDecodeError:
         return None
     return next((name for kind, name in _TEXTS if kind(text)), "plain text")
@@ -134,7 +143,10 @@ _TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
         _INDEX.match,
         "the index of a TFRecord file (name the data file, without .idx)",
     ),
-    (_HTML.match, "an HTML page (a failed download often leaves one)"),
+    (
+        lambda text: _XML.match(text) and _HTML.search(text[:1000]),
+        "an HTML page (a failed download often leaves one)",
+    ),
     (_XML.match, "XML"),
     (lambda text: _JSON.match(text) and _is_json_lines(text), "JSON lines"),
     (_JSON.match, "JSON"),
@@ -150,9 +162,9 @@ _TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
 )
 
 
-def _tar(head: bytes, _: bool) -> str | None:
+def _tar(start: _Start) -> str | None:
     """Recognise a tar archive by the checksum of its first header, which all variants have."""
-    block = head[:512]
+    block = start.data[:512]
     stored = block[148:156].strip(b"\0 ")
     if len(block) < 512 or not stored.isdigit() or not block[0]:
         return None
@@ -163,8 +175,9 @@ def _tar(head: bytes, _: bool) -> str | None:
         return None
 
 
-def _arrow_stream(head: bytes, _: bool) -> str | None:
+def _arrow_stream(start: _Start) -> str | None:
     """Recognise the length of a schema, and the flatbuffer of that length, after a marker."""
+    head = start.data
     if head[:4] != b"\xff\xff\xff\xff":
         return None
     n_bytes = int.from_bytes(head[4:8], "little")
@@ -173,17 +186,19 @@ def _arrow_stream(head: bytes, _: bool) -> str | None:
     return "an Arrow stream (pyarrow.ipc.open_stream reads it)" if is_one else None
 
 
-def _pickle(head: bytes, is_whole: bool) -> str | None:
+def _pickle(start: _Start) -> str | None:
     """Recognise a pickle of protocol 2 or later, by its first frame or its last byte."""
+    head = start.data
     if head[0] != 0x80 or not 2 <= head[1] <= 5:
         return None
     is_framed = head[2] == 0x95 and head[8:11] == bytes(3) and head[3:8] != bytes(5)
-    is_ended = is_whole and head[4:8] != bytes(4) and head[-1:] == b"."
+    is_ended = start.is_whole and head[4:8] != bytes(4) and head[-1:] == b"."
     return "a pickle" if is_framed or is_ended else None
 
 
-def _npz(head: bytes, _: bool) -> str | None:
+def _npz(start: _Start) -> str | None:
     """Recognise a zip archive whose first entry is an array."""
+    head = start.data
     if head[:4] != b"PK\x03\x04":
         return None
     n_bytes = int.from_bytes(head[26:28], "little")
@@ -191,9 +206,10 @@ def _npz(head: bytes, _: bool) -> str | None:
     return "a NumPy .npz archive (numpy.load reads it)" if is_array else None
 
 
-def _unframed_example(head: bytes, is_whole: bool) -> str | None:
+def _unframed_example(start: _Start) -> str | None:
     """Recognise whole messages that are nothing but Features and FeatureLists with entries."""
-    if not is_whole or head[0] != 0x0A:
+    head = start.data
+    if not start.is_whole or head[0] != 0x0A:
         return None
     try:
         parts = list(_only_fields(head, 0, len(head), (1, 2)))

@@ -202,7 +202,7 @@ class RecordFinder:
         is_next = np.append(starts, -1)[following] == ends
         following = np.append(np.where(is_next, following, none), none)
         # Look twice as many records ahead each time, so that a run of n takes log2(n) rounds.
-        ends_there = np.append(ends == stop, False)  # noqa: FBT003
+        ends_there = np.append(ends == stop, False)
         while (following != none).any():
             ends_there |= ends_there[following]
             following = following[following]
