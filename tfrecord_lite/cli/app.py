@@ -19,9 +19,9 @@ _VERBS = {
     "info": info,
     "head": head,
     "cat": cat,
+    "schema": schema,
     "verify": verify,
     "recover": recover,
-    "schema": schema,
     "index": index,
 }
 
@@ -31,20 +31,21 @@ BZ2 is detected from its first bytes; every checksum is verified."""
 
 _EPILOG = """\
 examples:
-  tfrecord info train.tfrecord          what is in it?
-  tfrecord head -n 1 train.tfrecord     what does a record look like?
-  tfrecord cat --json train.tfrecord    everything, for other programs
-  tfrecord verify 'train-*.tfrecord'    is everything intact?
+  tfrecord info train.tfrecord                  what is in it?
+  tfrecord head -n 1 train.tfrecord             what does a record look like?
+  tfrecord cat --json train.tfrecord            everything, for other programs
+  tfrecord schema train.tfrecord                how can it be parsed?
+  tfrecord verify 'train-*.tfrecord'            is everything intact?
   tfrecord recover bad.tfrecord new.tfrecord    save the intact records
-  tfrecord schema train.tfrecord        how can it be parsed?
-  tfrecord index train.tfrecord         where is each record?
+  tfrecord index train.tfrecord                 where is each record?
 
 'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]', info,
 verify, recover and schema show a progress bar on long work, if standard error is a terminal."""
 
 _STATUSES = """\
-exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read, is not a
-TFRecord file, or the arguments are wrong; the worst file decides, and the others are still read."""
+exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or
+is not a TFRecord file, or the arguments are wrong; the worst file decides, and the others are
+still read."""
 
 _SIGNALS = ("SIGTERM", "SIGHUP")
 

@@ -21,7 +21,8 @@ SUMMARY = "write an index, for random access"
 DESCRIPTION = """\
 Write next to each file FILE an index FILE.idx: a line 'offset size' for each record, both in
 bytes, headers and checksums included. TFRecordFile finds it there; DALI reads it too. Nothing
-is written for a damaged file, nor for a compressed one, whose records can only be read in order."""
+is written for a damaged file, nor for a compressed one, whose records can only be read in
+order, nor for what is not a local file."""
 EPILOG = """\
 examples:
   tfrecord index train.tfrecord

@@ -67,27 +67,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare how to read files."""
-    parser.add_argument(
+    group = parser.add_argument_group("reading")
+    group.add_argument(
         "--compression",
         type=str.lower,
         choices=_COMPRESSIONS,
         default="infer",
         help="infer (the default) detects it from each file's first bytes",
     )
-    parser.add_argument(
+    group.add_argument(
         "--max-record-bytes",
         type=_size,
         default=MAX_RECORD_BYTES,
         metavar="N",
         help="treat a larger record as damage; accepts units, as in 64M (default: 2G)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--max-inflated-bytes",
         type=_positive_size,
         metavar="N",
         help="stop reading a compressed file that inflates to more (default: no limit)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--max-inflated-ratio",
         type=_ratio,
         metavar="X",

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 SUMMARY = "write every intact record of a damaged file to a new one"
 DESCRIPTION = """\
 Write every record of SRC whose checksums are right to DST, and print each damaged place, what
-was lost, and what was written. SRC is never changed. DST appears when it is complete; the
-ending of its name chooses the compression (.gz, .zlib, .zst, .bz2), any other ending keeps
-that of SRC. Of a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up
+was lost, and the name of the file that was written. SRC is never changed. DST appears when it
+is complete; the ending of its name chooses the compression (.gz, .zlib, .zst, .bz2), any
+other ending keeps that of SRC. Of a damaged GZIP, ZSTD or BZ2 file, what can be inflated is saved: everything up
 to the damage, and from the next member on, if there is one."""
 EPILOG = """\
 examples:
@@ -31,11 +31,12 @@ examples:
   tfrecord recover --json damaged.tfrecord.gz saved.tfrecord.gz
   tfrecord recover --strict copy.tfrecord saved.tfrecord || echo something was lost
 
-with --json, the objects that 'tfrecord verify --json' prints; the last one has also output, the
-name of the file that was written (null if none was)."""
+with --json, the objects that 'tfrecord verify --json' prints; the last one also has output,
+the name of the file that was written (null if none was)."""
 STATUSES = """\
-exit status: 0 if DST was written, whatever was lost; 1 if no intact record was found in a damaged
-file or, with --strict, if anything was lost; 2 if nothing could be written, or the arguments are wrong."""
+exit status: 0 if DST was written, whatever was lost; 1 if not one intact record was found in
+a damaged file or, with --strict, if anything was lost; 2 if DST could not be written, SRC is
+not a TFRecord file, or the arguments are wrong."""
 
 _NAMELESS = {
     "source": "recover reads SRC more than once, so it cannot be standard input; save that to a file",

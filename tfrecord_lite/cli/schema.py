@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.content import ContentType, detect_all
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.errors import InvalidArgumentError, Reason
 
 if TYPE_CHECKING:
     import argparse
 
+    from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.schema import SequenceSummary, Summary
@@ -21,9 +23,9 @@ DESCRIPTION = """\
 Read tf.train.Example records and show for each feature its kind, how many records have it,
 the number of values per record, and their range (for byte strings, the range of their
 lengths); then the schema that parses all of them. Of tf.train.SequenceExample records, show
-the same for the context, and for the feature lists with their numbers of steps. Several files are treated as one data set.
-Everything is inferred from the records: a sidecar (NAME.schema.json) next to them is not
-read."""
+the same for the context, and for the feature lists with their numbers of steps. Several files
+are treated as one data set. Everything is inferred from the records: a sidecar
+(NAME.schema.json) next to them is not read."""
 EPILOG = """\
 examples:
   tfrecord schema train.tfrecord
@@ -31,9 +33,19 @@ examples:
   tfrecord schema --max-records 1000 train@10
   tfrecord schema --json train.tfrecord > train.tfrecord.schema.json
 
-with --json, one object: the schema as Schema.from_json or SequenceSchema.from_json reads it (load() finds it next to the
-data under the name above, load_schema() anywhere), plus a summary: records, and for each
-feature and kind records, min_length, max_length, min and max (null without values)."""
+with --json, one object: the schema as Schema.from_json or SequenceSchema.from_json reads it
+(load() finds it next to the data under the name above, load_schema() anywhere), plus a
+summary: records, and for each feature and kind records, min_length, max_length, min and max
+(null without values)."""
+
+_N_SAMPLES = 8
+
+_OTHERS = {
+    ContentType.EVENT: "are TensorBoard events, not Examples; tfrecord_lite.read_events reads them",
+    ContentType.TEXT: "look like text, not like Examples; tfrecord cat prints them",
+    ContentType.UNKNOWN: "are not Examples; tfrecord head shows their bytes",
+}
+"""What to say of records that have no schema."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,9 +77,13 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
     def add_records(stream: Records) -> None:
         nonlocal left
+        is_first = True
         with Progress.of_stream(stream) as progress:
             while left != 0 and (block := stream.next_block(left)) is not None:
+                if is_first:
+                    _check_content(block, stream.name)
                 survey.add(block)
+                is_first = False
                 left = None if left is None else left - len(block)
                 progress.advance_past(block)
 
@@ -75,6 +91,14 @@ def run(args: argparse.Namespace, console: Console) -> None:
     inputs.for_each_skipping(sources, args, console, add_records)
     if sources:
         _show(survey.summary(), args, console)
+
+
+def _check_content(block: Block, name: str) -> None:
+    """Raise if most of the first records are of another type, which reads better than a field."""
+    types = detect_all(block[:_N_SAMPLES])
+    if types and types[0] in _OTHERS:
+        detail = f"the records {_OTHERS[types[0]]}"
+        raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
 
 
 def _show(summary: Summary | SequenceSummary, args: argparse.Namespace, console: Console) -> None:

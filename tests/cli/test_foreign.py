@@ -1,0 +1,223 @@
+"""Every verb over files that are not what it expects: what it prints, line by line."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.samples import event, flower, ranking, sequence, write
+from tests.support.corpus import ABSENT, corpus_path
+from tests.support.foreign_files import FOREIGN, arrow_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from _pytest.mark import ParameterSet
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+VERBS = ["info", "head", "cat", "verify", "schema", "index", "recover"]
+SKIPPING = ["info", "head", "cat", "schema"]
+each_verb = pytest.mark.parametrize("verb", VERBS)
+
+
+def each_verb_and_kind() -> Iterator[ParameterSet]:
+    """Yield every verb with every kind of file; a short run has each verb, and each kind, once."""
+    for kind in FOREIGN:
+        for verb in VERBS:
+            is_short = verb == "verify" or kind == "Git LFS pointer"
+            yield pytest.param(verb, kind, marks=() if is_short else pytest.mark.full)
+
+
+@pytest.fixture
+def run_verb(run: Run, tmp_path: Path) -> Callable[..., Done]:
+    """Return a function that runs a verb over one file, and looks at what is always so."""
+
+    def run_over(verb: str, path: object, *options: str) -> Done:
+        new = tmp_path / "folder for" / "new"
+        new.parent.mkdir(exist_ok=True)
+        done = run(verb, *options, path, *[new] * (verb == "recover"))
+        assert not any("Traceback" in line for line in [*done.out, *done.err])
+        assert all(line.startswith("tfrecord: ") for line in done.err)
+        assert new.exists() == (verb == "recover" and done.status < 2)
+        if new.exists():
+            new.unlink()
+        return done
+
+    return run_over
+
+
+class TestOtherFormats:
+    @pytest.mark.parametrize(("verb", "kind"), list(each_verb_and_kind()))
+    def test_each_is_named(self, run_verb: Run, tmp_path: Path, kind: str, verb: str) -> None:
+        self.check(run_verb, tmp_path / "a file", verb, *FOREIGN[kind])
+
+    @each_verb
+    @pytest.mark.parametrize("kind", ["Parquet", "Feather", "stream"])
+    def test_those_of_arrow_are_named(
+        self, run_verb: Run, tmp_path: Path, kind: str, verb: str
+    ) -> None:
+        self.check(run_verb, tmp_path / "a file", verb, *arrow_files()[kind])
+
+    def check(self, run_verb: Run, path: Path, verb: str, data: bytes, name: str) -> None:
+        path.write_bytes(data)
+        said = f"{path}: not a TFRecord file; it looks like {name}"
+        is_compressed = data[:2] == b"\x1f\x8b"
+
+        done = run_verb(verb, path)
+
+        assert done.status == 2
+        if verb == "index" and is_compressed:
+            assert "random access needs an uncompressed file" in done.err[0]
+        elif verb == "verify":
+            assert (len(done.out), done.err) == (1, [])
+            assert done.out[0].startswith(said)
+        else:
+            assert (done.out, len(done.err)) == ([], 1)
+            assert done.err[0].startswith(f"tfrecord: {said}")
+        if verb in SKIPPING:
+            done = run_verb(verb, path, "--skip-damage")
+            assert (done.status, done.out, len(done.err)) == (2, [], 1)
+            assert f"and read 0 records; the first: {said}" in done.err[0]
+
+    @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "recover"])
+    def test_the_next_file_is_read(self, run: Run, tmp_path: Path, verb: str) -> None:
+        path, good = tmp_path / "a", write(tmp_path / "b", [flower(0)])
+        path.write_bytes(FOREIGN["JSON array"].data)
+
+        done = run(verb, path, good)
+
+        assert done.status == 2
+        assert done.out
+
+
+class TestRecordsOfOtherThings:
+    """TFRecord files whose records are not Examples."""
+
+    @pytest.mark.parametrize(
+        ("record", "said"),
+        [
+            (
+                event(1),
+                "the records are TensorBoard events, not Examples; tfrecord_lite.read_events",
+            ),
+            (
+                b"a line of text",
+                "the records look like text, not like Examples; tfrecord cat prints",
+            ),
+            (b"\xff\xfe\0\1" * 9, "the records are not Examples; tfrecord head shows their bytes"),
+            (ranking(2), "the records look like lists of Examples with a context"),
+        ],
+    )
+    def test_schema(self, run_verb: Run, tmp_path: Path, record: bytes, said: str) -> None:
+        path = write(tmp_path / "a", [record] * 3)
+
+        done = run_verb("schema", path)
+
+        assert (done.status, done.out, len(done.err)) == (2, [], 1)
+        assert f"{path}: " in done.err[0]
+        assert said in done.err[0]
+
+    @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "schema"])
+    @pytest.mark.parametrize("record", [event(1), b"text", b"\xff\xfe\0", b"", sequence(2)])
+    def test_other_verbs(self, run_verb: Run, tmp_path: Path, record: bytes, verb: str) -> None:
+        done = run_verb(verb, write(tmp_path / "a", [record] * 3))
+
+        assert (done.status, done.err) == (0, [])
+        assert done.out
+
+    def test_sequence_examples_have_a_schema(self, run_verb: Run, tmp_path: Path) -> None:
+        done = run_verb("schema", write(tmp_path / "a", [sequence(2)]))
+
+        assert (done.status, done.err) == (0, [])
+
+
+class TestNoFiles:
+    @each_verb
+    def test_an_empty_file(self, run_verb: Run, tmp_path: Path, verb: str) -> None:
+        path = tmp_path / "a"
+        path.touch()
+
+        done = run_verb(verb, path)
+
+        if verb == "schema":
+            assert done.err == ["tfrecord: cannot infer a schema: there are no records"]
+        else:
+            assert (done.status, done.err) == (0, [])
+
+    @each_verb
+    @pytest.mark.parametrize("data", [b"{}", b"<html>"])
+    def test_a_tiny_file(self, run_verb: Run, tmp_path: Path, verb: str, data: bytes) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(data)
+
+        done = run_verb(verb, path)
+
+        said = " ".join([*done.out, *done.err])
+        assert done.status == 1
+        assert f"({len(data)} of 12 bytes) (is this a TFRecord file?)" in said
+
+    @each_verb
+    def test_garbage(self, run_verb: Run, tmp_path: Path, verb: str) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(random.Random(1).randbytes(5000))
+
+        done = run_verb(verb, path)
+
+        assert done.status == 1
+        assert "is this a TFRecord file" in " ".join([*done.out, *done.err])
+
+    @each_verb
+    def test_what_is_not_a_file(self, run_verb: Run, tmp_path: Path, verb: str) -> None:
+        missing = tmp_path / "missing"
+
+        assert run_verb(verb, tmp_path).err == [f"tfrecord: {tmp_path}: Is a directory"]
+        assert run_verb(verb, missing).err == [f"tfrecord: {missing}: No such file or directory"]
+        if verb != "recover":
+            assert run_verb(verb, tmp_path / "*.none").err == [
+                f"tfrecord: no file matches the pattern {str(tmp_path / '*.none')!r}"
+            ]
+
+    @each_verb
+    def test_a_url_without_fsspec(
+        self, run_verb: Run, monkeypatch: pytest.MonkeyPatch, verb: str
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "fsspec", None)
+
+        done = run_verb(verb, "gs://bucket/train.tfrecord")
+
+        assert (done.status, done.out, len(done.err)) == (2, [], 1)
+        assert "pip install 'tfrecord-numpy[remote]'" in done.err[0]
+
+
+@each_verb
+def test_every_file_of_the_corpus(run_verb: Run, tmp_path: Path, verb: str) -> None:
+    corpus = corpus_path()
+    if corpus is None:
+        pytest.skip(ABSENT)
+    for path in sorted(path for path in (corpus / "files").rglob("*") if path.is_file()):
+        copy = tmp_path / path.name
+        shutil.copy(path, copy)
+
+        done = run_verb(verb, copy)
+
+        said = " ".join([*done.out, *done.err])
+        if path.suffix in (".json", ".pbtxt"):
+            kind = "JSON" if path.suffix == ".json" else "a protobuf message in text form"
+            assert f"{copy}: not a TFRecord file; it looks like {kind}" in said
+            assert done.status == 2
+        elif verb == "index" and path.suffix in (".gz", ".tfr"):
+            assert "random access needs an uncompressed file" in said
+        elif verb == "schema" and "events" in path.name:
+            assert "the records are TensorBoard events" in said
+        elif verb == "schema" and "elwc" in path.name:
+            assert "the records look like lists of Examples" in said
+        else:
+            assert (done.status, done.err) == (0, [])
