@@ -206,7 +206,9 @@ def test_any_bytes_are_intact_or_damaged(run: Run, tmp_path: Path, data: bytes) 
 
     done = run("verify", path)
 
-    assert done.status == (1 if data else 0)
+    # Hypothesis also tries the first bytes of other formats, for it finds them in the source.
+    is_foreign = any("not a TFRecord file" in line for line in done.out)
+    assert done.status == (2 if is_foreign else 1 if data else 0)
     assert done.err == []
 
 
