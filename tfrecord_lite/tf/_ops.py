@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.tf._dtype import as_dtype
 from tfrecord_lite.tf._shape import TensorShape
 from tfrecord_lite.tf._tensor import RaggedTensor, SparseTensor, Tensor, plain_array, unwrap, wrap
@@ -46,21 +49,31 @@ def constant(value: Any, dtype: object = None, shape: Any = None, name: str = "C
     Raises
     ------
     TypeError
-        If a value is not of `dtype`, or cannot be in a tensor.
+        If a value is not of `dtype`, or there are not as many as `shape` needs.
     InvalidArgumentError
-        For values of several types or lengths, or out of the dtype's range.
+        For values of several types or lengths, those that cannot be in a tensor, and integers
+        that int64 cannot hold; those too large for another dtype wrap around.
     """
-    array = plain_array(value, dtype)
+    plain = plain_array(value, dtype)
     if shape is None:
-        return Tensor(array)
-    array = np.asarray(array, object) if isinstance(array, bytes) else np.asarray(array)
-    is_one = array.size == 1
-    return Tensor(np.full(shape, array.ravel()[0]) if is_one else array.reshape(shape))
+        return Tensor(plain)
+    array = np.asarray(plain, object if isinstance(plain, bytes) else None)
+    sizes = _sizes(shape)
+    if any(size < 0 for size in sizes):
+        raise argument_error(f"a shape must have sizes of 0 or more, not {sizes}")
+    if array.size != 1 and array.size != math.prod(sizes):
+        raise TypeError(f"{plural(array.size, 'value')} cannot have the shape {sizes}")
+    if array.size == 1:
+        return Tensor(np.full(sizes, array.ravel()[0], array.dtype))
+    return Tensor(array.reshape(sizes))
 
 
 def convert_to_tensor(value: Any, dtype: object = None, name: str | None = None) -> Tensor:
     """Make a tensor of any value, as ``tf.convert_to_tensor``; a tensor is returned as it is."""
-    if isinstance(value, Tensor) and (dtype is None or value.dtype == dtype):
+    if isinstance(value, Tensor):
+        if dtype is not None and value.dtype != dtype:
+            wanted = as_dtype(dtype).name
+            raise argument_error(f"the tensor is {value.dtype.name}, not {wanted}; use tf.cast")
         return value
     return constant(value, dtype)
 
@@ -79,40 +92,137 @@ def cast(x: Any, dtype: object, name: str | None = None) -> Any:
         return RaggedTensor.from_nested_row_splits(cast(x.flat_values, wanted), x.nested_row_splits)
     array = _array(x)
     if (array.dtype.kind == "O") != (wanted.name == "string"):
-        raise TypeError(f"cannot cast {as_dtype(array.dtype).name} to {wanted.name}")
-    return Tensor(array.astype(wanted.dtype))
+        detail = f"cannot cast {as_dtype(array.dtype).name} to {wanted.name}"
+        raise NotImplementedError(detail)
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+        return Tensor(array.astype(wanted.dtype))
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return a tensor in another shape, as ``tf.reshape``; -1 stands for the remaining size."""
-    return Tensor(_array(tensor).reshape(_sizes(shape)))
+    """Return a tensor in another shape, as ``tf.reshape``; -1 stands for the remaining size.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If `shape` is not made of sizes, or not one of that many elements.
+    """
+    array, sizes = _array(tensor), _sizes(shape)
+    if min(sizes, default=0) < -1 or sizes.count(-1) > 1:
+        raise argument_error(f"a shape has sizes of 0 or more, and at most one -1; not {sizes}")
+    known = math.prod(size for size in sizes if size != -1)
+    if known == 0 and array.size == 0:
+        sizes = [1 if size == -1 else size for size in sizes]
+    elif array.size != known if -1 not in sizes else not known or array.size % known:
+        detail = f"a tensor of {plural(array.size, 'element')} cannot have the shape {sizes}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    return Tensor(array.reshape(sizes))
 
 
 def shape(input: Any, out_type: object = "int32", name: str | None = None) -> Tensor:  # noqa: A002
     """Return the shape as a tensor, as ``tf.shape``."""
-    return Tensor(np.array(_array(input).shape, as_dtype(out_type).dtype))
+    wanted = as_dtype(out_type)
+    if wanted.name not in ("int32", "int64"):
+        raise argument_error(f"out_type must be int32 or int64, not {wanted.name}")
+    return Tensor(np.array(_array(input).shape, wanted.dtype))
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return a tensor, or raise ValueError unless it has the shape, in which None is any size."""
+    """Return a tensor, or raise unless it has the shape, in which None is any size.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If the tensor has another shape.
+    """
     tensor = convert_to_tensor(x)
-    tensor.set_shape(shape)
+    try:
+        tensor.set_shape(shape)
+    except ValueError as error:
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=str(error)) from None
     return tensor
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  # noqa: A002
-    """Remove dimensions of size 1, as ``tf.squeeze``."""
-    return Tensor(_array(input).squeeze(tuple(axis) if isinstance(axis, list) else axis))
+    """Remove dimensions of size 1, as ``tf.squeeze``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If `axis` is out of range, or has another size.
+    """
+    array = _array(input)
+    given = [] if axis is None else axis if isinstance(axis, (list, tuple)) else [axis]
+    axes = {_axis(each, array.ndim) for each in given}
+    for each in axes:
+        if array.shape[each] != 1:
+            raise argument_error(f"dimension {each} of the shape {array.shape} is not 1")
+    return Tensor(array.squeeze(tuple(axes) or None))
 
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Tensor:  # noqa: A002
-    """Add a dimension of size 1, as ``tf.expand_dims``."""
-    return Tensor(np.expand_dims(_array(input), axis))
+    """Add a dimension of size 1, as ``tf.expand_dims``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        If `axis` is out of range.
+    """
+    array = _array(input)
+    if isinstance(axis, (list, tuple)):
+        if len(axis) != 1:
+            raise argument_error(f"axis must be one integer, not {axis!r:.80}")
+        (axis,) = axis
+    if axis is None or isinstance(axis, (str, bytes)):
+        raise argument_error(f"axis must be an integer, not {axis!r:.80}")
+    return Tensor(np.expand_dims(array, _axis(axis, array.ndim + 1)))
 
 
 def stack(values: Sequence[Any], axis: int = 0, name: str = "stack") -> Tensor:
-    """Stack tensors of one shape along a new dimension, as ``tf.stack``."""
-    return Tensor(np.stack([_array(value) for value in values], axis))
+    """Stack tensors of one shape along a new dimension, as ``tf.stack``.
+
+    Values that are not tensors take the dtype of the first tensor.
+
+    Raises
+    ------
+    InvalidArgumentError
+        For tensors of several dtypes or shapes, or if `axis` is out of range.
+    TypeError
+        If a value cannot have the dtype.
+    """
+    if not isinstance(values, (list, tuple)):
+        whole = convert_to_tensor(values)
+        if not whole.ndim:
+            return whole
+        values = list(whole)
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    arrays = [_array(value) for value in values]
+    dtype = tensors[0].dtype if tensors else _common_dtype(arrays)
+    for value, array in zip(values, arrays, strict=True):
+        if isinstance(value, Tensor) and value.dtype != dtype:
+            detail = f"tensors of the dtypes {dtype.name} and {value.dtype.name} cannot be stacked"
+            raise argument_error(detail)
+        if array.shape != arrays[0].shape:
+            shapes = f"{arrays[0].shape} and {array.shape}"
+            detail = f"tensors of the shapes {shapes} cannot be stacked"
+            raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail)
+    if not arrays:
+        return Tensor(np.empty(0, np.float32))
+    place = _axis(axis, arrays[0].ndim + 1)
+    return Tensor(np.stack([_array(value, dtype) for value in values], place))
+
+
+def _common_dtype(arrays: Sequence[AnyArray]) -> DType:
+    """Return the dtype of values none of which is a tensor: the first, or float for ints and floats."""
+    dtypes = [as_dtype(array.dtype) for array in arrays]
+    if not dtypes:
+        return as_dtype("float32")
+    is_numbers = all(dtype.is_integer or dtype.is_floating for dtype in dtypes)
+    if not is_numbers:
+        return dtypes[0]
+    floating = [dtype for dtype in dtypes if dtype.is_floating]
+    if dtypes[0].is_floating:
+        return dtypes[0]
+    return as_dtype("float32") if floating else max(dtypes, key=lambda dtype: dtype.size)
 
 
 def executing_eagerly() -> bool:
@@ -146,11 +256,28 @@ def _typed(result: Any, wanted: DType | Sequence[DType]) -> Any:
     return constant(result, wanted)
 
 
-def _array(value: Any) -> AnyArray:
-    plain = plain_array(value)
+def _array(value: Any, dtype: DType | None = None) -> AnyArray:
+    plain = plain_array(value, dtype)
     return np.asarray(plain, object if isinstance(plain, bytes) else None)
 
 
 def _sizes(shape: Any) -> list[int]:
     """Return the sizes of a shape, which may be a tensor, a number, or a sequence of these."""
-    return [int(size) for size in (shape if np.ndim(shape) else [shape])]
+    if isinstance(shape, (list, tuple)):
+        shape = [int(size) if isinstance(size, Tensor) else size for size in shape]
+    array = np.asarray(plain_array(shape)) if np.size(shape) else np.zeros(0, int)
+    if array.dtype.kind not in "iu" or array.ndim > 1:
+        raise argument_error(f"a shape must be made of integers, not {shape!r:.80}")
+    return [int(size) for size in array.ravel()]
+
+
+def _axis(axis: Any, ndim: int) -> int:
+    """Return the number of a dimension, counted from 0."""
+    plain = axis.numpy() if isinstance(axis, Tensor) else axis
+    if isinstance(plain, np.ndarray) and plain.size == 1:
+        plain = plain.item()
+    if isinstance(plain, float) or not hasattr(plain, "__index__"):
+        raise TypeError(f"an axis must be an integer, not {plain!r:.80}")
+    if not -ndim <= int(plain) < ndim:
+        raise argument_error(f"axis {int(plain)} is out of range, expected {-ndim} to {ndim - 1}")
+    return int(plain) % ndim

@@ -17,8 +17,11 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.columns import RaggedTensor as RaggedColumn
 from tfrecord_lite.columns import SparseTensor as SparseColumn
+from tfrecord_lite.errors import argument_error
 from tfrecord_lite.tensors.serialize import as_tensor
+from tfrecord_lite.tensors.strings import as_strings, flatten
 from tfrecord_lite.tf._dtype import DType, as_dtype
+from tfrecord_lite.tf._operators import Operation, Operators, computed
 from tfrecord_lite.tf._shape import TensorShape, fits
 
 if TYPE_CHECKING:
@@ -27,10 +30,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
 
 
-class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
+class Tensor(Operators):
     """An array, a number or a byte string, as ``tf.Tensor``.
 
-    NumPy's functions and Python's operators accept tensors; operators return tensors.
+    Python's operators return tensors, and accept others of the same dtype and anything that can
+    become one. NumPy's functions accept tensors and return arrays.
 
     Parameters
     ----------
@@ -96,9 +100,16 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         array = np.asarray(self._value, object if is_bytes else None)
         return np.array(array, dtype=dtype, copy=copy)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **settings: Any) -> Any:
-        """Compute as NumPy does; operators are ufuncs too."""
-        return wrap(getattr(ufunc, method)(*map(_operand, inputs), **settings))
+    def _operand(self, value: Any) -> Tensor:
+        """Return what an operator shall combine with this tensor: a value becomes one of its dtype."""
+        if isinstance(value, Tensor):
+            return value
+        is_text = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "OSUT"
+        wanted = None if is_text and self.dtype.name == "string" else self.dtype
+        return Tensor(plain_array(value, wanted))
+
+    def _computed(self, operation: Operation, *operands: Tensor) -> Tensor:
+        return Tensor(computed(operation, *map(np.asarray, operands)))
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says where NumPy's methods are."""
@@ -107,9 +118,16 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Tensor:
         """Return elements, as an array does."""
-        if isinstance(self._value, bytes):
-            raise TypeError("a tensor of one string cannot be indexed; .numpy() is the string")
-        return Tensor(self._value[unwrap_key(key)])
+        if not self.shape and key is not Ellipsis:
+            raise argument_error(
+                "a tensor without dimensions cannot be indexed; .numpy() is its value"
+            )
+        if isinstance(key, (str, bytes, float)):
+            raise TypeError(f"an index must be an integer, slice, ..., None or tensor, not {key!r}")
+        try:
+            return Tensor(np.asarray(self)[unwrap_key(key)])
+        except (IndexError, ValueError) as error:
+            raise argument_error(f"for a tensor of shape {self.shape}: {error}") from None
 
     def __len__(self) -> int:
         """Return the size of the first dimension."""
@@ -124,8 +142,8 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         return map(Tensor, self._value)
 
     def __bool__(self) -> bool:
-        """Return whether the only element is true."""
-        return bool(self._value)
+        """Return whether the only element is true; False without elements."""
+        return bool(np.size(self._value)) and bool(self._value)
 
     def __int__(self) -> int:
         """Return the only element."""
@@ -159,13 +177,6 @@ class Tensor(np.lib.mixins.NDArrayOperatorsMixin):
         text = repr(self._value.item() if is_scalar else self._value)
         text = "\n" + text if "\n" in text else text
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
-
-
-def _operand(value: Any) -> Any:
-    value = unwrap_key(value)
-    if isinstance(value, (bytes, str)):
-        return np.array(value.encode() if isinstance(value, str) else value, object)
-    return value
 
 
 def unwrap_key(value: Any) -> Any:
@@ -346,36 +357,92 @@ def plain_array(value: Any, dtype: object = None) -> Any:
     """Return the array, scalar or bytes that ``tf.constant`` makes of a value.
 
     Python's ints become int32, or int64 if one is too large, floats float32, strings bytes.
-    With `dtype`, numbers are converted to it if it can hold them.
+    With `dtype`, Python's numbers become that, as far as TensorFlow converts them; ints that are
+    too large for it wrap around. An array is converted to any dtype of numbers.
     """
+    wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):
         array: Any = np.asarray(value)
     else:
         if isinstance(value, (list, tuple)):
             value = _without_tensors(value)
-        array = as_tensor(value)[0]
-    if dtype is not None:
-        array = _as(array, as_dtype(dtype), is_given=hasattr(value, "dtype"))
+        is_python = isinstance(value, _PYTHON_VALUES) and not isinstance(value, np.generic)
+        array = _natural(value) if wanted is None or not is_python else _of_python(value, wanted)
+    if wanted is not None and as_dtype(array.dtype) != wanted:
+        array = _converted(array, wanted)
     return array[()] if isinstance(array, np.ndarray) else array
 
 
+_PYTHON_VALUES = (bool, int, float, complex, bytes, str, list, tuple, range)
+
+
+def _natural(value: Any) -> AnyArray:
+    """Return the array of a value, in the dtype that it takes by itself."""
+    try:
+        return as_tensor(value)[0]
+    except TypeError as error:
+        raise argument_error(str(error)) from None
+
+
 def _without_tensors(value: Any) -> Any:
+    """Return lists without tensors and NumPy's integers, which count as Python's there."""
     if isinstance(value, (list, tuple)):
         items = [_without_tensors(item) for item in value]
         is_arrays = any(isinstance(item, np.ndarray) for item in items)
         return np.stack(items) if is_arrays else items
+    if isinstance(value, np.integer):
+        return int(value)
     return value.numpy() if isinstance(value, Tensor) else value
 
 
-def _as(array: AnyArray, wanted: DType, *, is_given: bool) -> AnyArray:
-    """Convert to `wanted`; Python's own numbers (not `is_given`) only if they keep their values."""
+def _converted(array: AnyArray, wanted: DType) -> AnyArray:
+    """Convert numbers to a dtype of numbers; integers wrap around, fractions are cut off."""
     found = as_dtype(array.dtype)
-    if found == wanted:
-        return array
-    is_safe = wanted.is_floating or wanted.is_complex or found.is_integer or not array.size
-    if "string" in {found.name, wanted.name} or not (is_given or is_safe):
+    if "string" in {found.name, wanted.name}:
         raise TypeError(f"cannot make a {wanted.name} tensor of {found.name} values")
-    converted = array.astype(wanted.dtype)
-    if wanted.is_integer and not is_given and not np.array_equal(converted, array):
-        raise TypeError(f"{wanted.name} cannot hold all of these numbers")
-    return converted
+    with np.errstate(all="ignore"):
+        return array.astype(wanted.dtype)
+
+
+def _of_python(value: Any, wanted: DType) -> AnyArray:
+    """Convert Python's values, or lists of them, to a dtype."""
+    shape, leaves = flatten(value)
+    for leaf in leaves:
+        if not _fits(leaf, wanted):
+            if len({isinstance(leaf, (bytes, str)) for leaf in leaves}) > 1:
+                raise argument_error("values of different types: numbers, strings")
+            raise TypeError(f"cannot make a {wanted.name} tensor of {leaf!r:.80}")
+    if wanted.name == "string":
+        array = np.empty(len(leaves), object)
+        array[:] = as_strings(leaves).items  # type: ignore[union-attr]
+        return array.reshape(shape)
+    if wanted.is_integer:
+        whole = np.dtype("uint64" if wanted.name == "uint64" else "int64")
+        limits = np.iinfo(whole)
+        if leaves and not (limits.min <= min(leaves) and max(leaves) <= limits.max):
+            raise argument_error(f"an integer is out of the range of {whole}")
+        return np.array(leaves, whole).reshape(shape).astype(wanted.dtype)
+    try:
+        numbers = np.array(leaves, np.complex128 if wanted.is_complex else np.float64)
+    except OverflowError:
+        raise argument_error("an integer is too large for a float") from None
+    with np.errstate(all="ignore"):
+        return numbers.reshape(shape).astype(wanted.dtype)
+
+
+def _fits(leaf: Any, wanted: DType) -> bool:
+    """Return whether a Python value becomes a dtype, by TensorFlow's rules."""
+    if leaf is None or not isinstance(leaf, (*_PYTHON_VALUES, np.generic)):
+        raise argument_error(f"a tensor cannot hold a {type(leaf).__name__}")
+    if isinstance(leaf, (bytes, str)):
+        return wanted.name == "string"
+    if isinstance(leaf, (bool, np.bool_)):
+        return wanted.name in _OF_BOOLS
+    if isinstance(leaf, (int, np.integer)):
+        return wanted.is_integer or wanted.is_floating or wanted.is_complex
+    if isinstance(leaf, (float, np.floating)):
+        return wanted.is_floating or wanted.is_complex
+    return wanted.is_complex
+
+
+_OF_BOOLS = {"bool", "int32", "int64", "uint64", "float16", "float32", "float64"}

@@ -1,0 +1,78 @@
+"""Operators, constants and shapes of tensors: what TensorFlow answers, recorded."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from tests.support.tensor_answers import RECORDED, answer
+from tfrecord_lite import InvalidArgumentError, tf
+
+
+def test_every_recorded_answer_is_ours() -> None:
+    """In one test, as there are hundreds."""
+    differing = {}
+    for expression, expected in RECORDED.items():
+        found = answer(expression, tf)
+        # Ours is a ValueError, too.
+        is_alike = expected == "ValueError" and found == "InvalidArgumentError"
+        if found != expected and not is_alike:
+            differing[expression] = (expected, found)
+
+    assert not differing
+    assert len(RECORDED) > 500
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda: tf.constant([1]) // 0,
+        lambda: tf.constant([1, 2]) % tf.constant([0, 1]),
+        lambda: tf.constant(2) ** -1,
+        lambda: tf.constant([1, 2]) + tf.constant([1, 2, 3]),
+        lambda: tf.constant(1) + tf.constant(1.5),
+        lambda: tf.constant([1, 2]) @ tf.constant([1, 2]),
+        lambda: tf.constant([1, 2])[2],
+        lambda: tf.reshape([1, 2, 3], [2, 2]),
+        lambda: tf.reshape([1, 2, 3], [-1, -1]),
+        lambda: tf.reshape([1, 2, 3], [1.5, 2]),
+        lambda: tf.expand_dims([1, 2], 3),
+        lambda: tf.squeeze([[1, 2]], 1),
+        lambda: tf.squeeze([[1, 2]], 5),
+        lambda: tf.stack([tf.constant(1), tf.constant(1.5)]),
+        lambda: tf.stack([[1, 2], [3]]),
+        lambda: tf.stack([[1, 2], [3, 4]], axis=3),
+        lambda: tf.ensure_shape([1, 2], [3]),
+        lambda: tf.constant(2**63, tf.int8),
+        lambda: tf.constant(None),
+    ],
+)
+def test_bad_arguments_are_invalid_argument_errors_without_warnings(operation: object) -> None:
+    assert callable(operation)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            operation()
+
+    assert isinstance(caught.value, InvalidArgumentError)
+    assert len(str(caught.value)) > 10
+
+
+def test_a_constant_of_float64_keeps_all_its_digits() -> None:
+    assert tf.constant(0.1, tf.float64).numpy() == 0.1
+    assert tf.constant([0.1, 1], tf.float64).numpy().tolist() == [0.1, 1.0]
+    assert tf.constant(1e300, tf.float64).numpy() == 1e300
+    assert (tf.constant(0.1, tf.float64) + 0.2).numpy() == 0.1 + 0.2
+
+
+def test_operators_and_numpys_functions_give_no_warnings() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan((tf.constant(0.0) / 0).numpy())
+        assert (tf.constant(2**31 - 1) + 1).numpy() == -(2**31)
+        assert tf.cast(float("nan"), tf.int32).numpy() == np.iinfo(np.int32).min
+    assert np.add(tf.constant([1]), 1).tolist() == [2]
+    assert type(np.add(tf.constant([1]), 1)) is np.ndarray
+    assert isinstance(np.array([1]) + tf.constant([1]), tf.Tensor)
