@@ -196,7 +196,7 @@ def _parse_json(content: bytes, tfds_info: bytes | None) -> Sidecar:
         structure = None
         if "structure" in found:
             structure = structure_of_json(found["structure"], schema)
-        described = check_description(found.get("dataframe"))
+        described = check_description(found.get("dataframe"), schema)
         return Sidecar(schema, structure, found.get("data"), described)
     if found.get("format") == SEQUENCE_FORMAT:
         return Sidecar(SequenceSchema.from_json(content), None, found.get("data"))

@@ -31,7 +31,7 @@ from tfrecord_lite.schema import Original, Schema
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from tfrecord_lite.convert.dataframes.common import Opened
 
@@ -160,12 +160,13 @@ def describe_frame(data: Any) -> Description | None:
     library = _library_of(data)
     if library is None:
         return None
+    _features(_LIBRARIES[library], data)
     return {"library": library, **_LIBRARIES[library].describe(data)}
 
 
 def check_library(name: Any) -> None:
     """Raise if this is not the name of a library, or if it is not installed."""
-    if name not in _LIBRARIES:
+    if not isinstance(name, str) or name not in _LIBRARIES:
         others = {"pyarrow": "; for a Table of pyarrow give 'arrow'"}
         hint = others.get(name, nearest(name, _LIBRARIES)) if isinstance(name, str) else ""
         raise argument_error(f"as_ must be 'pandas', 'polars', 'arrow' or None, not {name!r}{hint}")
@@ -195,25 +196,38 @@ def index_names(description: Description | None) -> list[str]:
     return [level["feature"] for level in levels] if isinstance(levels, list) else []
 
 
-def check_description(found: Any) -> Description | None:
+def check_description(found: Any, names: Collection[str]) -> Description | None:
     """Check the form of a description from parsed JSON; its types are checked when they are used."""
     if found is None:
         return None
     form = isinstance(found, dict) and isinstance(found.get("columns"), dict)
-    if not form or found.get("library") not in _LIBRARIES:
-        raise argument_error(
-            "a sidecar's dataframe must have a library, and the types of its columns"
-        )
-    levels = found.get("index", [])
-    if isinstance(levels, list):
-        is_good = all(isinstance(i, dict) and isinstance(i.get("feature"), str) for i in levels)
-    else:
-        is_good = isinstance(levels, dict)
-    if not is_good:
-        raise argument_error(
-            "the index of a sidecar's dataframe must be a range, or a list of levels"
-        )
+    if (
+        not form
+        or not isinstance(library := found.get("library"), str)
+        or library not in _LIBRARIES
+    ):
+        detail = "a sidecar's dataframe must have a library, and the types of its columns"
+        raise argument_error(detail)
+    if "index" in found and not _is_index(found["index"], names):
+        detail = "the index of a sidecar's dataframe must be a range, or a list of features"
+        raise argument_error(detail)
     return dict(found)
+
+
+def _is_index(found: Any, names: Collection[str]) -> bool:
+    """Return whether JSON is a description of an index."""
+    if isinstance(found, list):
+        return all(
+            isinstance(level, dict) and _is_one(level.get("feature"), names) for level in found
+        )
+    numbers: Any = found.get("range") if isinstance(found, dict) else None
+    if not isinstance(numbers, list) or len(numbers) != 3 or numbers[2] == 0:
+        return False
+    return all(type(number) is int and abs(number) < 2**62 for number in numbers)
+
+
+def _is_one(name: Any, names: Collection[str]) -> bool:
+    return isinstance(name, str) and name in names
 
 
 def merged_description(one: Description | None, other: Description | None) -> Description | None:

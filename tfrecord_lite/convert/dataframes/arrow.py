@@ -18,6 +18,7 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.dataframes.common import (
     TEXT,
+    UNUSABLE,
     Opened,
     as_frame_column,
     chosen,
@@ -196,7 +197,7 @@ def made_type(name: str, found: Any) -> Any:
     pa = imported()
     try:
         return _made_type(pa, found)
-    except (ValueError, TypeError, KeyError, AttributeError, StopIteration, RecursionError):
+    except UNUSABLE:
         raise misfit_error(name, found) from None
 
 
@@ -334,6 +335,7 @@ def _list_array(
         raise misfit_error(name, kind)
     if size == 0:
         return pa.array([[]] * n_rows, kind)
-    inner = _array(name, values, None, kind.value_type, original)
+    inner_mask = None if mask is None else np.repeat(mask, size)
+    inner = _array(name, values, inner_mask, kind.value_type, original)
     missing = None if mask is None else pa.array(mask)
     return pa.FixedSizeListArray.from_arrays(inner, type=kind, mask=missing)

@@ -36,6 +36,13 @@ _INSTEAD = {
 _DAYS = {"Y": "s", "M": "s", "W": "s", "D": "s", "h": "s", "m": "s"}
 
 
+UNUSABLE: tuple[type[Exception], ...] = (
+    *(TypeError, ValueError, LookupError, AttributeError, StopIteration),
+    *(ArithmeticError, RecursionError),
+)
+"""What making a type may raise if the sidecar has none that there is."""
+
+
 class Opened(NamedTuple):
     """A column as values that ``normalize`` takes, and as traits of its Original."""
 

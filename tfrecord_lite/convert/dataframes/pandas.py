@@ -24,6 +24,7 @@ from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.dataframes import arrow
 from tfrecord_lite.convert.dataframes.common import (
     TEXT,
+    UNUSABLE,
     Opened,
     as_frame_column,
     chosen,
@@ -306,13 +307,19 @@ def frame_of(
             kind = None if kind == "range" else kind
             titles = array_of("columns", objects(list(data)), kind, _TITLES)
             frame.columns = _made(pd.Index, titles)
-        frame.columns.name = header.get("name")
+        frame.columns.name = _title(header)
     return frame
 
 
 def _made(make: Any, array: Any, **arguments: Any) -> Any:
     """Return an array as a Series or index of its dtype, which pandas guesses from objects."""
     return make(array, dtype=array.dtype, copy=False, **arguments)
+
+
+def _title(found: Any) -> Any:
+    """Return the name of an index."""
+    name = found.get("name")
+    return name if isinstance(name, str) else None
 
 
 def _index(
@@ -325,18 +332,15 @@ def _index(
     pd = imported()
     found = description.get("index", {"range": [0, 0, 1]})
     if isinstance(found, dict):
-        try:
-            start, _, step = found["range"]
-            first, last = start + rows.start * step, start + rows.stop * step
-            return pd.RangeIndex(first, last, step, name=found.get("name"))
-        except (KeyError, TypeError, ValueError):
-            raise misfit_error("index", found) from None
+        start, _, step = found["range"]
+        first, last = start + rows.start * step, start + rows.stop * step
+        return pd.RangeIndex(first, last, step, name=_title(found))
     levels = []
     for level in found:
         name = level["feature"]
         kind, original = level.get("type"), originals.get(name)
         array = array_of(name, columns[name], kind, original)
-        levels.append(_made(pd.Index, array, name=level.get("name")))
+        levels.append(_made(pd.Index, array, name=_title(level)))
     if len(levels) > 1:
         return pd.MultiIndex.from_arrays(levels)
     return _with_freq(levels[0], description.get("freq"))
@@ -359,14 +363,7 @@ def array_of(name: str, column: Any, found: Any, original: Original | None) -> A
     kind = _natural_type(name, column, original) if found is None else found
     try:
         return _array(name, column, kind, original)
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as error:
+    except UNUSABLE as error:
         if getattr(error, "key", None) is not None:
             raise
         raise misfit_error(name, kind) from None

@@ -18,6 +18,7 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.dataframes.common import (
     TEXT,
+    UNUSABLE,
     Opened,
     as_frame_column,
     fixed_rows,
@@ -256,10 +257,10 @@ def frame_of(
     """Return columns as a DataFrame; one without columns has no rows, as Polars has it."""
     pl = imported()
     types = description.get("columns", {})
-    made = [
-        _series(name, column, types.get(name), originals.get(name))
+    made = {
+        name: _series(name, column, types.get(name), originals.get(name))
         for name, column in columns.items()
-    ]
+    }
     if not made and len(rows):
         try:
             return pl.DataFrame(height=len(rows))
@@ -273,7 +274,7 @@ def _series(name: str, column: Any, found: Any, original: Original | None) -> An
     column = as_frame_column(name, column)
     try:
         dtype = None if found is None else _made_type(pl, found, original)
-    except (ValueError, TypeError, KeyError, AttributeError, StopIteration, RecursionError):
+    except UNUSABLE:
         raise misfit_error(name, found) from None
     dtype = _natural_type(name, column, original) if dtype is None else dtype
     values, mask = parts_of(column)
@@ -282,7 +283,7 @@ def _series(name: str, column: Any, found: Any, original: Original | None) -> An
         series = series if series.dtype == dtype else series.cast(dtype)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
         raise column_error(name, f"values that are not of the type {dtype}: {error}") from None
-    return series.alias(name)
+    return series
 
 
 def _physical(name: str, values: Any, mask: BoolArray | None, dtype: Any) -> Any:
@@ -350,6 +351,7 @@ def _array_series(name: str, values: Any, mask: BoolArray | None, dtype: Any) ->
         values = values.reshape(n_rows * values.shape[1], *values.shape[2:])
     if len(values) != n_rows * width:
         raise misfit_error(name, dtype)
-    flat = _physical(name, values, None, dtype.inner)
+    inner_mask = None if mask is None else np.repeat(mask, width)
+    flat = _physical(name, values, inner_mask, dtype.inner)
     series = _lists(flat, np.full(n_rows, width))
     return series if mask is None or not mask.any() else _with_nulls(series, mask)

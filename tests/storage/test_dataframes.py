@@ -1,0 +1,709 @@
+"""Data frames that are saved and loaded: each comes back equal, or an error names what cannot."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import TFRecordWriter, load, save, schema_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.schema import Original
+
+pytestmark = pytest.mark.needs("dataframes")
+
+pd: Any = pytest.importorskip("pandas")
+pl: Any = pytest.importorskip("polars")
+pa: Any = pytest.importorskip("pyarrow")
+
+ZONES = ["UTC", "Europe/Berlin", "America/St_Johns"]
+UNITS = ["s", "ms", "us", "ns"]
+
+
+def again(frame: Any, library: str, **options: Any) -> Any:
+    """Save a frame, and load it as one of a library."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "frame.tfrecord"
+        save(path, frame)
+        load(path)  # also without any library
+        return load(path, as_=library, **options)  # type: ignore[call-overload]
+
+
+def same_pandas(found: Any, frame: Any) -> None:
+    pd.testing.assert_frame_equal(found, frame, check_exact=True, check_index_type="exact")
+
+
+def same_arrow(found: Any, table: Any) -> None:
+    assert found.schema.equals(table.schema)
+    assert (
+        found.equals(table) or found.to_pylist() == table.to_pylist()
+    )  # NaN is no value of Arrow's
+
+
+def same_polars(found: Any, frame: Any) -> None:
+    from polars.testing import assert_frame_equal
+
+    assert_frame_equal(found, frame, check_exact=True, categorical_as_str=True)
+
+
+def named(error: InvalidArgumentError, key: str | None = None) -> None:
+    """Assert that an error is about a column, or about the one of that name."""
+    assert error.key is not None
+    assert key in (None, error.key)
+
+
+def texts() -> st.SearchStrategy[str]:
+    return st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+
+
+# ---------------------------------------------------------------------------------- pandas
+
+WHOLE = {
+    f"{sign}int{bits}": st.integers(
+        0 if sign else -(2 ** (bits - 1)), 2 ** (bits if sign else bits - 1) - 1
+    )
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
+TICKS = st.integers(-(2**31), 2**31) | st.sampled_from([1711846799, 1711846800, 1729990800])
+"""Among them the hours at which Berlin's clocks change."""
+
+
+def capital(word: str) -> str:
+    return word.replace("uint", "UInt").replace("int", "Int").replace("float", "Float")
+
+
+@st.composite
+def numbers(draw: st.DrawFn, n: int) -> Any:
+    """Return a Series of numbers: of NumPy's dtypes, with missing values, or of Arrow's."""
+    word = draw(st.sampled_from([*WHOLE, "float32", "float64", "bool"]))
+    others = {"bool": st.booleans(), "float32": st.floats(width=32), "float64": st.floats()}
+    values: Any = {**WHOLE, **others}[word]
+    form = draw(st.sampled_from(["numpy", "nullable", "arrow"]))
+    if form == "numpy":
+        return pd.Series(draw(st.lists(values, min_size=n, max_size=n)), dtype=word)
+    items = draw(st.lists(st.none() | values, min_size=n, max_size=n))
+    if form == "nullable":
+        return pd.Series(items, dtype="boolean" if word == "bool" else capital(word))
+    kind = {"bool": pa.bool_(), "float32": pa.float32(), "float64": pa.float64()}.get(word)
+    return pd.Series(items, dtype=pd.ArrowDtype(kind or getattr(pa, word)()))
+
+
+@st.composite
+def strings(draw: st.DrawFn, n: int) -> Any:
+    """Return a Series of texts or byte strings, of any dtype that has them."""
+    dtypes: list[Any] = [object, "string[python]", "string[pyarrow]"]
+    dtypes += [pd.ArrowDtype(pa.string()), pd.ArrowDtype(pa.large_string()), None]
+    dtype = draw(st.sampled_from(dtypes))
+    items: Any = draw(st.lists(st.none() | texts(), min_size=n, max_size=n))
+    if dtype is object and draw(st.booleans()):
+        items = [None if item is None else item.encode() for item in items]
+    if dtype is object and draw(st.booleans()):
+        items = [np.nan if item is None else item for item in items]
+    return pd.Series(items, dtype=dtype) if dtype is not None else pd.Series(items or [""] * n)
+
+
+@st.composite
+def times(draw: st.DrawFn, n: int) -> Any:
+    """Return a Series of times, with a zone or without, or of durations."""
+    unit = draw(st.sampled_from(UNITS))
+    ticks = draw(st.lists(st.none() | TICKS, min_size=n, max_size=n))
+    array = np.array(["NaT" if t is None else t for t in ticks], f"M8[{unit}]")
+    zone = draw(st.sampled_from([None, *ZONES, "+05:30"]))
+    form = draw(st.sampled_from(["naive", "aware", "duration", "arrow"]))
+    if form == "duration":
+        return pd.Series(array.view(f"m8[{unit}]"))
+    if form == "arrow":
+        return pd.Series(ticks, dtype=pd.ArrowDtype(pa.timestamp(unit, zone)))
+    series = pd.Series(array)
+    if form == "naive" or zone is None:
+        return series
+    return series.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+
+@st.composite
+def categories(draw: st.DrawFn, n: int) -> Any:
+    """Return a Series of categories."""
+    values: Any = draw(st.sampled_from([texts(), st.integers(-9, 9), st.floats(0, 1)]))
+    listed = draw(st.lists(values, unique=True, max_size=4))
+    codes = draw(st.lists(st.integers(-1, len(listed) - 1), min_size=n, max_size=n))
+    dtype = pd.CategoricalDtype(listed, ordered=draw(st.booleans()))
+    return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype))
+
+
+@st.composite
+def objects(draw: st.DrawFn, n: int) -> Any:
+    """Return a Series of Python's objects: numbers, or lists, tuples and arrays of them."""
+    values: Any = draw(st.sampled_from([st.integers(-9, 9), st.floats(0, 1), texts()]))
+    form = draw(st.sampled_from(["values", "lists", "nested", "tuples", "arrays"]))
+    if form == "values":
+        items = draw(st.lists(st.none() | values, min_size=n, max_size=n))
+    else:
+        rows: Any = st.lists(
+            st.lists(values, max_size=2) if form == "nested" else values, max_size=3
+        )
+        items = draw(st.lists(rows, min_size=n, max_size=n))
+    if form == "tuples":
+        items = list(map(tuple, items))
+    if form == "arrays":
+        dtype = np.array(draw(values)).dtype
+        dtype = np.dtype(object) if dtype.kind == "U" else dtype
+        items = [np.array(item, dtype) for item in items]
+    series = np.empty(n, object)
+    series[:] = items
+    return pd.Series(series, dtype=object)
+
+
+@st.composite
+def pandas_frames(draw: st.DrawFn) -> Any:
+    """Return a DataFrame of some columns and any index."""
+    n = draw(st.integers(0, 4))
+    some = numbers(n) | strings(n) | times(n) | categories(n) | objects(n)
+    names = draw(st.lists(texts(), unique=True, max_size=3))
+    flat = numbers(n) | strings(n) | times(n) | categories(n)
+    levels = draw(st.lists(flat, max_size=2))
+    index: Any = pd.RangeIndex(3, 3 + 2 * n, 2, name=draw(st.sampled_from([None, "n"])))
+    titles = [draw(st.sampled_from([None, f"level {i}"])) for i in range(len(levels))]
+    if len(levels) == 1:
+        index = pd.Index(levels[0], name=titles[0])
+    elif levels:
+        try:
+            index = pd.MultiIndex.from_arrays(levels, names=titles)
+        except (TypeError, ValueError, NotImplementedError):  # pandas has none of these
+            index = pd.RangeIndex(n)
+    data = {name: draw(some).set_axis(index) for name in names}
+    return pd.DataFrame(data, index=index)
+
+
+@given(pandas_frames())
+def test_frames_of_pandas_come_back_equal(frame: Any) -> None:
+    same_pandas(again(frame, "pandas"), frame)
+
+
+@given(pandas_frames(), st.integers(1, 3))
+def test_frames_of_pandas_come_back_in_batches(frame: Any, size: int) -> None:
+    start = 0
+    with tempfile.TemporaryDirectory() as folder:
+        save(Path(folder) / "x", frame)
+        batches = load(Path(folder) / "x", batch_size=size, as_="pandas")
+        for batch in batches:
+            part = frame.iloc[start : start + size]
+            if isinstance(part.index, pd.MultiIndex):
+                part = part.set_axis(part.index.remove_unused_levels())
+            same_pandas(batch, part)
+            start += size
+    assert start >= len(frame)
+
+
+@given(pandas_frames())
+def test_frames_of_pandas_are_read_by_the_others(frame: Any) -> None:
+    for library in ("polars", "arrow"):
+        try:
+            found = again(frame, library)
+        except InvalidArgumentError as error:  # times beyond the range, or a zone of another form
+            named(error)
+        else:
+            assert len(found) == len(frame) or not len(frame.columns)
+            names = list(getattr(found, "column_names", found.columns))
+            assert names[: len(frame.columns)] == list(frame.columns)
+
+
+def day_frame(**options: Any) -> Any:
+    index = pd.date_range("2024-03-30", periods=3, freq="D", tz="Europe/Berlin", **options)
+    return pd.DataFrame({"x": [1.0, 2.0, 3.0], "c": pd.Categorical(["b", "a", "b"])}, index)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        day_frame(),
+        day_frame(name="day").rename_axis(columns="what"),
+        pd.DataFrame(),
+        pd.DataFrame(index=range(3)),
+        pd.DataFrame(index=["a", "b"]),
+        pd.DataFrame({"x": []}),
+        pd.DataFrame({"z": [1], "a": ["x"], "m": [2]}),
+        pd.DataFrame({"x": np.array([1, 2], ">i4"), "h": np.array([1, -0.0], "f2"), "c": [1j, 2]}),
+        pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(dt.timezone(dt.timedelta(hours=2)))}),
+        pd.DataFrame({"x": [1]}, index=pd.RangeIndex(9, 8, -1)),
+        pd.DataFrame({"b": pd.array([True, None, False], "boolean")}),
+        pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
+        pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
+        pd.DataFrame({"x": pd.Series([b"\xff", None, b"\0"], dtype="category")}),
+    ],
+    ids=lambda frame: "-".join(map(str, frame.dtypes)) or f"{len(frame)} rows",
+)
+def test_a_frame_comes_back_with_its_index_and_all(frame: Any) -> None:
+    same_pandas(again(frame, "pandas"), frame)
+
+
+@pytest.mark.parametrize(
+    ("make", "key", "index", "words"),
+    [
+        (lambda: [1, "a"], "x", 1, "str here, but int before"),
+        (lambda: [1, 2.5], "x", 1, "float here, but int before"),
+        (lambda: ["a", None, np.nan], "x", 2, "nan here, but None before"),
+        (lambda: [[1], (2,)], "x", 1, "tuple here, but list before"),
+        (lambda: [[1], 2], "x", 1, "int here, but list before"),
+        (lambda: [[(1,)], [(2,)]], "x", None, "make all of them lists"),
+        (lambda: [dt.date(2020, 1, 1)], "x", None, "date"),
+        (lambda: [{"a": 1}], "x", None, "dict"),
+        (lambda: [2**70], "x", None, "int"),
+    ],
+)
+def test_objects_that_would_not_come_back_are_named(
+    tmp_path: Path, make: Any, key: str, index: int | None, words: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=words) as caught:
+        save(tmp_path / "d", pd.DataFrame({"x": pd.Series(make(), dtype=object)}))
+
+    assert caught.value.key == key
+    if index is not None:
+        assert caught.value.index == index
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        pd.Series(pd.period_range("2020", periods=2, freq="M")),
+        pd.Series(pd.interval_range(0, 2)),
+        pd.Series(pd.arrays.SparseArray([0, 1])),
+        pd.Series(pd.Categorical(pd.to_datetime(["2020-01-01"]))),
+        pd.Series([1], dtype=pd.ArrowDtype(pa.decimal128(5, 2))),
+        pd.Series([{"a": 1}], dtype=pd.ArrowDtype(pa.struct([("a", pa.int8())]))),
+    ],
+    ids=lambda series: str(series.dtype),
+)
+def test_dtypes_that_cannot_be_kept_are_named(tmp_path: Path, series: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", pd.DataFrame({"x": series}))
+
+    assert (caught.value.key, caught.value.reason) == ("x", Reason.UNSUPPORTED)
+
+
+def test_names_that_cannot_be_kept_are_errors(tmp_path: Path) -> None:
+    for frame in (
+        pd.DataFrame({5: [1]}),
+        pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])),
+        pd.DataFrame({"x": [1]}, index=pd.Index([1], name=5)),
+        pd.DataFrame({"x": [1]}).rename_axis(columns=5),
+    ):
+        with pytest.raises(TypeError, match="str"):
+            save(tmp_path / "d", frame)
+    for frame, key in (
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "a"),
+        (pd.DataFrame({"x": [1]}, index=pd.Index([1], name="x")), "x"),
+        (pd.DataFrame({"__index_level_0__": [1]}, index=["a"]), "__index_level_0__"),
+    ):
+        with pytest.raises(InvalidArgumentError, match="this name") as caught:
+            save(tmp_path / "d", frame)
+        assert caught.value.key == key
+
+
+def test_a_zone_that_has_no_name_is_an_error(tmp_path: Path) -> None:
+    class Zone(dt.tzinfo):
+        def utcoffset(self, when: object) -> dt.timedelta:
+            return dt.timedelta(hours=1)
+
+        def dst(self, when: object) -> dt.timedelta:
+            return dt.timedelta(0)
+
+        def tzname(self, when: object) -> str:
+            return "mine"
+
+    frame = pd.DataFrame({"t": pd.to_datetime([1]).tz_localize(Zone())})
+    with pytest.raises(InvalidArgumentError, match="time zone") as caught:
+        save(tmp_path / "d", frame)
+    assert caught.value.key == "t"
+
+
+# ----------------------------------------------------------------------------------- arrow
+
+LEAVES: list[tuple[Any, Any]] = [
+    *((getattr(pa, word)(), values) for word, values in WHOLE.items()),
+    (pa.bool_(), st.booleans()),
+    (pa.float32(), st.floats(width=32, allow_nan=False)),
+    (pa.float64(), st.floats(allow_nan=False)),
+    (pa.string(), texts()),
+    (pa.large_string(), texts()),
+    (pa.binary(), st.binary(max_size=3)),
+    (pa.large_binary(), st.binary(max_size=3)),
+    (pa.binary(2), st.binary(min_size=2, max_size=2)),
+    (pa.date32(), st.dates()),
+    (pa.date64(), st.dates(dt.date(1900, 1, 1))),
+    (pa.time32("s"), st.integers(0, 86399)),
+    (pa.time64("ns"), st.integers(0, 86399 * 10**9)),
+    *((pa.duration(unit), TICKS) for unit in UNITS),
+    *((pa.timestamp(unit), TICKS) for unit in UNITS),
+    *((pa.timestamp(unit, zone), TICKS) for unit in UNITS for zone in (*ZONES, "+02:00")),
+    (pa.dictionary(pa.int8(), pa.string()), texts()),
+    (pa.dictionary(pa.int32(), pa.int64(), ordered=True), st.integers(-3, 3)),
+]
+
+
+@st.composite
+def arrow_arrays(draw: st.DrawFn, n: int) -> Any:
+    """Return an array of any type that can be stored, in one chunk or two."""
+    kind, values = draw(st.sampled_from(LEAVES))
+    is_rows = False
+    for _ in range(draw(st.integers(0, 2))):
+        size = draw(st.integers(0, 3))
+        if draw(st.booleans()):
+            name = draw(st.sampled_from(["item", "element"]))
+            kind = draw(st.sampled_from([pa.list_, pa.large_list]))(pa.field(name, kind))
+            values, is_rows = st.lists(values, max_size=3), True
+        else:
+            # Lists of nothing within others could not be counted.
+            size = max(size, 1)
+            kind, values = pa.list_(kind, size), st.lists(values, min_size=size, max_size=size)
+    items = draw(st.lists(values if is_rows else st.none() | values, min_size=n, max_size=n))
+    array = pa.array(items, kind)
+    cut = draw(st.integers(0, n))
+    return pa.chunked_array([array[:cut], array[cut:]]) if draw(st.booleans()) else array
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Any:
+    n = draw(st.integers(0, 4))
+    names = draw(st.lists(texts(), unique=True, min_size=1, max_size=3))
+    arrays = [draw(arrow_arrays(n)) for _ in names]
+    fields = [
+        pa.field(x, a.type, nullable=bool(a.null_count)) for x, a in zip(names, arrays, strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+@given(tables())
+def test_tables_come_back_equal(table: Any) -> None:
+    same_arrow(again(table, "arrow"), table)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([None, None]),
+        pa.array([np.float16(1), None, np.float16(-0.0)], pa.float16()),
+        pa.array([0.5, None, float("inf")], pa.float32()),
+        pa.array([[], [], []], pa.list_(pa.int8(), 0)),
+        pa.array(["a", None], pa.string_view()),
+        pa.array([b"a", None], pa.binary_view()),
+        pa.array([[["a"], []], []], pa.list_(pa.list_(pa.dictionary(pa.int8(), pa.string())))),
+        pa.chunked_array([], pa.list_(pa.string())),
+        pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
+    ],
+    ids=lambda array: f"{array.type} {len(array)}",
+)
+def test_an_array_comes_back_as_its_type(array: Any) -> None:
+    table = pa.table({"x": array})
+
+    same_arrow(again(table, "arrow"), table)
+    if len(array):
+        batch = pa.record_batch({"x": array})
+        same_arrow(again(batch, "arrow"), table)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([1, 2], pa.decimal128(5, 2)),
+        pa.array([{"a": 1}]),
+        pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())),
+        pa.array([[{"a": 1}]]),
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.array([[1, None]]),
+        pa.array([[1], None]),
+        pa.array([-(2**63)], pa.timestamp("s")),
+        pa.array([[], None], pa.list_(pa.int8(), 0)),
+        pa.DictionaryArray.from_arrays([0], ["a", "a"]),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_types_of_arrow_that_cannot_be_kept_are_named(tmp_path: Path, array: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", pa.table({"x": array}))
+
+    assert caught.value.key == "x"
+    assert caught.value.reason in (Reason.UNSUPPORTED, Reason.UNREPRESENTABLE)
+
+
+# ---------------------------------------------------------------------------------- Polars
+
+ALL_INTEGERS = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
+SCALARS: list[tuple[Any, Any]] = [
+    *((dtype, WHOLE[str(dtype).lower()]) for dtype in ALL_INTEGERS),
+    (pl.Float32, st.floats(width=32)),
+    (pl.Float64, st.floats()),
+    (pl.Boolean, st.booleans()),
+    (pl.String, texts()),
+    (pl.Binary, st.binary(max_size=3)),
+    (pl.Date, st.dates()),
+    (pl.Time, st.times()),
+    *(
+        (pl.Duration(unit), st.timedeltas(dt.timedelta(-99), dt.timedelta(99)))
+        for unit in UNITS[1:]
+    ),
+    *((pl.Datetime(u, z), TICKS) for u in UNITS[1:] for z in (None, *ZONES)),
+    (pl.Enum(["c", "a", "b"]), st.sampled_from("abc")),
+    (pl.Categorical(), texts()),
+    *((getattr(pl, n), v) for n, v in [("Int128", WHOLE["int64"])] if hasattr(pl, n)),
+]
+
+
+@st.composite
+def polars_series(draw: st.DrawFn, n: int) -> Any:
+    dtype, values = draw(st.sampled_from(SCALARS))
+    leaf, is_rows = dtype, False
+    for _ in range(draw(st.integers(0, 2))):
+        if draw(st.booleans()):
+            dtype, values, is_rows = pl.List(dtype), st.lists(values, max_size=3), True
+        else:
+            size = draw(st.integers(1, 3))
+            dtype, values = pl.Array(dtype, size), st.lists(values, min_size=size, max_size=size)
+    items = draw(st.lists(values if is_rows else st.none() | values, min_size=n, max_size=n))
+    if isinstance(leaf, pl.Datetime):  # from counts, so that all hours can be had
+        physical = pl.Int64
+        for word in reversed(_nesting(dtype)):
+            physical = pl.List(physical) if word is None else pl.Array(physical, word)
+        return pl.Series(items, dtype=physical).cast(dtype)
+    return pl.Series(items, dtype=dtype)
+
+
+def _nesting(dtype: Any) -> list[int | None]:
+    found: list[int | None] = []
+    while isinstance(dtype, pl.List | pl.Array):
+        found.append(dtype.size if isinstance(dtype, pl.Array) else None)
+        dtype = dtype.inner
+    return found
+
+
+@st.composite
+def polars_frames(draw: st.DrawFn) -> Any:
+    n = draw(st.integers(0, 4))
+    names = draw(st.lists(texts(), unique=True, min_size=1, max_size=3))
+    return pl.DataFrame([draw(polars_series(n)).alias(name) for name in names])
+
+
+@given(polars_frames())
+def test_frames_of_polars_come_back_equal(frame: Any) -> None:
+    same_polars(again(frame, "polars"), frame)
+
+
+@given(polars_frames())
+def test_frames_of_polars_are_read_by_the_others(frame: Any) -> None:
+    same = again(frame, "arrow")
+    assert same.num_rows == len(frame)
+    assert same.column_names == frame.columns
+    assert len(again(frame, "pandas")) == len(frame)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([1, 2], "pl.Decimal(5, 2)"),
+        ([{"a": 1}], "pl.Struct({'a': pl.Int8})"),
+        ([[1, None]], "pl.List(pl.Int8)"),
+        ([[1], None], "pl.List(pl.Int8)"),
+        ([2**70], "pl.Int128"),
+        ([None, [1], [None]], "pl.Array(pl.Int8, 1)"),
+        ([object()], "pl.Object"),
+    ],
+)
+def test_types_of_polars_that_cannot_be_kept_are_named(
+    tmp_path: Path, values: Any, dtype: str
+) -> None:
+    if "Int128" in dtype and not hasattr(pl, "Int128"):
+        pytest.skip("a type of later versions")
+    frame = pl.DataFrame({"x": pl.Series(values, dtype=eval(dtype, {"pl": pl}))})  # noqa: S307
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", frame)
+
+    assert caught.value.key == "x"
+
+
+def test_named_categories_and_empty_frames_of_polars() -> None:
+    if hasattr(pl, "Categories"):
+        dtype = pl.Categorical(pl.Categories("mine", "here", pl.UInt8))
+        frame = pl.DataFrame({"x": pl.Series(["b", "a", None], dtype=dtype)})
+        same_polars(again(frame, "polars"), frame)
+    same_polars(again(pl.DataFrame(), "polars"), pl.DataFrame())
+    frame = pl.DataFrame({"n": pl.Series([None, None], dtype=pl.Null)})
+    same_polars(again(frame, "polars"), frame)
+
+
+def test_a_lazy_frame_is_to_be_collected(tmp_path: Path) -> None:
+    lazy = pl.DataFrame({"x": [1]}).lazy()
+    with pytest.raises(TypeError, match="collect"):
+        save(tmp_path / "d", lazy)
+    with pytest.raises(TypeError, match="collect"):
+        schema_of(lazy)
+
+
+# ------------------------------------------------------------- what is loaded without them
+
+
+def test_numpy_sees_utc_and_the_categories_values(tmp_path: Path) -> None:
+    schema = save(tmp_path / "d", day_frame())
+
+    columns: Any = load(tmp_path / "d")
+
+    assert columns["c"].tolist() == ["b", "a", "b"]
+    days: Any = columns["__index_level_0__"]
+    assert str(days[0].astype("M8[h]")) == "2024-03-29T23"
+    assert schema.originals["c"] == Original("string", (), "str", categories=("a", "b"))
+    assert schema.originals["__index_level_0__"].zone == "Europe/Berlin"
+    assert "string [] str of 2 categories" in str(schema)
+    assert "Europe/Berlin" in str(schema)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_any_file_becomes_a_frame(tmp_path: Path, library: str) -> None:
+    with TFRecordWriter(tmp_path / "d") as writer:
+        writer.write_examples(
+            {"i": [1, None], "v": np.ones((2, 2), "f4"), "s": ["a", "b"], "r": [[1], []]}
+        )
+
+    frame = load(tmp_path / "d", as_=library)  # type: ignore[call-overload]
+
+    rows = frame.to_dict("records") if library == "pandas" else None
+    rows = frame.to_dicts() if library == "polars" else rows or frame.to_pylist()
+    assert [row["s"] for row in rows] == [b"a", b"b"]
+    assert rows[0]["i"] == 1
+    assert rows[1]["i"] in (None, pd.NA) or rows[1]["i"] is pd.NA
+    assert [list(row["v"]) for row in rows] == [[1, 1], [1, 1]]
+    assert [list(row["r"]) for row in rows] == [[1], []]
+
+
+def test_columns_are_chosen_and_the_index_comes_along(tmp_path: Path) -> None:
+    frame = day_frame()
+    save(tmp_path / "d", frame)
+
+    same_pandas(load(tmp_path / "d", columns=["c"], as_="pandas"), frame[["c"]])
+    assert load(tmp_path / "d", columns=["c"], as_="polars").columns == ["c", "__index_level_0__"]
+    assert list(load(tmp_path / "d", columns=["c"])) == ["c"]
+
+
+def test_several_files_are_one_frame(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"c": pd.Categorical(["a", "b"]), "x": pd.array([1, None], "Int64")})
+    other = pd.DataFrame({"c": pd.Categorical(["z", "b"]), "x": pd.array([3, 4], "Int64")})
+    save(tmp_path / "0", frame)
+    save(tmp_path / "1", other.set_axis(pd.RangeIndex(2, 4)))
+
+    found = load([tmp_path / "0", tmp_path / "1"], as_="pandas")
+
+    assert found["x"].tolist() == [1, pd.NA, 3, 4]
+    assert found.index.equals(pd.RangeIndex(4))
+    assert found["c"].tolist() == ["a", "b", "z", "b"]
+    assert found["c"].cat.categories.tolist() == ["a", "b", "z"]
+    save(tmp_path / "1", other.assign(x=[1.5, 2]))
+    with pytest.raises(InvalidArgumentError):
+        load([tmp_path / "0", tmp_path / "1"], as_="pandas")
+    save(tmp_path / "1", other.assign(c=other["c"].cat.as_ordered()))
+    with pytest.raises(InvalidArgumentError, match="categories") as caught:
+        load([tmp_path / "0", tmp_path / "1"])
+    assert caught.value.key == "c"
+
+
+def test_times_of_several_zones_do_not_go_together(tmp_path: Path) -> None:
+    for i, zone in enumerate(["UTC", "Europe/Berlin"]):
+        frame = pd.DataFrame({"t": pd.to_datetime([1, 2]).tz_localize("UTC").tz_convert(zone)})
+        save(tmp_path / str(i), frame)
+    with pytest.raises(InvalidArgumentError, match="Europe/Berlin here, but with UTC before"):
+        load([tmp_path / "0", tmp_path / "1"])
+
+
+def test_bad_libraries_and_sidecars_are_one_clear_error(tmp_path: Path) -> None:
+    save(tmp_path / "d", pd.DataFrame({"x": [1]}))
+    names: list[Any] = ["pyarrow", "panda", 5, []]
+    for name in names:
+        with pytest.raises(InvalidArgumentError, match="as_ must be"):
+            load(tmp_path / "d", as_=name)
+    sidecar = tmp_path / "d.schema.json"
+    document = json.loads(sidecar.read_text())
+    dataframes: list[Any] = [
+        [],
+        {"library": "dask", "columns": {}},
+        {"library": [], "columns": {}},
+        {"library": "pandas", "columns": []},
+        {"library": "pandas", "columns": {}, "index": [{}]},
+        {"library": "pandas", "columns": {}, "index": 5},
+    ]
+    for dataframe in dataframes:
+        sidecar.write_text(json.dumps(document | {"dataframe": dataframe}))
+        with pytest.raises(InvalidArgumentError, match="dataframe"):
+            load(tmp_path / "d")
+
+
+@given(
+    st.sampled_from(["pandas", "polars", "arrow"]),
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.sampled_from(["int8", "Int8", "list", "object"])
+        | st.text(max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=2)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "list",
+                        "List",
+                        "object",
+                        "category",
+                        "datetime",
+                        "zone",
+                        "arrow",
+                        "string",
+                        "missing",
+                        "size",
+                        "Array",
+                        "Enum",
+                        "dictionary",
+                        "index",
+                        "timestamp",
+                    ]
+                ),
+                inner,
+                max_size=3,
+            )
+        ),
+        max_leaves=5,
+    ),
+)
+def test_a_type_that_a_sidecar_makes_up_is_an_error_or_read(library: str, kind: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        save(Path(folder) / "d", {"x": [1, 2]})
+        sidecar = Path(folder) / "d.schema.json"
+        document = json.loads(sidecar.read_text())
+        document["dataframe"] = {"library": library, "columns": {"x": kind}}
+        sidecar.write_text(json.dumps(document))
+        try:
+            load(Path(folder) / "d", as_=library)  # type: ignore[call-overload]
+        except InvalidArgumentError as error:
+            named(error, "x")
+
+
+def test_the_index_of_a_made_up_sidecar_is_checked(tmp_path: Path) -> None:
+    save(tmp_path / "d", {"x": [1, 2]})
+    sidecar = tmp_path / "d.schema.json"
+    document = json.loads(sidecar.read_text())
+    indexes: list[Any] = [
+        {"range": []},
+        {"range": [0, 0, 0]},
+        {},
+        {"range": "abc"},
+        {"range": [[]] * 3},
+    ]
+    for index in [*indexes, [{"feature": "nope"}], [{"feature": []}]]:
+        described = {"library": "pandas", "columns": {}, "index": index}
+        sidecar.write_text(json.dumps(document | {"dataframe": described}))
+        with pytest.raises(InvalidArgumentError):
+            load(tmp_path / "d", as_="pandas")
