@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from tfrecord_lite import TFRecordWriter, load, save, schema_of
@@ -473,7 +473,10 @@ def polars_series(draw: st.DrawFn, n: int) -> Any:
         for word in reversed(_nesting(dtype)):
             physical = pl.List(physical) if word is None else pl.Array(physical, word)
         return pl.Series(items, dtype=physical).cast(dtype)
-    return pl.Series(items, dtype=dtype)
+    try:
+        return pl.Series(items, dtype=dtype)
+    except pl.exceptions.InvalidOperationError:  # earlier versions have no arrays of categories
+        return reject()
 
 
 def _nesting(dtype: Any) -> list[int | None]:
@@ -493,7 +496,13 @@ def polars_frames(draw: st.DrawFn) -> Any:
 
 @given(polars_frames())
 def test_frames_of_polars_come_back_equal(frame: Any) -> None:
-    same_polars(again(frame, "polars"), frame)
+    try:
+        found = again(frame, "polars")
+    except InvalidArgumentError as error:
+        if "Polars cannot" not in str(error) or not pl.__version__.startswith("1."):
+            raise
+        reject()  # of early versions
+    same_polars(found, frame)
 
 
 @given(polars_frames())

@@ -92,7 +92,7 @@ def open_column(name: str, column: Any) -> Opened:
         return _open_lists(name, column)
     if word.startswith(_NUMBERS):
         mask = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
-        if mask.any():
+        if mask.any() and word != "halffloat":  # which earlier versions cannot fill
             column = column.fill_null(False if word == "bool" else 0)
         return Opened(masked(column.to_numpy(zero_copy_only=False), mask), {})
     if word not in _TEXTS and not word.startswith((*_BYTES, "null")):

@@ -88,7 +88,14 @@ def _word(dtype: Any) -> str:
 
 def open_column(name: str, series: Any) -> Opened:
     """Return the values and traits of a Series."""
-    word = _word(series.dtype)
+    try:
+        return _opened(name, series, _word(series.dtype))
+    except imported().exceptions.PolarsError as error:  # versions differ in what they can do
+        detail = f"Polars cannot take a column of {series.dtype} apart: {error}"
+        raise column_error(name, detail, None, Reason.UNSUPPORTED) from None
+
+
+def _opened(name: str, series: Any, word: str) -> Opened:
     if word in ("Categorical", "Enum"):
         return _open_categories(series, word)
     if word in ("List", "Array"):
@@ -139,7 +146,7 @@ def _open_lists(name: str, series: Any, word: str) -> Opened:
         lengths = np.full(len(kept), width)
     else:
         lengths = kept.list.len().to_numpy()
-    flat = kept.filter(lengths > 0).explode()
+    flat = kept.filter(imported().Series(lengths > 0)).explode()
     flat = flat.cast(series.dtype.inner) if not len(flat) else flat
     if flat.null_count():
         raise null_error(name)
