@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sybil import Sybil
@@ -17,6 +17,7 @@ import tfrecord_lite
 from tests.support.corpus import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -34,12 +35,35 @@ EXAMPLES = [
 ]
 
 
+# What needs an extra: pages, and examples of these names or of modules under them.
+NEEDS = {
+    "records.md": "remote",
+    "schemas.md": "yaml",
+    "tensors.md": "image",
+    "tfrecord_lite.integrations.image": "image",
+    "tfrecord_lite.storage.formats.superserial": "yaml",
+    "tfrecord_lite.storage.sidecar.load_schema": "yaml",
+}
+
+
+def marked(things: Iterable[Any]) -> list[Any]:
+    """Return pages or examples as parameters that say what they need."""
+    return [
+        pytest.param(
+            thing,
+            id=thing.name,
+            marks=[pytest.mark.needs(NEEDS[name]) for name in NEEDS if thing.name.startswith(name)],
+        )
+        for thing in things
+    ]
+
+
 def test_there_is_something_to_run() -> None:
     assert len(PAGES) > 3
     assert len(EXAMPLES) > 5
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", marked(PAGES))
 def test_the_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,7 +79,7 @@ def test_the_python_of_a_page_runs(
         example.evaluate()
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize("example", marked(EXAMPLES))
 def test_the_examples_of_a_docstring_hold(
     example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

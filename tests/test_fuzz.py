@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,18 @@ from tests.fuzz import targets
 from tests.fuzz.mutate import mutated
 from tests.fuzz.one import Run
 from tests.fuzz.targets import READ, TARGETS
+from tests.support.effort import pick
 
-every_target = pytest.mark.parametrize("name", TARGETS)
+NEEDS = {"tensors": "dtypes", "schemas": "yaml"}
+
+
+def target(name: str, *more: str) -> Any:
+    """Return the parameters of a test of a target, which may need an extra."""
+    marks = [pytest.mark.needs(NEEDS[name])] if name in NEEDS else []
+    return pytest.param(name, *more, marks=marks)
+
+
+every_target = pytest.mark.parametrize("name", list(map(target, TARGETS)))
 
 
 @every_target
@@ -22,7 +33,9 @@ def test_seeds_and_damaged_seeds_are_read_or_rejected(name: str) -> None:
     check, seeds = TARGETS[name].check, TARGETS[name].seeds()
     rng = random.Random(5)
     words = {check(data) for data in seeds}
-    damaged = {check(mutated(rng, rng.choice(seeds), rng.choice(seeds))) for _ in range(300)}
+    damaged = {
+        check(mutated(rng, rng.choice(seeds), rng.choice(seeds))) for _ in range(pick(50, 300))
+    }
 
     assert READ in words
     assert len(words | damaged) > 1
@@ -47,7 +60,7 @@ def test_inputs_without_sense_are_inputs(name: str, data: bytes) -> None:
         ("members", "tests.fuzz.targets.inflate"),
         ("wire", "tests.long_run.by_runtime"),
         ("sequences", "tests.fuzz.targets.runtime_sequence"),
-        ("tensors", "tests.fuzz.targets.reference_tensor"),
+        target("tensors", "tests.fuzz.targets.reference_tensor"),
         ("events", "tests.fuzz.targets.rows_of_runtime"),
     ],
 )
@@ -55,12 +68,12 @@ def test_an_oracle_that_says_otherwise_is_a_finding(
     name: str, broken: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = {"inflate": (b"", True), "masked_crc32c": 0}.get(broken.rpartition(".")[2])
-    target = TARGETS[name]
-    seeds = target.seeds()
+    broken_target = TARGETS[name]
+    seeds = broken_target.seeds()
     monkeypatch.setattr(broken, lambda *_, **__: other)
 
     with pytest.raises((targets.Disagreement, AttributeError, TypeError)):
-        _ = [target.check(data) for data in seeds]
+        _ = [broken_target.check(data) for data in seeds]
 
 
 def test_a_run_ends_with_the_input_that_is_no_result(
@@ -80,6 +93,8 @@ def test_a_run_ends_with_the_input_that_is_no_result(
     assert "KeyError" in found["error"]
 
 
+@pytest.mark.full
+@pytest.mark.needs("dtypes")
 def test_the_driver_counts_all_inputs() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--plain", "--runs", "50", "framing", "tensors"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -81,8 +81,8 @@ def test_one(): pass
     [
         ([], "1 passed, 2 deselected"),
         (["--full"], "2 failed, 1 passed"),
-        (["test_x.py::test_long"], "1 failed"),
-        (["-p", "no:xdist"], "1 passed, 2 deselected"),
+        pytest.param(["test_x.py::test_long"], "1 failed", marks=pytest.mark.full),
+        pytest.param(["-p", "no:xdist"], "1 passed, 2 deselected", marks=pytest.mark.full),
     ],
 )
 def test_the_whole_is_an_option_away(tmp_path: Path, arguments: list[str], outcome: str) -> None:
@@ -102,6 +102,7 @@ def test_each(n): assert n == 1
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "profile", "printed"),
     [

@@ -27,6 +27,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import reference
+from tests.support.effort import some
 from tests.support.file_objects import Device
 from tests.support.read_outcome import outcome_of
 from tests.support.subprocesses import run_fresh
@@ -59,8 +60,10 @@ LARGE_ITEMS = [RANDOM.randbytes(RANDOM.randrange(2000)) for _ in range(2000)]
 
 MEGABYTES = [RANDOM.randbytes(2**18)] * 4
 
-every_compression = pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", "ZSTD", "BZ2"])
-appendable = pytest.mark.parametrize("compression", ["", "GZIP", "ZSTD", "BZ2"])
+every_compression = pytest.mark.parametrize(
+    "compression", some(2, ["", "ZLIB", "GZIP", "ZSTD", "BZ2"])
+)
+appendable = pytest.mark.parametrize("compression", some(2, ["", "ZSTD", "GZIP", "BZ2"]))
 
 
 @pytest.fixture(autouse=True)
@@ -627,6 +630,7 @@ class TestFailures:
 
         assert (tmp_path / "a").read_bytes() == FRAMES
 
+    @pytest.mark.full
     @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no such timers here")
     @every_compression
     def test_an_interrupt_at_any_time_loses_nothing(self, tmp_path: Path, compression: str) -> None:

@@ -202,7 +202,13 @@ def peak_of(read: Callable[[Any], object], data: Any) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.needs("yaml")] if "YAML" in name else [])
+        for name in CASES
+    ],
+)
 def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
     case = CASES[name]
     small, large = case.make(case.n), case.make(4 * case.n)

@@ -69,11 +69,11 @@ WAYS_IN: dict[str, Callable[..., Any]] = {
 each_way = pytest.mark.parametrize("way", WAYS_IN)
 
 
-@pytest.fixture
-def bomb(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def bomb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a file of Examples that is some hundred times as small as what is in it."""
     records = encode_examples({"n": np.zeros(100_000, np.int64)})
-    path = tmp_path / "bomb.gz"
+    path = tmp_path_factory.mktemp("bomb") / "bomb.gz"
     path.write_bytes(gzip.compress(frame(list(records))))
     return path
 

@@ -67,6 +67,7 @@ weight:
 """
 
 
+@pytest.mark.needs("yaml")
 def test_a_super_serial_header_says_shapes_and_original_dtypes() -> None:
     schema = superserial.from_yaml(HEADER)
 
@@ -107,6 +108,7 @@ def test_every_number_of_a_dtype_is_known(number: int, kind: str, original: str 
     assert schema.originals == ({"x": Original(original, [2])} if original else {})
 
 
+@pytest.mark.needs("yaml")
 def test_a_first_dimension_that_varies_is_ragged() -> None:
     schema = superserial.from_yaml("x: {dtype: 4, shape: [null, 3]}")
 
@@ -114,6 +116,7 @@ def test_a_first_dimension_that_varies_is_ragged() -> None:
     assert schema.originals["x"] == Original("uint8", [None, 3])
 
 
+@pytest.mark.needs("yaml")
 def test_a_shape_may_be_a_tuple() -> None:
     schema = superserial.from_yaml("x: {dtype: 4, shape: !!python/tuple [28, 28]}")
 
@@ -127,6 +130,7 @@ def test_what_super_serial_could_not_store_is_unsupported(number: int) -> None:
     assert (error.reason, error.key) == (Reason.UNSUPPORTED, "x")
 
 
+@pytest.mark.needs("yaml")
 @pytest.mark.parametrize(
     ("text", "key"),
     [
@@ -734,7 +738,14 @@ def test_the_real_penguins_read_by_their_schema(corpus: Path) -> None:
 
 
 @given(st.one_of(st.text(max_size=60), st.binary(max_size=60)))
-@pytest.mark.parametrize("read", [superserial.from_yaml, tfds.from_json, tfx.from_text])
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(superserial.from_yaml, marks=pytest.mark.needs("yaml")),
+        tfds.from_json,
+        tfx.from_text,
+    ],
+)
 def test_any_text_is_read_or_rejected(read: Callable[..., Schema], text: str | bytes) -> None:
     try:
         schema = read(text)

@@ -526,6 +526,7 @@ def test_keys_must_be_texts(tmp_path: Path) -> None:
         save(tmp_path / "d", {1: np.zeros(2)})
 
 
+@pytest.mark.full
 def test_rows_are_not_held_in_memory(tmp_path: Path) -> None:
     def peak_of(n_rows: int) -> int:
         gc.collect()
@@ -912,6 +913,7 @@ def feature(spec: str = "FixedLenFeature", **members: Any) -> dict[str, Any]:
 HUGE = 2**40
 
 
+@pytest.mark.needs("yaml")
 @pytest.mark.parametrize(
     "document",
     [
@@ -978,6 +980,7 @@ def test_what_is_not_a_schema_is_not_treated_as_another_programs(
     assert not str(caught.value.detail).startswith("Super Serial")
 
 
+@pytest.mark.needs("yaml")
 @given(document=st.binary(max_size=80))
 def test_any_bytes_for_a_sidecar_load_or_are_rejected(
     document: bytes, tmp_path_factory: pytest.TempPathFactory
@@ -1157,7 +1160,9 @@ def test_real_tfds_and_tfx_data_load_by_their_schemas(corpus: Path) -> None:
     [
         ("a.pbtxt", 'feature { name: "x" type: INT }', "int64"),
         ("a", '# hello\nfeature {\n  name: "x"\n  type: INT\n}', "int64"),
-        ("a.yaml", "x: {dtype: 9, shape: []}", "int64"),
+        pytest.param(
+            "a.yaml", "x: {dtype: 9, shape: []}", "int64", marks=pytest.mark.needs("yaml")
+        ),
         ("a", '{"x": {"dtype": 9, "shape": []}}', "int64"),
         ("features.json", '{"featuresDict": {"features": {"x": {"classLabel": {}}}}}', "int64"),
         ("a", '\ufeff{"type": "FeaturesDict", "content": {"x": {"type": "Text"}}}', "string"),
@@ -1431,6 +1436,7 @@ def test_blocks_still_are_records() -> None:
     assert infer_schema(block) == infer_schema([block[0]])
 
 
+@pytest.mark.needs("remote")
 def test_a_sidecar_that_a_url_names_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "d"
     save(path, {"x": np.arange(3)}, schema_path=f"file://{path}.schema.json")
