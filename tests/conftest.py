@@ -7,6 +7,7 @@ out is said in a few lines at its end.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[LEFT_OUT].update(left_out.values())
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector from going through all tests whenever one of them calls it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _needs(item: pytest.Item) -> Iterator[str]:

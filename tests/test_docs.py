@@ -35,24 +35,25 @@ EXAMPLES = [
 ]
 
 
-# What needs an extra: pages, and examples of these names or of modules under them.
-NEEDS = {
-    "records.md": "remote",
-    "schemas.md": "yaml",
-    "tensors.md": "image",
-    "tfrecord_lite.integrations.image": "image",
-    "tfrecord_lite.storage.formats.superserial": "yaml",
-    "tfrecord_lite.storage.sidecar.load_schema": "yaml",
+MARKS = {
+    "records.md": pytest.mark.needs("remote"),
+    "schemas.md": pytest.mark.needs("yaml"),
+    "tensors.md": pytest.mark.needs("image"),
+    "testing.md": pytest.mark.full,
+    "tfrecord_lite.integrations.image": pytest.mark.needs("image"),
+    "tfrecord_lite.storage.formats.superserial": pytest.mark.needs("yaml"),
+    "tfrecord_lite.storage.sidecar.load_schema": pytest.mark.needs("yaml"),
 }
+"""What pages need, and examples of these names or of modules under them."""
 
 
 def marked(things: Iterable[Any]) -> list[Any]:
-    """Return pages or examples as parameters that say what they need."""
+    """Return pages or examples as parameters with their marks."""
     return [
         pytest.param(
             thing,
             id=thing.name,
-            marks=[pytest.mark.needs(NEEDS[name]) for name in NEEDS if thing.name.startswith(name)],
+            marks=[mark for name, mark in MARKS.items() if thing.name.startswith(name)],
         )
         for thing in things
     ]

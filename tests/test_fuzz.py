@@ -104,6 +104,7 @@ def test_the_driver_counts_all_inputs() -> None:
     assert done.stdout.splitlines()[-2].split()[:2] == ["all", "100"]
 
 
+@pytest.mark.full
 def test_the_driver_shows_an_input_again() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--replay", "framing", "00"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -194,6 +194,7 @@ class TestArguments:
 
 
 class TestProcess:
+    @pytest.mark.full
     def test_reads_a_pipe_that_cannot_seek(self, tmp_path: Path) -> None:
         data = write(tmp_path / "a", [b"%d" % i for i in range(30_000)], "GZIP").read_bytes()
 

@@ -251,6 +251,7 @@ def test_a_file_named_twice_is_two_files_to_processes(paths: list[str]) -> None:
     assert dataset.report == report
 
 
+@pytest.mark.full
 def test_started_processes_report_too_and_warn_of_nothing(
     paths: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -325,6 +326,7 @@ def test_the_limit_on_damage_is_that_of_all_processes_together(
     assert sorted(enough.in_processes(n_workers, "fork")) == sorted(SOUND)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_the_limit_on_damage_holds_for_more_places_than_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -189,7 +189,7 @@ def test_wherever_a_run_is_interrupted_its_state_is_clear(names: list[str], stag
     whole = list(map(plain, dataset))
     n_resumed = n_closed = n_tried = 0
 
-    for countdown in itertools.count(1, pick(20, 1)):
+    for countdown in itertools.count(1, pick(53, 1)):
         run = iter(INTERRUPTED[stage](TFRecordDataset(names)))
         found: list[Any] = []
         states = [run.state_dict()]

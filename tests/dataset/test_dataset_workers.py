@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.effort import pairs, some
+from tests.support.effort import pairs, pick, some
 from tests.support.small_files import FEATURES, numbers, plain, write_files
 from tfrecord_lite import Dataset, InvalidArgumentError, Reason, TFRecordDataset
 from tfrecord_lite.dataset.sharding import is_rank_bound
@@ -87,7 +87,7 @@ def test_each_record_comes_once_per_epoch(
 ) -> None:
     names = write_files(tmp_path, counts)
 
-    for n_workers, n_ranks in product((0, 1, 2, 3, 5), (1, 2, 3)):
+    for n_workers, n_ranks in product(pick((0, 3), (0, 1, 2, 3, 5)), pick((1, 2), (1, 2, 3))):
         # No ranks need have the same number of workers, or the same torch seed.
         ranks = [SHUFFLES[shuffle](TFRecordDataset(names), n_ranks, i) for i in range(n_ranks)]
         for epoch in range(3):

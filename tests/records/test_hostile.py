@@ -202,12 +202,15 @@ def peak_of(read: Callable[[Any], object], data: Any) -> int:
         tracemalloc.stop()
 
 
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    if name in ("keys to infer", "many groups", "many tags"):  # these take long
+        return [pytest.mark.full]
+    return [pytest.mark.needs("yaml")] if "YAML" in name else []
+
+
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[pytest.mark.needs("yaml")] if "YAML" in name else [])
-        for name in CASES
-    ],
+    [pytest.param(name, marks=marks_of(name)) for name in CASES],
 )
 def test_what_an_input_takes_grows_with_its_size(name: str) -> None:
     case = CASES[name]

@@ -28,7 +28,7 @@ full = False
 _COMMON = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 # Where a change is judged, the same examples each time: it must not depend on luck.
 _JUDGED = bool(os.environ.get("CI"))
-settings.register_profile("short", _COMMON, max_examples=10, derandomize=_JUDGED)
+settings.register_profile("short", _COMMON, max_examples=5, derandomize=_JUDGED)
 settings.register_profile("default", _COMMON, max_examples=200)
 settings.register_profile("ci", _COMMON, max_examples=100, derandomize=True)
 settings.register_profile("long", _COMMON, max_examples=10_000)

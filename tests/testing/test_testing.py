@@ -190,6 +190,7 @@ def test_encodings_come_in_every_way(condition: Callable[[bytes], bool]) -> None
     assert features_of(message)[b"a"].values == (1, 2, 300)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "entry",
     [b"\x12\x00", b"\x0a\x00", b""],
@@ -203,6 +204,7 @@ def test_map_entries_come_without_defaults(entry: bytes) -> None:
     assert some(testing.encodings(default), lambda message: message == written)
 
 
+@pytest.mark.full
 def test_what_a_oneof_held_before_may_have_had_values() -> None:
     def was_bytes(message: bytes) -> bool:
         return any(
@@ -258,6 +260,7 @@ def test_features_are_of_every_class_and_partition() -> None:
         some(testing.feature_specs(), shows(name))
 
 
+@pytest.mark.full
 def test_a_feature_may_be_missing_only_where_it_may() -> None:
     optional = {"a": FixedLenFeature([], int, 7)}
     some(testing.examples_for(optional), lambda e: "a" not in e.features.feature)
