@@ -641,7 +641,7 @@ def test_a_length_alone_takes_no_memory(length: int) -> None:
 @pytest.mark.parametrize("seed", some(1, range(3)))
 def test_random_messages_are_read_as_the_runtime_reads_them(seed: int) -> None:
     """A million of them: ``python -m tests.long_run``."""
-    n = pick(300, 2000)
+    n = pick(600, 2000)
     count = long_run.run(n, seed)
 
     assert count["messages"] == n
