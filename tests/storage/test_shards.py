@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +28,12 @@ from tfrecord_lite import (
     load_schema,
     parse_example,
     save,
+    to_dense,
 )
+from tfrecord_lite.files.output import OutputFile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from hypothesis.strategies import DrawFn
@@ -341,3 +346,199 @@ def test_flat_and_nested_names_do_not_mix(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidArgumentError, match="nested differently"):
         load([tmp_path / "0", tmp_path / "1"])
+
+
+# ------------------------------------------------------------------- num_shards and progress
+
+COLUMNS = {
+    "n": np.arange(10),
+    "r": RaggedTensor(np.arange(45), np.array([0, 0, 1, 3, 6, 10, 15, 21, 28, 36, 45])),
+    "m": np.ma.MaskedArray(np.arange(10.0), np.arange(10) % 3 == 0),
+    "s": SparseTensor(np.array([[1, 0], [4, 2], [9, 1]]), np.array([1.5, 2, 3]), (10, 3)),
+}
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("num_shards", [1, 3, 10, 12])
+def test_columns_are_divided_evenly_and_in_order(tmp_path: Path, num_shards: int) -> None:
+    schema = save(tmp_path / "train.tfrecord", COLUMNS, num_shards=num_shards)
+
+    paths = sorted(tmp_path.glob("train-*.tfrecord"))
+    assert [path.name for path in paths] == [
+        f"train-{i:05d}-of-{num_shards:05d}.tfrecord" for i in range(num_shards)
+    ]
+    save(tmp_path / "whole", COLUMNS)
+    whole = load(tmp_path / "whole")
+    for source in (f"{tmp_path}/train-*", f"{tmp_path}/train@{num_shards}.tfrecord", paths):
+        found = load(source)
+        alike(found, whole)
+        for name in ("n", "r", "m"):
+            assert to_lists(found[name]) == to_lists(whole[name])
+        assert to_dense(found["s"]).tolist() == to_dense(whole["s"]).tolist()
+    sizes = [len(load(path)["n"]) for path in paths]
+    assert max(sizes) - min(sizes) <= 1
+    for path in paths:
+        alike(load(path), whole)
+        assert load_schema(f"{path}.schema.json") == schema
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 5, 2500])
+def test_rows_keep_their_order_if_their_number_is_known(tmp_path: Path, n_rows: int) -> None:
+    rows = [{"n": i, "tags": ["x"] * (i % 3)} for i in range(n_rows)]
+
+    save(tmp_path / "a@3.tfrecord", rows, num_shards=3)
+    save(tmp_path / "b{shard}", iter(rows), num_shards=3)
+
+    if n_rows:
+        assert load(tmp_path / "a@3.tfrecord")["n"].tolist() == list(range(n_rows))
+    for shard in range(3):
+        found = load(tmp_path / f"b{shard}")
+        if n_rows:
+            assert found["n"].tolist() == list(range(n_rows))[shard::3]
+    assert not [name for name in names_in(tmp_path) if name.endswith(".tmp")]
+
+
+def test_a_number_of_rows_that_was_wrong_loses_none(tmp_path: Path) -> None:
+    class Rows(list[Any]):
+        def __len__(self) -> int:
+            return 4
+
+    save(tmp_path / "d", Rows({"n": i} for i in range(10)), num_shards=2)
+
+    assert load(tmp_path / "d@2")["n"].tolist() == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("a", "a-00000-of-00002"),
+        ("a.tfrecord", "a-00000-of-00002.tfrecord"),
+        ("a-1.5.tfrecord.gz", "a-1.5-00000-of-00002.tfrecord.gz"),
+        ("a.GZ", "a-00000-of-00002.GZ"),
+        ("a@2.x", "a-00000-of-00002.x"),
+        ("a-{shard}-{num_shards}", "a-0-2"),
+    ],
+)
+def test_names_of_shards(tmp_path: Path, name: str, first: str) -> None:
+    save(tmp_path / name, {"n": np.arange(3)}, num_shards=2)
+
+    assert load(tmp_path / first)["n"].tolist() == [0]
+    assert len(names_in(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("name", ["a@3", "a{shard:x}{shard}{y}", "a{shard[z]}", "a@2@3.x"])
+def test_a_name_that_does_not_stand_for_the_shards_is_rejected(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="num_shards=2"):
+        save(tmp_path / name, {"n": [1]}, num_shards=2)
+    with pytest.raises(TypeError, match="num_shards must be an integer"):
+        save(tmp_path / "a", {"n": [1]}, num_shards=2.5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="num_shards is 0"):
+        save(tmp_path / "a", {"n": [1]}, num_shards=0)
+    assert names_in(tmp_path) == []
+
+
+def test_shards_may_share_a_schema_file(tmp_path: Path) -> None:
+    save(tmp_path / "d", COLUMNS, num_shards=2)
+
+    save(tmp_path / "d", COLUMNS, tmp_path / "schema", num_shards=2)
+
+    assert names_in(tmp_path) == ["d-00000-of-00002", "d-00001-of-00002", "schema"]
+    assert load(tmp_path / "d@2", tmp_path / "schema")["n"].tolist() == list(range(10))
+    with pytest.raises(InvalidArgumentError, match="another file than the data"):
+        save(tmp_path / "d", COLUMNS, tmp_path / "d-00001-of-00002", num_shards=2)
+
+
+@pytest.mark.parametrize("at", range(6))
+@pytest.mark.parametrize("is_new", [True, False])
+def test_shards_that_cannot_appear_leave_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, is_new: bool
+) -> None:
+    if not is_new:
+        save(tmp_path / "d", {"old": [1]}, num_shards=3)
+    commit, calls = OutputFile.commit, itertools.count()
+
+    def failing(file: OutputFile, name: str | None = None) -> None:
+        if next(calls) == at:
+            raise OSError(28, "no space")
+        commit(file, name)
+
+    monkeypatch.setattr(OutputFile, "commit", failing)
+    with pytest.raises(OSError, match="no space"):
+        save(tmp_path / "d", COLUMNS, num_shards=3)
+
+    names = names_in(tmp_path)
+    assert not [name for name in names if name.endswith(".tmp")]
+    if is_new:
+        assert names == []
+        return
+    # What is there is whole, and never read by another's schema.
+    for path in tmp_path.glob("*[0-9]"):
+        with contextlib.suppress(InvalidArgumentError):
+            assert list(load(path)) in (["old"], list(COLUMNS))
+
+
+def test_an_error_leaves_no_shard(tmp_path: Path) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        yield from ({"n": i} for i in range(3000))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        save(tmp_path / "d", rows(), num_shards=3)
+    with pytest.raises(FileNotFoundError):
+        save(tmp_path / "none/{shard}", [{"n": 1}], num_shards=3)
+    (tmp_path / "e-00001-of-00002").mkdir()
+    with pytest.raises(IsADirectoryError):
+        save(tmp_path / "e", [{"n": 1}], num_shards=2)
+
+    assert names_in(tmp_path) == ["e-00001-of-00002"]
+
+
+@pytest.mark.parametrize("num_shards", [None, 2])
+def test_progress_is_told_to_a_callable(tmp_path: Path, num_shards: int | None) -> None:
+    rows = [{"n": i} for i in range(3000)]
+    calls: list[tuple[int, int | None]] = []
+
+    save(tmp_path / "d", rows, num_shards=num_shards, progress=lambda *call: calls.append(call))
+
+    assert calls[-1] == (3000, 3000)
+    assert calls == sorted(calls)
+    assert len(calls) > 3
+    calls.clear()
+    save(tmp_path / "e", iter(rows), progress=lambda *call: calls.append(call))
+    assert [total for _, total in calls] == [None] * (len(calls) - 1) + [3000]
+    calls.clear()
+    load(tmp_path / "e", progress=lambda *call: calls.append(call))
+    assert calls[-2:] == [(3000, None), (3000, 3000)]
+    calls.clear()
+    for _ in load(tmp_path / "e", batch_size=2000, progress=lambda *call: calls.append(call)):
+        pass
+    assert calls == [(2000, None), (3000, None), (3000, 3000)]
+
+
+def test_progress_is_a_bar_if_there_is_tqdm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tqdm")
+
+    save(tmp_path / "data", [{"n": 1}, {"n": 2}], progress=True)
+    assert "data: 100%" in capsys.readouterr().err
+    load([tmp_path / "data"] * 2, progress=True)
+    assert "2 files: 100%" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    save(tmp_path / "data", [{"n": 1}], progress=True)
+    assert load(tmp_path / "data", progress=True)["n"].tolist() == [1]
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("progress", [None, 1, "yes"])
+def test_progress_is_a_bool_or_a_callable(tmp_path: Path, progress: Any) -> None:
+    save(tmp_path / "d", [{"n": 1}])
+
+    with pytest.raises(TypeError, match="progress must be True, False or a callable"):
+        save(tmp_path / "d", [{"n": 2}], progress=progress)
+    with pytest.raises(TypeError, match="progress must be True, False or a callable"):
+        load(tmp_path / "d", progress=progress)
+    assert load(tmp_path / "d")["n"].tolist() == [1]

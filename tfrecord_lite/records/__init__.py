@@ -17,6 +17,7 @@
     foreign      recognise files of other formats
     options      ReadOptions: the keywords of readers, checked
     stream       RecordStream: read the records of one open file
+    progress     report the records done, to a callable or a bar
     damage       skip damage, and report what was lost
     sink         RecordSink: write records to one open file
 """

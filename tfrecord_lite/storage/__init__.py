@@ -8,6 +8,7 @@
 
 =================  ==========================================================================
 ``saving``         :func:`save`
+``data_files``     the files that ``saving`` writes: one, or the shards of a set
 ``loading``        :func:`load`
 ``infer``          :func:`summarize` and :func:`infer_schema`, for data without a schema
 ``sidecar``        schema files, written and read: ours, and with ``formats`` those of others

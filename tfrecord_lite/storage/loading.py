@@ -39,6 +39,7 @@ from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import check_progress, reported
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.reader import TFRecordReader
     from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.storage.stream_schema import SchemaItem
     from tfrecord_lite.storage.structure import Structure
 
@@ -94,6 +96,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    progress: Progress = False,
     storage_options: StorageOptions = None,
 ) -> dict[str, Column]: ...
 @overload
@@ -110,6 +113,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    progress: Progress = False,
     storage_options: StorageOptions = None,
 ) -> Iterator[dict[str, Column]]: ...
 @overload
@@ -126,6 +130,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    progress: Progress = False,
     storage_options: StorageOptions = None,
 ) -> Any: ...
 @overload
@@ -142,6 +147,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    progress: Progress = False,
     storage_options: StorageOptions = None,
 ) -> Iterator[Any]: ...
 def load(
@@ -157,6 +163,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    progress: Progress = False,
     storage_options: StorageOptions = None,
 ) -> Any:
     """Load what :func:`save` saved, or any file of Examples or SequenceExamples.
@@ -189,6 +196,9 @@ def load(
     max_inflated_bytes : int, optional
     max_inflated_ratio : float, optional
         Size limits, as for :class:`TFRecordReader`.
+    progress : bool or callable, optional
+        As for :func:`save`; the total is not known before the end. Inferring a schema, which
+        reads the files before, is not counted.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -245,6 +255,7 @@ def load(
     """
     if as_ is not None:
         check_library(as_)
+    check_progress(progress)
     options = ReadOptions(
         compression=compression,
         max_record_bytes=max_record_bytes,
@@ -265,7 +276,12 @@ def load(
         # Damage is reported when the data are read, not before.
         ahead = reader if on_error == "raise" else _silent_reader(sources, options)
         described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead))
-    return load_blocks(described, columns, batch_size, reader.blocks, as_)
+    name = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
+
+    def blocks(num_records: int | None) -> Iterator[Block]:
+        return reported(reader.blocks(num_records), progress, name)
+
+    return load_blocks(described, columns, batch_size, blocks, as_)
 
 
 def load_blocks(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,24 +20,26 @@ from tfrecord_lite.convert.dataframes import (
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
-from tfrecord_lite.files.output import open_output, remove
+from tfrecord_lite.files.output import remove
+from tfrecord_lite.records.progress import check_progress, reporting
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.data_files import DataFiles, data_names
 from tfrecord_lite.storage.given import GivenSchema
-from tfrecord_lite.storage.sidecar import FingerprintingFile, Sidecar
+from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import StreamSchema, check_originals, row_batches
 from tfrecord_lite.storage.structure import completed, flatten
-from tfrecord_lite.writer import TFRecordWriter
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.schema import FeatureSpec
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
@@ -48,7 +51,9 @@ def save(
     schema_path: str | os.PathLike[str] | None = None,
     *,
     schema: Mapping[str, FeatureSpec] | None = None,
+    num_shards: int | None = None,
     compression: CompressionType = "infer",
+    progress: Progress = False,
     storage_options: StorageOptions = None,
 ) -> Schema:
     r"""Save columns or rows to a TFRecord file, with a sidecar from which they are restored.
@@ -68,13 +73,22 @@ def save(
         number, a string, an array or a list; None is a missing value.
     schema_path : str or PathLike, optional
         The file for the sidecar; by default `path` + ``.schema.json``. If it is another, a
-        sidecar that older data left under the default name is removed.
+        sidecar that older data left under the default name is removed. Shards share it.
     schema : Schema, or mapping of str to feature specification, optional
         How to store the data, such as what an earlier ``save``, :func:`schema_of` or
         :func:`load_schema` returned. Files that are saved with one schema load as the same types,
         whatever each of them holds. By default the data decide.
+    num_shards : int, optional
+        Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
+        ``"train@8.tfrecord"``, a name with ``{shard}``, or a plain name, in which the number goes
+        before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
+        with the one schema of all. Columns, and rows whose number ``len`` tells, are divided
+        evenly, in their order; of other rows, number i goes to shard i modulo `num_shards`.
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`: by default the ending of the name decides.
+    progress : bool or callable, optional
+        True shows a progress bar, if tqdm is installed (the extra ``cli``). A callable is called with
+        the number of records done, and their total or None; the last time with both equal.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -90,7 +104,7 @@ def save(
         fit the rows before it, or the `schema` (``WRONG_KIND``, ``WRONG_COUNT``, ``MISSING``,
         ``BAD_ARGUMENT``), with the column
         in `key` and the number of the record in `index`; ``BAD_ARGUMENT`` if `schema_path` is
-        the data file. No file has appeared then.
+        the data file, or `path` does not go with `num_shards`. No file has appeared then.
     OSError
         As Python's ``open`` and ``write``.
     TypeError
@@ -130,12 +144,17 @@ def save(
     (array([0. , 0.1, 0.2]), <RaggedTensor [[], [odd], []]>)
     """
     sidecar.check_path("path", path)
-    beside = f"{name_of(path)}{SIDECAR_SUFFIX}"
-    schema_path = beside if schema_path is None else schema_path
-    sidecar.check_path("schema_path", schema_path)
+    check_progress(progress)
+    names = data_names(name_of(path), num_shards)
+    beside = [f"{name}{SIDECAR_SUFFIX}" for name in names]
+    if schema_path is not None:
+        sidecar.check_path("schema_path", schema_path)
+    schema_paths = beside if schema_path is None else [name_of(schema_path)]
     options = compression_to_write(path, compression)
-    check_storage_options(storage_options, path, schema_path)
-    if is_same_file(name_of(path), name_of(schema_path), storage_options):
+    check_storage_options(storage_options, path, *schema_paths)
+    if schema_path is not None and any(
+        is_same_file(name, schema_paths[0], storage_options) for name in names
+    ):
         detail = "schema_path must be another file than the data"
         raise argument_error(detail, source=name_of(path))
     given = None if schema is None else Schema(schema)
@@ -146,64 +165,35 @@ def save(
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
     ):
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
-    file = open_output(path, atomic=True, storage_options=storage_options)
-    try:
-        target: Any = FingerprintingFile(file)
-        with TFRecordWriter(target, options) as writer:
-            try:
-                write = _write_columns if are_columns else _write_rows
-                written = _named(write, writer, data, given, name_of(path))
-            except BaseException:
-                target.abandon()
-                raise
-        file.finish()
-        written = written._replace(fingerprint=target.fingerprint)
-        described = sidecar.write(schema_path, written, storage_options)
+    write = _write_columns if are_columns else _write_rows
+    with reporting(progress, name_of(path)) as report:
+        files = DataFiles(names, options, storage_options, report)
+        described: list[OutputFile] = []
         try:
-            _commit(file, described)
+            try:
+                written = write(files, data, given)
+            except InvalidArgumentError as error:
+                raise error.at(source=name_of(path)) from None
+            fingerprints: list[Any] = files.finish()
+            if len(schema_paths) < len(fingerprints):  # one for all, which fits any data
+                fingerprints = [None]
+            for place, fingerprint in zip(schema_paths, fingerprints, strict=True):
+                whole = written._replace(fingerprint=fingerprint)
+                described.append(sidecar.write(place, whole, storage_options))
+            files.commit(described)
         except BaseException:
-            described.abandon()
+            with contextlib.ExitStack() as stack:
+                for file in described:
+                    stack.callback(file.abandon)
+                stack.callback(files.abandon)
             raise
-    except BaseException:
-        file.abandon()
-        raise
-    if not is_same_file(beside, name_of(schema_path), storage_options):
-        remove(beside, storage_options)
+    for place in beside:
+        if not any(is_same_file(place, each, storage_options) for each in schema_paths):
+            remove(place, storage_options)
     return written.schema
 
 
-def _commit(data: OutputFile, described: OutputFile) -> None:
-    """Let both files appear, the sidecar first.
-
-    Beside other data a sidecar is rejected, while our data without it would be read as byte
-    strings.
-    """
-    is_new = not described.replaces(described.name)
-    try:
-        described.commit()
-        data.commit()
-    except BaseException:
-        # The data may be in place already when an interrupt comes; then both stay.
-        if is_new and not data.is_placed:
-            described.take_back()
-        raise
-
-
-def _named(
-    write: Callable[..., Sidecar],
-    writer: TFRecordWriter,
-    data: Any,
-    given: Schema | None,
-    name: str,
-) -> Sidecar:
-    """Write the data; errors about them name the file."""
-    try:
-        return write(writer, data, given)
-    except InvalidArgumentError as error:
-        raise error.at(source=name) from None
-
-
-def _write_columns(writer: TFRecordWriter, data: Any, given: Schema | None) -> Sidecar:
+def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar:
     described = describe_frame(data)
     structure, columns = flatten(data) if described is None else (None, data)
     columns, traits = open_columns(columns)
@@ -214,28 +204,35 @@ def _write_columns(writer: TFRecordWriter, data: Any, given: Schema | None) -> S
         made, schema = GivenSchema(given).add_columns(columns), given
         structure = None if structure is None else completed(structure, given)
     if made:
-        writer.write_examples(made, schema)
+        files.n_records = _num_records(made)
+        for block in encode_column_batches(made, schema):
+            files.put(block)
     else:  # no columns, or nothing but None in them
-        first = next(iter(columns.values()), ())
-        for _ in range(len(first) if described is None else num_rows(data)):
-            writer.write(b"")
+        files.n_records = _num_records(columns) if described is None else num_rows(data)
+        files.put([b""] * files.n_records)
     return Sidecar(schema, structure, dataframe=described)
 
 
-def _write_rows(writer: TFRecordWriter, rows: Iterable[Any], given: Schema | None) -> Sidecar:
+def _num_records(columns: Mapping[str, Any]) -> int:
+    first = next(iter(columns.values()), ())
+    return int(first.shape[0]) if isinstance(first, SparseTensor) else len(first)
+
+
+def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> Sidecar:
     stream = StreamSchema() if given is None else GivenSchema(given)
+    files.n_records = len(rows) if isinstance(rows, Sized) else None
     n_rows = 0
     for batch in row_batches(rows):
         columns, schema = stream.add(batch)
         if columns:
             try:
-                writer.write_examples(columns, schema)
+                for block in encode_column_batches(columns, schema):
+                    files.put(block)
             except InvalidArgumentError as error:
                 index = None if error.index is None else n_rows + error.index
                 raise error.at(index=index) from None
         else:  # nothing but None and empty lists
-            for _ in batch:
-                writer.write(b"")
+            files.put([b""] * len(batch))
         n_rows += len(batch)
     structure = stream.structure
     return Sidecar(stream.schema, {} if structure is None else structure)

@@ -249,22 +249,15 @@ class FingerprintingFile:
         self._file = file
         self._n_bytes = 0
         self._crc32 = 0
-        self._is_abandoned = False
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
         """Write all of `data`."""
         view = memoryview(data).cast("B")
-        if not self._is_abandoned:
-            self._file.write([view])
-            if self._n_bytes < _HEAD_BYTES:
-                self._crc32 = zlib.crc32(view[: _HEAD_BYTES - self._n_bytes], self._crc32)
-            self._n_bytes += len(view)
+        self._file.write([view])
+        if self._n_bytes < _HEAD_BYTES:
+            self._crc32 = zlib.crc32(view[: _HEAD_BYTES - self._n_bytes], self._crc32)
+        self._n_bytes += len(view)
         return len(view)
-
-    def abandon(self) -> None:
-        """Remove the file; later writes are ignored."""
-        self._is_abandoned = True
-        self._file.abandon()
 
     @property
     def fingerprint(self) -> Fingerprint:

@@ -1,0 +1,176 @@
+"""The data files of one ``save``: one file, or the shards of a set, which appear together.
+
+::
+
+    blocks ──put──> RecordSink ── FingerprintingFile ── OutputFile, under a temporary name
+                    one per shard                              │
+                                                      commit ──╯ sidecars first, then data
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any, cast
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
+from tfrecord_lite.files.compression import compression_of_name
+from tfrecord_lite.files.names import shard_names
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
+from tfrecord_lite.storage.sidecar import FingerprintingFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfrecord_lite.files.compression import TFRecordOptions
+    from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.records.progress import Report
+    from tfrecord_lite.storage.sidecar import Fingerprint
+
+_BUFFERS_BYTES = 32 * 1024 * 1024
+_SMALLEST_BUFFER_BYTES = 64 * 1024
+
+
+def data_names(name: str, num_shards: int | None) -> list[str]:
+    """Return the names of the data files: `name` itself, or its shards.
+
+    Without ``@`` and ``{shard}``, a shard's number goes before the ending of the name:
+    ``train.tfrecord.gz`` to ``train-00000-of-00002.tfrecord.gz``.
+    """
+    if num_shards is None:
+        return [name]
+    num_shards = require_int("num_shards", num_shards, 1)
+    try:
+        names = shard_names(name, num_shards)
+        if names is None:
+            stem, ending = os.path.splitext(name)  # noqa: PTH122 - may be a URL
+            if compression_of_name(name):
+                stem, inner = os.path.splitext(stem)  # noqa: PTH122
+                ending = inner + ending
+            names = shard_names(f"{stem}@{num_shards}{ending}")
+    except InvalidArgumentError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError):  # of str.format
+        names = None
+    if names is None or len(set(names)) != num_shards:
+        detail = (
+            f"the name does not stand for num_shards={num_shards} files; expected a plain name, "
+            f"'name@{num_shards}', or '{{shard}}' in it"
+        )
+        raise argument_error(detail, source=name)
+    return names
+
+
+class DataFiles:
+    """Files to which records are written, under temporary names.
+
+    Set `n_records` before :meth:`put` if it is known: each shard then has records that follow each
+    other. Otherwise they go to the shards in turn.
+    """
+
+    def __init__(
+        self,
+        names: list[str],
+        options: TFRecordOptions,
+        storage_options: StorageOptions,
+        report: Report,
+    ) -> None:
+        self.n_records: int | None = None
+        self._report = report
+        self._n_put = 0
+        self._files: list[OutputFile] = []
+        self._targets: list[FingerprintingFile] = []
+        self._sinks: list[RecordSink] = []
+        buffer_bytes = max(_BUFFERS_BYTES // len(names), _SMALLEST_BUFFER_BYTES)
+        try:
+            for name in names:
+                file = open_output(name, atomic=True, storage_options=storage_options)
+                self._files.append(file)
+                target = FingerprintingFile(file)
+                self._targets.append(target)
+                output = open_output(cast("Any", target))
+                self._sinks.append(RecordSink(output, options, min(buffer_bytes, BUFFER_BYTES)))
+        except BaseException:
+            self.abandon()
+            raise
+
+    def put(self, records: Block | Sequence[bytes]) -> None:
+        """Write records, each to its shard."""
+        first, last = self._n_put, self._n_put + len(records)
+        if len(self._sinks) == 1:
+            self._sinks[0].add_all(records)
+        elif self.n_records is None:
+            for shard, part in self._in_turn(records):
+                self._sinks[shard].add_all(part)
+        else:
+            for shard, sink in enumerate(self._sinks):
+                start, stop = (max(b, first) - first for b in self._bounds(shard, last))
+                if start == 0 and stop >= len(records):
+                    sink.add_all(records)
+                elif start < stop:
+                    sink.add_all(_items(records)[start:stop])
+        self._n_put = last
+        self._report(last, self.n_records)
+
+    def _in_turn(self, records: Block | Sequence[bytes]) -> list[tuple[int, Any]]:
+        items, n_shards = _items(records), len(self._sinks)
+        parts = [(i, items[(i - self._n_put) % n_shards :: n_shards]) for i in range(n_shards)]
+        return [(shard, part) for shard, part in parts if part]
+
+    def _bounds(self, shard: int, last: int) -> tuple[int, int]:
+        """Return the numbers of a shard's first record, and of the next shard's; up to `last`."""
+        total, n_shards = self.n_records or 0, len(self._sinks)
+        start, stop = (total * (shard + i) // n_shards for i in (0, 1))
+        return min(start, last), last if shard == n_shards - 1 else min(stop, last)
+
+    def finish(self) -> list[Fingerprint]:
+        """Write what is pending, close the files, and return their fingerprints."""
+        for sink, file in zip(self._sinks, self._files, strict=True):
+            sink.finish()
+            file.finish()
+        self._report(self._n_put, self._n_put)
+        return [target.fingerprint for target in self._targets]
+
+    def commit(self, sidecars: list[OutputFile]) -> None:
+        """Let all files appear, the sidecars first: one per data file, or one for all.
+
+        Beside other data a sidecar is rejected, while our data without it would be read as byte
+        strings. After a failure, files that replaced none are taken back.
+        """
+        everything = [*sidecars, *self._files]
+        new = [file for file in everything if not file.replaces(file.name)]
+        try:
+            for file in everything:
+                file.commit()
+        except BaseException:
+            # All data may be in place already when an interrupt comes; then everything stays.
+            if not all(file.is_placed for file in self._files):
+                self._take_back(new, sidecars)
+            raise
+
+    def _take_back(self, new: list[OutputFile], sidecars: list[OutputFile]) -> None:
+        for file in self._files:
+            if file in new:
+                with contextlib.suppress(OSError):  # the first error is raised
+                    file.take_back()
+        for i, file in enumerate(sidecars):
+            described = self._files if len(sidecars) == 1 else [self._files[i]]
+            if file in new and not any(data.is_placed for data in described):
+                with contextlib.suppress(OSError):
+                    file.take_back()
+
+    def abandon(self) -> None:
+        """Remove all files that are not in their place."""
+        with contextlib.ExitStack() as stack:  # one failure does not stop the others
+            for file in self._files:
+                stack.callback(file.abandon)
+            for sink in self._sinks:
+                stack.callback(sink.abandon)
+
+
+def _items(records: Block | Sequence[bytes]) -> Sequence[Any]:
+    """Return records one by one; those of a block as views, as others share its memory."""
+    return records.views() if isinstance(records, Block) else records
