@@ -360,8 +360,6 @@ class SequenceSummary:
     context: Summary
     feature_lists: Mapping[str, FeatureListSummary]
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __post_init__(self) -> None:
         """Replace the lists by a read-only copy."""
         object.__setattr__(self, "feature_lists", MappingProxyType(dict(self.feature_lists)))
