@@ -370,6 +370,51 @@ def test_lengths_around_where_a_length_takes_one_more_byte(border: int, kind: in
     assert_engine_agrees(batch, [b"a", b"z"])
 
 
+@pytest.mark.parametrize("n_bytes", [190, 230, 250, 300, 600, 3000])
+@pytest.mark.parametrize("content", [FIVE, Feature(FLOAT, (1, 2)), Feature(FLOAT, (1,) * 60)])
+def test_long_keys_are_read_before_a_short_or_cut_message(n_bytes: int, content: Feature) -> None:
+    """No layout may look beyond the spare bytes, which are all that follow the last message."""
+    key = b"k" * n_bytes
+    message = plain({b"a": FIVE, key: content, b"z": content})
+    short = [b"", b"\x0a", b"\x0a\x00", plain({b"a": FIVE}), *(message[:n] for n in (20, n_bytes))]
+    for last in short:
+        assert_engine_agrees([message] * 20 + [last])
+        assert_engine_agrees([message] * 20 + [last], [key])
+
+
+@pytest.mark.parametrize("beyond", [1, 600, 2**20])
+@pytest.mark.parametrize("n_after", [0, 3])
+def test_nested_lengths_that_agree_and_lie_are_refused(beyond: int, n_after: int) -> None:
+    """The lengths around a string reach beyond its message; only the outermost one is right."""
+
+    def entry_of(n_bytes: int, value: bytes) -> bytes:
+        head = b"\x0a\x01a"
+        nested = [n_bytes]  # innermost first, each in three bytes
+        for _ in range(2):
+            nested.append(nested[-1] + 4)
+        bytes_list, feature = nested[1], nested[2]
+        head += b"\x12" + varint(feature, 3) + b"\x0a" + varint(bytes_list, 3)
+        return (
+            b"\x0a"
+            + varint(len(head) + 4 + n_bytes, 3)
+            + head
+            + b"\x0a"
+            + varint(n_bytes, 3)
+            + value
+        )
+
+    value = b"x" * 20_000
+    follow = plain_entry(b"z", FIVE)
+    good = len_field(1, entry_of(len(value), value) + follow)
+    lie = len_field(1, entry_of(len(value) + beyond, value) + follow)
+    batch = [good] * 10 + [lie] + [good] * n_after
+
+    assert assert_engine_agrees([good] * 10) == 10
+    assert refused(lie) or beyond <= len(follow)
+    assert_engine_agrees(batch, [b"a", b"z"])
+    assert_engine_agrees(batch, [b"z"])
+
+
 @pytest.mark.parametrize("kind", [BYTES, FLOAT, INT64])
 def test_a_batch_that_is_broken_alike_is_refused(kind: int) -> None:
     content = {BYTES: b"\x0a\x05abc", FLOAT: b"\x0a\x05abcde", INT64: b"\x0a\x01\x80"}[kind]

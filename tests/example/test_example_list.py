@@ -99,9 +99,8 @@ def test_damaged_lists_are_what_the_runtime_says_or_malformed(
     except InvalidArgumentError as caught:
         error = caught
     else:
-        kept = [number for number in range(len(records)) if number not in refused]
-        expected = [by_runtime(records[number]) for number in kept]
-        assert_same([tuple(found[number]) for number in kept], expected)
+        assert refused == []
+        assert_same([tuple(one) for one in found], list(map(by_runtime, records)))
         return
     assert error.reason is Reason.MALFORMED
     assert error.index in refused or not is_settled(error)

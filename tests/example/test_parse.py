@@ -242,6 +242,38 @@ def test_rows_before_a_wrong_message_are_not_lost(tmp_path: Path) -> None:
     assert seen == list(range(50))
 
 
+@pytest.mark.parametrize("n_before", [0, 3, 40])
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (a, b)
+        for a in ("string", "float32", "int64")
+        for b in ("string", "float32", "int64")
+        if a != b
+    ],
+)
+def test_an_error_about_the_kind_says_which_was_found_and_expected(
+    wanted: str, found: str, n_before: int
+) -> None:
+    of = {
+        "string": Feature(BYTES, (b"x",)),
+        "float32": Feature(FLOAT, (0,)),
+        "int64": Feature(INT64, (7,)),
+    }
+    batch = [plain({b"a": of[wanted]})] * n_before + [plain({b"a": of[found]})]
+    for spec in (
+        FixedLenFeature([], wanted),
+        VarLenFeature(wanted),
+        RaggedFeature(wanted),
+        FixedLenSequenceFeature([], wanted, allow_missing=True),
+    ):
+        with pytest.raises(InvalidArgumentError) as caught:
+            parse(batch, {"a": spec})
+        assert caught.value.reason is Reason.WRONG_KIND
+        where = f"record {n_before}, feature 'a'"
+        assert str(caught.value) == f"{where}: found {found}, expected {wanted}"
+
+
 def test_an_example_name_is_in_the_error() -> None:
     features = {"n": FixedLenFeature([], int)}
     with pytest.raises(InvalidArgumentError, match="second"):

@@ -315,6 +315,19 @@ def test_a_list_of_many_steps() -> None:
         assert_engine_agrees([plain_sequence(Sequence({}, {b"a": content}))])
 
 
+@pytest.mark.parametrize("n_cut", range(1, 11))
+@pytest.mark.parametrize("n_others", [0, 20])
+@pytest.mark.parametrize("length", [2**64 - 1, 2**64 - 2, 2**64 - 10, 2**63, 1])
+def test_a_list_whose_length_is_cut_is_rejected(length: int, n_cut: int, n_others: int) -> None:
+    """What follows the message completes the length, which counts back from there to its end."""
+    whole = b"\x0a\x01a\x12" + varint(length, 10)
+    kept, rest = whole[:-n_cut], whole[-n_cut:]
+    cut = len_field(2, len_field(1, kept))
+    others = [plain_sequence(Sequence({}, {b"a": [FIVE]}))] * n_others
+    for batch in ([cut] * 3, [*others, cut, *others], [*others, cut]):
+        assert_engine_agrees(batch, [], [b"a"], between=rest, fill=rest)
+
+
 def test_a_length_that_is_a_lie_takes_no_memory() -> None:
     lie = b"\x12\x0c\x0a\x0a\x0a\x01a\x12" + varint(2**62)
     assert_engine_agrees([lie] * 30, [], [b"a"])

@@ -222,6 +222,9 @@ def test_errors_name_the_example_and_the_step() -> None:
         parse_sequence_example([BATCH[0], bad], CONTEXT, LISTS, ["first", "second"])
     assert "second" in str(caught.value)
     assert "step 1" in str(caught.value)
+    with pytest.raises(InvalidArgumentError) as caught:
+        parse_sequence_example([BATCH[0], bad_messages()["kind"][0]], CONTEXT, LISTS)
+    assert caught.value.detail == "in step 0 of the list: found float32, expected int64"
 
 
 @given(st.binary(max_size=60))
