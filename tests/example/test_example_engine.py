@@ -382,6 +382,16 @@ def test_long_keys_are_read_before_a_short_or_cut_message(n_bytes: int, content:
         assert_engine_agrees([message] * 20 + [last], [key])
 
 
+@pytest.mark.parametrize("n_before", range(6, 14))
+def test_short_entries_before_a_long_key_are_no_longer_stretch(n_before: int) -> None:
+    """Each is short enough for one stretch, but not all of them together."""
+    pair = Feature(FLOAT, (1, 2))
+    message = plain({**{b"%d" % i: pair for i in range(n_before)}, b"k" * 235: pair})
+    assert assert_engine_agrees([message] * 20) == 20
+    for last in (b"", b"\x0a\x00", message[:-1]):
+        assert_engine_agrees([message] * 20 + [last])
+
+
 @pytest.mark.parametrize("beyond", [1, 600, 2**20])
 @pytest.mark.parametrize("n_after", [0, 3])
 def test_nested_lengths_that_agree_and_lie_are_refused(beyond: int, n_after: int) -> None:

@@ -210,7 +210,7 @@ class Work(NamedTuple):
 
 def work_of(read: Callable[[Any], object], data: Any) -> Work:
     """Count the work; what one call of C allocates counts at its peak."""
-    steps = allocated = 0
+    steps = allocated = held = 0
 
     def trace(_frame: object, event: str, _argument: object) -> Any:
         nonlocal steps
@@ -226,7 +226,6 @@ def work_of(read: Callable[[Any], object], data: Any) -> Work:
         tracemalloc.reset_peak()
 
     tracemalloc.start()
-    held, _ = tracemalloc.get_traced_memory()
     sys.setprofile(profile)
     sys.settrace(trace)
     try:
