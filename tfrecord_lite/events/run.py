@@ -32,8 +32,8 @@ from tfrecord_lite.files.names import (
     is_file_object,
     is_url,
     name_of,
-    remote_place,
 )
+from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.records.damage import DamageLog, SkippingStream
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.stream import RecordStream

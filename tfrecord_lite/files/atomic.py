@@ -17,7 +17,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfrecord_lite.files.names import remote_place
+from tfrecord_lite.files.remote import remote_place
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.names import StorageOptions

@@ -7,7 +7,6 @@ what the bytes mean.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import io
 import os
@@ -17,16 +16,14 @@ from typing import IO, TYPE_CHECKING, Protocol, cast
 from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.files.names import (
     check_binary,
-    fsspec_module,
     is_url,
     name_of,
     position_of,
     seek_to,
 )
+from tfrecord_lite.files.remote import RemoteFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tfrecord_lite.files.names import Source, StorageOptions
 
 _PIECE_BYTES = 1024 * 1024
@@ -174,75 +171,12 @@ class _ObjectInput:
             self._file.close()
 
 
-class _RemoteFile:
-    """The file of a URL; whatever its client raises becomes an OSError."""
-
-    def __init__(self, url: str, storage_options: StorageOptions) -> None:
-        self.name = url
-        try:
-            file = fsspec_module().open(url, "rb", **(storage_options or {}))
-            self._file: IO[bytes] = file.open()
-        except (OSError, ValueError, ImportError):
-            raise
-        except Exception as error:
-            raise _os_error(error, url) from error
-
-    def read(self, n_bytes: int = -1) -> bytes:
-        with _as_os_errors(self.name):
-            return self._file.read(n_bytes)
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        with _as_os_errors(self.name):
-            return self._file.seek(offset, whence)
-
-    def seekable(self) -> bool:
-        return self._file.seekable()
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
-
-
-_ERRNOS = {
-    FileNotFoundError: errno.ENOENT,
-    PermissionError: errno.EACCES,
-    TimeoutError: errno.ETIMEDOUT,
-    BrokenPipeError: errno.EPIPE,
-    ConnectionAbortedError: errno.ECONNABORTED,
-    ConnectionRefusedError: errno.ECONNREFUSED,
-    ConnectionError: errno.ECONNRESET,
-}
-"""Error numbers of the exceptions that clients raise without one."""
-
-
-@contextlib.contextmanager
-def _as_os_errors(url: str) -> Iterator[None]:
-    """Raise the errors of a client as Python raises those of a local file."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        raise _os_error(error, url) from error
-
-
-def _os_error(error: Exception, url: str) -> OSError:
-    """Return an OSError with the URL; Python chooses its subclass by the number."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return OSError(error.errno, error.strerror, url)
-    number = next((n for kind, n in _ERRNOS.items() if isinstance(error, kind)), errno.EIO)
-    detail = f"the remote file could not be read: {type(error).__name__}: {error}"
-    return OSError(number, detail, url)
-
-
 def open_seekable(name: str, storage_options: StorageOptions = None) -> IO[bytes]:
     """Open a path or URL to read at any offset: ``read``, ``seek``, ``tell`` and ``close``.
 
     Raises, also when it is read, as :func:`open_input`.
     """
-    file = _RemoteFile(name, storage_options) if is_url(name) else io.FileIO(name, "rb")
+    file = RemoteFile(name, storage_options) if is_url(name) else io.FileIO(name, "rb")
     return cast("IO[bytes]", file)
 
 

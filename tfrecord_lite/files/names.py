@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason
+from tfrecord_lite.files.remote import as_os_errors, remote_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -231,30 +232,17 @@ def _is_ours(match: str) -> bool:
     return base.endswith(_COMPANIONS) or _TEMPORARY.fullmatch(base) is not None
 
 
-def fsspec_module() -> Any:
-    """Return the package fsspec; ImportError says how to install it."""
-    try:
-        import fsspec  # noqa: PLC0415 - optional
-    except ImportError:
-        detail = "URLs need an extra package: pip install 'tfrecord-numpy[remote]'"
-        raise ImportError(detail) from None
-    return fsspec
-
-
-def remote_place(url: str, storage_options: StorageOptions = None) -> tuple[Any, str]:
-    """Return the file system of a URL (fsspec's), and the file's path there."""
-    filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
-    return filesystem, path
-
-
 def _remote_glob(url: str, storage_options: StorageOptions) -> list[str]:
     filesystem, path = remote_place(url, storage_options)
-    return sorted(filesystem.unstrip_protocol(match) for match in filesystem.glob(path))
+    with as_os_errors(url, ValueError):
+        matches = filesystem.glob(path)
+    return sorted(filesystem.unstrip_protocol(match) for match in matches)
 
 
 def _is_remote_file(url: str, storage_options: StorageOptions) -> bool:
     filesystem, path = remote_place(url, storage_options)
-    return bool(filesystem.exists(path))
+    with as_os_errors(url, ValueError):
+        return bool(filesystem.exists(path))
 
 
 def local_size(source: Source) -> int | None:

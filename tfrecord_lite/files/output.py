@@ -19,13 +19,12 @@ from tfrecord_lite.files import locking
 from tfrecord_lite.files.atomic import LocalTemporary, RemoteTemporary
 from tfrecord_lite.files.names import (
     check_binary,
-    fsspec_module,
     is_url,
     name_of,
     not_a_source,
     position_of,
-    remote_place,
 )
+from tfrecord_lite.files.remote import fsspec_module, remote_place
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.atomic import TemporaryFile
@@ -295,6 +294,16 @@ def remove(name: str | os.PathLike[str], storage_options: StorageOptions = None)
 
 
 def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
+    try:
+        return _remote_file(url, storage_options, atomic=atomic)
+    except NotImplementedError:
+        detail = (
+            f"{url.partition(':')[0]} URLs cannot be written to; write a local file and upload it"
+        )
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=url, detail=detail) from None
+
+
+def _remote_file(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
     if not atomic:
         file = fsspec_module().open(url, "wb", **(storage_options or {}))
         return OutputFile(url, file.open())

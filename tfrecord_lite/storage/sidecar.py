@@ -36,9 +36,9 @@ from tfrecord_lite.files.names import (
     check_storage_options,
     local_size,
     name_of,
-    remote_place,
 )
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.storage.content import content_of

@@ -1,0 +1,117 @@
+"""What a server may do wrong, and what its refusals are called."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support import reference
+from tests.support.http_files import serving
+from tfrecord_lite import (
+    InvalidArgumentError,
+    Reason,
+    TFRecordReader,
+    TFRecordWriter,
+    recover,
+    tf_record_iterator,
+    verify,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.support.http_files import FileServer
+
+pytest.importorskip("fsspec")
+pytest.importorskip("aiohttp")
+
+ITEMS = [b"%03d" % i * 20 for i in range(100)]
+FRAME = 60 + 16
+WAYS: dict[str, Callable[[str], Any]] = {
+    "records": lambda url: list(TFRecordReader(url)),
+    "blocks": lambda url: list(TFRecordReader(url, "").blocks()),
+    "iterator": lambda url: list(tf_record_iterator(url)),
+}
+
+
+@pytest.fixture
+def server() -> Iterator[FileServer]:
+    """Serve one file of a hundred records."""
+    with serving() as server:
+        server.files["/a"] = reference.encode(ITEMS)
+        yield server
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("n_records", [1, 40, 100])
+def test_an_answer_that_is_cut_between_records_is_not_the_end(
+    server: FileServer, way: str, n_records: int
+) -> None:
+    server.cut = n_records * FRAME
+
+    with pytest.raises(OSError, match=r"end at byte .* of 7,600") as caught:
+        WAYS[way](f"{server.url}/a")
+    assert caught.value.filename == f"{server.url}/a"
+    assert not verify(f"{server.url}/a").is_sound
+
+
+def test_nothing_is_saved_of_a_file_whose_answers_are_cut(
+    server: FileServer, tmp_path: Path
+) -> None:
+    server.cut = 40 * FRAME
+
+    with pytest.raises(OSError, match="end at byte"):
+        recover(f"{server.url}/a", tmp_path / "saved")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("status", "kind", "number"),
+    [
+        (401, PermissionError, errno.EACCES),
+        (403, PermissionError, errno.EACCES),
+        (404, FileNotFoundError, errno.ENOENT),
+        (410, FileNotFoundError, errno.ENOENT),
+        (429, OSError, errno.EIO),
+        (500, OSError, errno.EIO),
+        (503, OSError, errno.EIO),
+    ],
+)
+def test_a_refusal_is_the_error_that_it_means(
+    server: FileServer, way: str, status: int, kind: type[OSError], number: int
+) -> None:
+    url, server.status = f"{server.url}/a", status
+
+    with pytest.raises(OSError, match=f"the server answered {status}") as caught:
+        WAYS[way](url)
+    failure = verify(url).files[0].failure
+    for error in caught.value, failure:
+        assert isinstance(error, OSError)
+        assert type(error) is kind
+        assert (error.errno, error.filename) == (number, url)
+
+
+def test_a_refusal_while_a_pattern_is_matched_is_the_same(server: FileServer) -> None:
+    server.status = 403
+
+    with pytest.raises(PermissionError, match="403"):
+        TFRecordReader(f"{server.url}/*.tfrecord")
+
+
+def test_a_server_that_is_not_there_is_an_oserror_with_the_url() -> None:
+    url = "http://127.0.0.1:1/a"
+
+    with pytest.raises(ConnectionRefusedError) as caught:
+        list(TFRecordReader(url))
+    assert caught.value.filename == url
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_url_that_cannot_be_written_to_says_so(server: FileServer, atomic: bool) -> None:
+    with pytest.raises(InvalidArgumentError, match="http URLs cannot be written to") as caught:
+        TFRecordWriter(f"{server.url}/new", atomic=atomic)
+    assert caught.value.reason is Reason.UNSUPPORTED
