@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.feed import Pair, State
+    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.records.damage import DamageLog, SkippingStream
 
 _MOST_RECORDS = 4096
@@ -260,6 +261,7 @@ class IndexedFiles:
     names: tuple[str, ...]
     verify: bool
     max_record_bytes: int
+    storage_options: StorageOptions = field(default=None, compare=False)
     key: MemoryKey = field(default_factory=MemoryKey, compare=False)
 
     def opened(self) -> TFRecordFile:
@@ -267,7 +269,10 @@ class IndexedFiles:
         file: TFRecordFile | None = self.key.recall()
         if file is None or file.is_stale:
             file = TFRecordFile(
-                self.names, verify=self.verify, max_record_bytes=self.max_record_bytes
+                self.names,
+                verify=self.verify,
+                max_record_bytes=self.max_record_bytes,
+                storage_options=self.storage_options,
             )
             self.key.keep(file)
         return file
@@ -293,5 +298,6 @@ def shuffled_records(files: Files, **settings: Any) -> ShuffledRecords:
         names=files.names,
         verify=files.options.verify,
         max_record_bytes=files.options.max_record_bytes,
+        storage_options=files.options.storage_options,
     )
     return ShuffledRecords(files=indexed, n_parts=files.n_parts, number=files.number, **settings)

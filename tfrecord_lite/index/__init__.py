@@ -5,6 +5,7 @@
     index    RecordIndex: the extents of a file's records, from a scan
     text     index files in DALI's text form; choosing the index for a data file
     pread    local files read at any offset; many frames into one buffer
+    remote   the same of URLs, by range requests
     file     TFRecordFile: records by number; tf_record_random_reader: by offset
 """
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, overload
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -20,9 +21,11 @@ from tfrecord_lite.errors import (
     TFRecordError,
     require_int,
 )
-from tfrecord_lite.files.names import INDEX_SUFFIX, expand, name_of, short_name
+from tfrecord_lite.files.names import INDEX_SUFFIX, expand, is_url, name_of, short_name
 from tfrecord_lite.index import text
-from tfrecord_lite.index.pread import FileStamp, Handle, HandlePool, read_frames
+from tfrecord_lite.index.pread import FileStamp, HandlePool, open_handle, read_frames
+from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle
+from tfrecord_lite.index.remote import read_frames as read_remote_frames
 from tfrecord_lite.records.framing import (
     HEADER_BYTES,
     MAX_RECORD_BYTES,
@@ -36,21 +39,26 @@ from tfrecord_lite.records.framing import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
-    from typing import Self, TypeAlias
+    from typing import Self
 
     import numpy.typing as npt
 
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.columns import Column
     from tfrecord_lite.example.parse import ExampleParser
-    from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.index import RecordIndex
+    from tfrecord_lite.index.pread import AnyHandle
     from tfrecord_lite.schema import FeatureLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 _BYTES_AT_ONCE = 1024 * 1024
 """How much iteration reads at a time."""
+_REMOTE_BYTES_AT_ONCE = 16 * 1024 * 1024
+"""The same of a remote file: two of the largest requests."""
+_MAX_OPENING = 16
+"""How many remote files are opened at a time."""
 
 
 class TFRecordFile:
@@ -61,8 +69,8 @@ class TFRecordFile:
     Parameters
     ----------
     paths : str, bytes, PathLike, or an iterable of them
-        Local paths; patterns as for :class:`TFRecordReader`. Records are numbered
-        across files, in the order of the files.
+        Paths, URLs (extra ``remote``) and patterns, as for :class:`TFRecordReader`. Records are
+        numbered across files, in the order of the files.
     index : "auto", None, or a path or list of paths, optional
         ``"auto"`` uses the index that ``tfrecord index`` or :meth:`save_index` wrote beside a
         file (``FILE.idx``) if it fits, and otherwise reads the file once to make one. None
@@ -72,20 +80,29 @@ class TFRecordFile:
         against the index.
     max_record_bytes : int, optional
         Reject larger records.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
         At once.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for `storage_options` without a URL, or not one index per file.
     FailedPreconditionError
-        ``UNSUPPORTED`` for a compressed file, a URL, a file object or a pipe;
-        ``STALE_INDEX`` if an index that was named does not fit its file.
+        ``UNSUPPORTED`` for a compressed file, a file object or a pipe, and for a URL whose
+        server does not answer range requests; ``STALE_INDEX`` if an index that was named does
+        not fit its file.
     DataLossError
         ``LENGTH_CRC``, ``TRUNCATED`` or ``RECORD_TOO_LARGE`` where a file is damaged:
         after a wrong length it is unknown where the next record is.
 
     Notes
     -----
+    A remote file without an index beside it is read once, whole, to make one: save the index
+    with the file. Records are then read by range requests: those of one call to :meth:`block` or
+    ``__getitems__`` all at once, and neighbours together.
+
     The index takes 16 bytes of memory per record. Threads may share this object, and so may
     forked processes; it can be pickled, index included. If a file has changed since it was
     indexed, opening it again raises ``STALE_INDEX``, and so does reading a record that is not
@@ -108,24 +125,25 @@ class TFRecordFile:
         index: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = "auto",
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        storage_options: StorageOptions = None,
     ) -> None:
-        self._names = [text.local_name(source) for source in expand(paths)]
+        self._names = [text.path_of(source) for source in expand(paths, storage_options)]
         self._verify = verify
-        self._stamps = [FileStamp.of(Handle(name)) for name in self._names]
+        self._storage_options = storage_options
         wanted = text.wanted_indexes(index, len(self._names))
-        self._indexes = [
-            text.index_of(name, stamp, path, max_record_bytes)
-            for name, stamp, path in zip(self._names, self._stamps, wanted, strict=True)
-        ]
+        opened = _open_all(self._names, wanted, max_record_bytes, storage_options)
+        self._stamps = [stamp for _, stamp, _ in opened]
+        self._indexes = [index for _, _, index in opened]
         self._ends = np.cumsum([len(index) for index in self._indexes])
         self._end_list: list[int] = self._ends.tolist()
         self._is_closed = False
         self._parser: tuple[Mapping[str, FeatureLike], ExampleParser[Any]] | None = None
         self._renew()
+        self._pool.keep([handle for handle, _, _ in opened])
 
     def _renew(self) -> None:
         """Start without open files, so that processes share none."""
-        self._pool = HandlePool(self._names, self._stamps)
+        self._pool = HandlePool(self._names, self._stamps, self._storage_options)
         self._process = os.getpid()
 
     @property
@@ -141,8 +159,8 @@ class TFRecordFile:
     @property
     def is_stale(self) -> bool:
         """Whether a file has changed since it was indexed."""
-        now = [FileStamp.of(Handle(name)) for name in self._names]
-        return now != self._stamps
+        options = self._storage_options
+        return [FileStamp.of(open_handle(n, options)) for n in self._names] != self._stamps
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -216,10 +234,16 @@ class TFRecordFile:
         data[-SPARE_BYTES:] = 0
         starts = np.empty_like(places)
         at = 0
+        remote = []
         for number, rows in zip(files, chosen, strict=True):
             handle = self._handle(number)
-            starts[rows] = read_frames(handle, offsets[rows], sizes[rows], data, at)
+            if isinstance(handle, RemoteHandle):
+                starts[rows] = at + np.cumsum(sizes[rows]) - sizes[rows]
+                remote.append(RemoteFrames(handle, offsets[rows], sizes[rows], starts[rows]))
+            else:
+                starts[rows] = read_frames(handle, offsets[rows], sizes[rows], data, at)
             at += int(sizes[rows].sum())
+        read_remote_frames(remote, data)
         bad = first_bad_frame(data, starts, sizes, verify=self._verify)
         if bad is not None:
             number, size, offset = int(numbers[bad]), int(sizes[bad]), int(offsets[bad])
@@ -309,10 +333,11 @@ class TFRecordFile:
         return kept[1]
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield all records, each as ``bytes`` of its own; reads a megabyte at a time."""
+        """Yield all records, each as ``bytes`` of its own; reads a megabyte or more at a time."""
         first = 0
-        for index in self._indexes:
-            splits = np.cumsum(index.sizes) // _BYTES_AT_ONCE
+        for name, index in zip(self._names, self._indexes, strict=True):
+            at_once = _REMOTE_BYTES_AT_ONCE if is_url(name) else _BYTES_AT_ONCE
+            splits = np.cumsum(index.sizes) // at_once
             edges = np.flatnonzero(np.diff(splits)) + 1
             starts = [0, *edges.tolist()]
             for start, stop in zip(starts, [*starts[1:], len(index)], strict=True):
@@ -331,10 +356,12 @@ class TFRecordFile:
         ------
         OSError
             If an index cannot be written.
+        InvalidArgumentError
+            ``UNSUPPORTED`` for a URL that cannot be written to.
         """
         names = [name + INDEX_SUFFIX for name in self._names]
         for index, name in zip(self._indexes, names, strict=True):
-            text.save(index, name)
+            text.save(index, name, self._storage_options if is_url(name) else None)
         return names
 
     def _locate_one(self, index: int) -> tuple[int, int]:
@@ -363,7 +390,7 @@ class TFRecordFile:
         numbers = self._ends.searchsorted(wanted, side="right")
         return numbers, wanted - np.concatenate(([0], self._ends))[numbers]
 
-    def _handle(self, number: int) -> Handle:
+    def _handle(self, number: int) -> AnyHandle:
         if self._is_closed:
             raise _closed_error(self._names[number])
         if self._process != os.getpid():
@@ -404,6 +431,30 @@ class TFRecordFile:
         return f"<TFRecordFile of {names}: {len(self):,} records>"
 
 
+_Opened: TypeAlias = "tuple[RemoteHandle | None, FileStamp, RecordIndex]"
+
+
+def _open_all(
+    names: list[str],
+    wanted: list[str | None],
+    max_record_bytes: int,
+    storage_options: StorageOptions,
+) -> list[_Opened]:
+    """Open files for a moment, to take their stamps and load their indexes."""
+
+    def open_one(name: str, index: str | None) -> _Opened:
+        handle = open_handle(name, storage_options)
+        stamp = FileStamp.of(handle)
+        options = storage_options if is_url(name) else None
+        found = text.index_of(name, stamp, index, max_record_bytes, options)
+        return handle if isinstance(handle, RemoteHandle) else None, stamp, found
+
+    if not any(map(is_url, names)):
+        return list(map(open_one, names, wanted))
+    with ThreadPoolExecutor(min(len(names), _MAX_OPENING)) as threads:
+        return list(threads.map(open_one, names, wanted))
+
+
 def _out_of_range(index: int, n_records: int) -> str:
     return f"there is no record {index}; there are {n_records} (0 to {n_records - 1})"
 
@@ -420,7 +471,7 @@ class RandomReader:
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self._name = name_of(path)
-        self._handle: Handle | None = Handle(self._name)
+        self._handle: AnyHandle | None = open_handle(self._name)
 
     def read(self, offset: int) -> tuple[bytes, int]:
         """Return the record that starts at an offset, and the offset after it.
@@ -454,7 +505,7 @@ class RandomReader:
             detail = f"its length says {n_bytes} bytes, the limit is {MAX_RECORD_BYTES}"
             raise DataLossError(Reason.RECORD_TOO_LARGE, offset, self._name, None, None, detail)
         else:  # no memory is made for more than the file has
-            left = self._handle.stat().st_size - offset
+            left = self._handle.size() - offset
             frame = self._handle.read(min(size, left), offset)
         data = data_of_frame(frame, size)
         if data is None:
@@ -480,7 +531,7 @@ def tf_record_random_reader(path: str | bytes | os.PathLike[str]) -> RandomReade
     Parameters
     ----------
     path : str, bytes or PathLike
-        A local file.
+        A local file, or a URL (extra ``remote``), of which each record takes two requests.
 
     Returns
     -------

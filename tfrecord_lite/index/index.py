@@ -20,6 +20,7 @@ from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
+    from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.index.pread import FileStamp
 
 
@@ -116,8 +117,14 @@ def scan(stream: RecordStream) -> RecordIndex:
     return RecordIndex(np.frombuffer(offsets, np.int64), np.frombuffer(sizes, np.int64))
 
 
-def scan_file(name: str, max_record_bytes: int = MAX_RECORD_BYTES) -> RecordIndex:
+def scan_file(
+    name: str,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    storage_options: StorageOptions = None,
+) -> RecordIndex:
     """Open a file and index it by :func:`scan`, without checking the data."""
-    options = ReadOptions(verify=False, max_record_bytes=max_record_bytes)
+    options = ReadOptions(
+        verify=False, max_record_bytes=max_record_bytes, storage_options=storage_options
+    )
     with closing(RecordStream(name, options)) as stream:
         return scan(stream)

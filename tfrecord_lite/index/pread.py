@@ -1,5 +1,7 @@
 """Local files read at any offset, by any thread and in forked children.
 
+Remote ones are :mod:`tfrecord_lite.index.remote`'s; handles and stamps are the same for both.
+
 ``pread`` takes the offset as an argument, so readers share no position in the file. A handle
 closes its file when the last reference to it is dropped, so a thread can finish reading with a
 handle that the pool has dropped.
@@ -15,15 +17,18 @@ import os
 import stat
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason
+from tfrecord_lite.files.names import is_url
+from tfrecord_lite.index.remote import RemoteHandle
 from tfrecord_lite.records.framing import HEADER_BYTES
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array, Uint8Array
+    from tfrecord_lite.files.names import StorageOptions
 
 _MAX_OPEN = 64
 """How many files a pool keeps open."""
@@ -37,16 +42,20 @@ class Handle:
     def __init__(self, name: str) -> None:
         self.name = name
         self._fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-        mode = self.stat().st_mode
+        mode = os.fstat(self._fd).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
         if not stat.S_ISREG(mode):
             detail = "random access needs a regular file; copy it into one"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
 
-    def stat(self) -> os.stat_result:
-        """Return size, times and mode as they are now."""
-        return os.fstat(self._fd)
+    def size(self) -> int:
+        """Return the size in bytes as it is now."""
+        return os.fstat(self._fd).st_size
+
+    def version(self) -> int:
+        """Return the time of the last change, nanoseconds since 1970."""
+        return os.fstat(self._fd).st_mtime_ns
 
     def read(self, n_bytes: int, offset: int) -> bytes:
         """Return the bytes at an offset, fewer only at the end of the file."""
@@ -70,31 +79,39 @@ class Handle:
             os.close(fd)
 
 
+AnyHandle: TypeAlias = "Handle | RemoteHandle"
+
+
+def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
+    """Open a path or URL."""
+    return RemoteHandle(name, storage_options) if is_url(name) else Handle(name)
+
+
 @dataclass(frozen=True, slots=True)
 class FileStamp:
     """What a file looked like at some time, to detect that it has changed."""
 
     file_bytes: int
-    mtime_ns: int
-    """Time of the last change, nanoseconds since 1970."""
+    version: int | str | None
+    """Of a local file, the time of the last change, nanoseconds since 1970; of a remote one what
+    its server says, an entity tag for instance; None if it says nothing."""
     header: bytes
     """The first record's header, 12 bytes; fewer if the file is shorter."""
 
     @classmethod
-    def of(cls, handle: Handle) -> FileStamp:
-        """Take the stamp of a file as it is now."""
-        status = handle.stat()
-        return cls(status.st_size, status.st_mtime_ns, handle.read(HEADER_BYTES, 0))
+    def of(cls, handle: AnyHandle) -> FileStamp:
+        """Take the stamp of a file as it is now; of a remote one, as it was when it was opened."""
+        return cls(handle.size(), handle.version(), handle.read(HEADER_BYTES, 0))
 
-    def check(self, handle: Handle) -> None:
+    def check(self, handle: AnyHandle) -> None:
         """Raise ``STALE_INDEX`` if the file does not look like this now."""
         now = FileStamp.of(handle)
         if now == self:
             return
         if now.file_bytes != self.file_bytes:
             what = f"its size was {self.file_bytes} bytes, now it is {now.file_bytes}"
-        elif now.mtime_ns != self.mtime_ns:
-            what = f"its modification time was {self.mtime_ns}, now it is {now.mtime_ns}"
+        elif now.version != self.version:
+            what = f"its modification time or version was {self.version}, now it is {now.version}"
         else:
             what = "its first record's header is another"
         detail = f"the file has changed since it was indexed ({what}); make a new TFRecordFile"
@@ -107,16 +124,30 @@ class HandlePool:
     A file must look like its stamp when it is opened.
     """
 
-    def __init__(self, names: list[str], stamps: list[FileStamp]) -> None:
+    def __init__(
+        self, names: list[str], stamps: list[FileStamp], storage_options: StorageOptions
+    ) -> None:
         self._names = names
         self._stamps = stamps
+        self._storage_options = storage_options
         self._open: dict[int, Handle] = {}
+        self._remote: dict[int, RemoteHandle] = {}  # these take requests to open, and no descriptor
         self._lock = threading.Lock()
 
-    def handle(self, number: int) -> Handle:
+    def keep(self, handles: list[RemoteHandle | None]) -> None:
+        """Use remote files that looked like their stamps just now."""
+        self._remote = {i: handle for i, handle in enumerate(handles) if handle is not None}
+
+    def handle(self, number: int) -> AnyHandle:
         """Return file `number`, open; ``STALE_INDEX`` if it has changed."""
         # A child forked while a thread held the lock would wait for it forever, if
         # ``TFRecordFile`` did not make a new pool in each process.
+        if number in self._remote:
+            return self._remote[number]
+        if is_url(self._names[number]):
+            remote = RemoteHandle(self._names[number], self._storage_options)
+            self._stamps[number].check(remote)
+            return self._remote.setdefault(number, remote)
         with self._lock:
             handle = self._open.pop(number, None)
             if handle is None:
@@ -131,6 +162,7 @@ class HandlePool:
         """Drop all files; they are opened again when needed."""
         with self._lock:
             self._open.clear()
+            self._remote.clear()
 
 
 def read_frames(

@@ -12,12 +12,15 @@ the index must not be older, its records must follow each other to the file's en
 have the first record's length.
 
 The index for a data file is the one that was named, which must fit; otherwise the one beside it
-(``FILE.idx``) if that fits; otherwise a new one, from a scan. Only local paths have an index.
+(``FILE.idx``) if that fits; otherwise a new one, from a scan. The ages of remote files are not
+compared.
 """
 
 from __future__ import annotations
 
+import io
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,19 +32,21 @@ from tfrecord_lite.errors import (
     TFRecordError,
     plural,
 )
-from tfrecord_lite.files.names import INDEX_SUFFIX, is_file_object, name_of
+from tfrecord_lite.files.input import open_seekable
+from tfrecord_lite.files.names import INDEX_SUFFIX, is_file_object, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.index.index import RecordIndex, scan_file
 
 if TYPE_CHECKING:
+    from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.index.pread import FileStamp
 
 _LINES_AT_ONCE = 65_536
 
 
-def save(index: RecordIndex, name: str) -> None:
+def save(index: RecordIndex, name: str, storage_options: StorageOptions = None) -> None:
     """Write an index file; an older one is replaced when the new one is complete."""
-    output = open_output(name, atomic=True)
+    output = open_output(name, atomic=True, storage_options=storage_options)
     try:
         for first in range(0, len(index), _LINES_AT_ONCE):
             part = slice(first, first + _LINES_AT_ONCE)
@@ -55,15 +60,15 @@ def save(index: RecordIndex, name: str) -> None:
         raise
 
 
-def load(name: str) -> RecordIndex:
+def load(name: str, storage_options: StorageOptions = None) -> RecordIndex:
     """Read an index file; raises ``MALFORMED``, or as :class:`RecordIndex`."""
+    with closing(open_seekable(name, storage_options)) as file:
+        content = io.BytesIO(file.read())
     try:
-        with open(name, "rb") as file:  # noqa: PTH123 - as every name here
-            is_empty = not file.read(1)
-        if is_empty:  # loadtxt warns about it
+        if not content.getbuffer():  # loadtxt warns about it
             rows = np.empty((0, 2), np.int64)
         else:
-            rows = np.loadtxt(name, np.int64, comments=None, ndmin=2, encoding="ascii")
+            rows = np.loadtxt(content, np.int64, comments=None, ndmin=2, encoding="ascii")
     except (ValueError, OverflowError):
         rows = np.empty((1, 0), np.int64)
     if rows.shape[1] != 2:
@@ -72,16 +77,19 @@ def load(name: str) -> RecordIndex:
     return RecordIndex(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1]))
 
 
-def load_checked(name: str, stamp: FileStamp, source: str) -> RecordIndex:
+def load_checked(
+    name: str, stamp: FileStamp, source: str, storage_options: StorageOptions = None
+) -> RecordIndex:
     """Read the index file `name` of the data file `source`, which looks like `stamp` now.
 
-    Raises ``STALE_INDEX`` if it does not fit or is older; otherwise as :func:`load`.
+    Raises ``STALE_INDEX`` if it does not fit or, of local files, is older; otherwise as
+    :func:`load`.
     """
-    index = load(name)
+    index = load(name, storage_options)
     wrong = index.misfit(stamp)
     if wrong is None and not index.is_whole(stamp):
         wrong = f"has records that do not follow each other from byte 0 to {stamp.file_bytes}"
-    if wrong is None and os.stat(name).st_mtime_ns < stamp.mtime_ns:  # noqa: PTH116 - as every name here
+    if wrong is None and isinstance(stamp.version, int) and _is_older(name, stamp.version):
         wrong = "is older than the file"
     if wrong is None:
         return index
@@ -89,16 +97,18 @@ def load_checked(name: str, stamp: FileStamp, source: str) -> RecordIndex:
     raise FailedPreconditionError(Reason.STALE_INDEX, source=source, detail=detail)
 
 
-def local_name(source: object) -> str:
-    """Return the path of a source; raise ``UNSUPPORTED`` if it is not a local path."""
-    name = name_of(source)  # type: ignore[arg-type]
-    if is_file_object(source):  # type: ignore[arg-type]
+def _is_older(name: str, mtime_ns: int) -> bool:
+    """Whether an index was changed before that time; of a remote one that is not asked."""
+    return not is_url(name) and os.stat(name).st_mtime_ns < mtime_ns  # noqa: PTH116 - as every name here
+
+
+def path_of(source: Source) -> str:
+    """Return the path or URL of a source; raise ``UNSUPPORTED`` for a file object."""
+    name = name_of(source)
+    if is_file_object(source):
         detail = "random access needs a path, not a file object, whose position is shared"
-    elif "://" in name:
-        detail = "random access needs a local file; copy it first, or read it in order"
-    else:
-        return name
-    raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
+        raise FailedPreconditionError(Reason.UNSUPPORTED, source=name, detail=detail)
+    return name
 
 
 def wanted_indexes(index: object, n_files: int) -> list[str | None]:
@@ -114,14 +124,21 @@ def wanted_indexes(index: object, n_files: int) -> list[str | None]:
     return [os.fsdecode(path) for path in paths]
 
 
-def index_of(name: str, stamp: FileStamp, wanted: str | None, max_record_bytes: int) -> RecordIndex:
+def index_of(
+    name: str,
+    stamp: FileStamp,
+    wanted: str | None,
+    max_record_bytes: int,
+    storage_options: StorageOptions = None,
+) -> RecordIndex:
     """Load the index of a file, or make it."""
     if wanted is not None and wanted != "auto":
-        return load_checked(wanted, stamp, name)
+        options = storage_options if is_url(wanted) else None
+        return load_checked(wanted, stamp, name, options)
     beside = name + INDEX_SUFFIX
-    if wanted == "auto" and os.path.exists(beside):  # noqa: PTH110 - as every name here
+    if wanted == "auto" and (is_url(name) or os.path.exists(beside)):  # noqa: PTH110 - as every name here
         try:
-            return load_checked(beside, stamp, name)
+            return load_checked(beside, stamp, name, storage_options)
         except (OSError, TFRecordError):
             pass  # it was not asked for, so it need not be good
-    return scan_file(name, max_record_bytes)
+    return scan_file(name, max_record_bytes, storage_options)
