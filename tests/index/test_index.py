@@ -249,7 +249,8 @@ def test_a_compressed_file_is_refused_with_advice(tmp_path: Path, compression: s
 
 def test_what_has_no_offsets_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for source in (io.BytesIO(), [tmp_path, io.BytesIO()]):
+    sources: list[Any] = [io.BytesIO(), [tmp_path, io.BytesIO()]]
+    for source in sources:
         with pytest.raises(FailedPreconditionError) as caught:
             TFRecordFile(source)
         assert caught.value.reason is Reason.UNSUPPORTED
