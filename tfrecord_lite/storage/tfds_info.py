@@ -138,8 +138,8 @@ class Directory:
     """A directory with a ``dataset_info.json``, whose parts are read when they are asked for."""
 
     def __init__(self, directory: Path, storage_options: StorageOptions) -> None:
-        self.options = storage_options
-        self.path = _version_of(os.fspath(directory), storage_options)
+        self.options: StorageOptions = storage_options
+        self.path: str = _version_of(os.fspath(directory), storage_options)
         self.info: DatasetInfo = self._parsed(_INFO)
         self._counted: dict[str, tuple[int, ...]] = {}
 

@@ -6,7 +6,7 @@ by zero is an error for integers alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import AnyArray
 
+    _Method: TypeAlias = Callable[..., Any]
+
 
 class Operation(NamedTuple):
     """An operator, and the dtypes that it is for."""
@@ -26,27 +28,26 @@ class Operation(NamedTuple):
     compute: Callable[..., Any]
     """Of one or two arrays."""
     kinds: str
-    """Of dtypes: int, uint, float, complex, bool, string, by their first letters."""
+    """Of dtypes, by NumPy's letters; O for strings."""
 
 
 def _true_divide(x: AnyArray, y: AnyArray) -> Any:
     """Divide; integers of up to 16 bits become float32, larger ones float64."""
-    dtype = as_dtype(x.dtype)
-    if dtype.is_integer:
-        wanted = np.float32 if dtype.size <= 2 else np.float64
+    if x.dtype.kind in "iu":
+        wanted = np.float32 if x.itemsize <= 2 else np.float64
         return np.true_divide(x.astype(wanted), y.astype(wanted))
     return np.true_divide(x, y)
 
 
 def _floor_divide(x: AnyArray, y: AnyArray) -> Any:
-    if not as_dtype(x.dtype).is_integer:
+    if x.dtype.kind not in "iu":
         return np.floor(np.true_divide(x, y))
     _check_divisor(x, y)
     return np.floor_divide(x, y)
 
 
 def _remainder(x: AnyArray, y: AnyArray) -> Any:
-    if as_dtype(x.dtype).is_integer:
+    if x.dtype.kind in "iu":
         _check_divisor(x, y)
     return np.remainder(x, y)
 
@@ -57,7 +58,7 @@ def _check_divisor(x: AnyArray, y: AnyArray) -> None:
 
 
 def _power(x: AnyArray, y: AnyArray) -> Any:
-    if as_dtype(x.dtype).is_integer and np.any(y < 0):
+    if x.dtype.kind in "iu" and np.any(y < 0):
         raise argument_error("an integer cannot be raised to a negative power; use floats")
     return np.power(x, y)
 
@@ -68,7 +69,7 @@ def _matmul(x: AnyArray, y: AnyArray) -> Any:
     return np.matmul(x, y)
 
 
-_ADD = Operation("+", np.add, "iufcs")
+_ADD = Operation("+", np.add, "iufcO")
 _SUB = Operation("-", np.subtract, "iufc")
 _MUL = Operation("*", np.multiply, "iufcb")
 _TRUEDIV = Operation("/", _true_divide, "iufc")
@@ -83,8 +84,8 @@ _LT = Operation("<", np.less, "iuf")
 _LE = Operation("<=", np.less_equal, "iuf")
 _GT = Operation(">", np.greater, "iuf")
 _GE = Operation(">=", np.greater_equal, "iuf")
-_EQ = Operation("==", np.equal, "iufcbs")
-_NE = Operation("!=", np.not_equal, "iufcbs")
+_EQ = Operation("==", np.equal, "iufcbO")
+_NE = Operation("!=", np.not_equal, "iufcbO")
 _NEG = Operation("-", np.negative, "ifc")
 _ABS = Operation("abs", np.absolute, "ifc")
 _INVERT = Operation("~", np.invert, "iub")
@@ -92,38 +93,32 @@ _INVERT = Operation("~", np.invert, "iub")
 
 def computed(operation: Operation, *arrays: AnyArray) -> Any:
     """Return the result of an operator for arrays of one dtype, or raise."""
-    dtype = as_dtype(arrays[0].dtype)
-    _check_kind(operation, dtype)
-    for array in arrays[1:]:
-        if as_dtype(array.dtype) != dtype:
-            other = as_dtype(array.dtype).name
-            raise argument_error(
-                f"the operands of {operation.name} have different dtypes, {dtype.name} and {other}; "
-                "convert one with tf.cast"
-            )
-    if operation is not _MATMUL:
-        _check_shapes(operation, *arrays)
-    with np.errstate(all="ignore"):
-        return operation.compute(*arrays)
+    dtype = arrays[0].dtype
+    if dtype.kind not in operation.kinds:
+        _check_kind(operation, as_dtype(dtype))
+    if len(arrays) == 2 and arrays[1].dtype != dtype:
+        names = f"{as_dtype(dtype).name} and {as_dtype(arrays[1].dtype).name}"
+        detail = f"the operands of {operation.name} have different dtypes, {names}; use tf.cast"
+        raise argument_error(detail)
+    try:
+        with np.errstate(all="ignore"):
+            return operation.compute(*arrays)
+    except ValueError as error:
+        if isinstance(error, InvalidArgumentError):
+            raise
+        shapes = " and ".join(str(array.shape) for array in arrays)
+        detail = f"the operands of {operation.name} have the incompatible shapes {shapes}"
+        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
 
 
 def _check_kind(operation: Operation, dtype: DType) -> None:
-    kind = "u" if dtype.is_unsigned else "f" if dtype.is_floating else dtype.name[0]
-    if kind in operation.kinds:
+    """Raise unless an operator is for a dtype whose kind NumPy does not know."""
+    if dtype.is_floating and "f" in operation.kinds:
         return
     detail = f"{operation.name} is not for tensors of dtype {dtype.name}"
     if operation is _TRUEDIV:
         raise TypeError(detail)
     raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-
-
-def _check_shapes(operation: Operation, *arrays: AnyArray) -> None:
-    try:
-        np.broadcast_shapes(*(array.shape for array in arrays))
-    except ValueError:
-        shapes = " and ".join(str(array.shape) for array in arrays)
-        detail = f"the operands of {operation.name} have the incompatible shapes {shapes}"
-        raise InvalidArgumentError(Reason.BAD_SHAPE, detail=detail) from None
 
 
 def _binary(operation: Operation) -> Any:
@@ -175,21 +170,38 @@ class Operators:
     """The operators of a class that has ``_operand`` and ``_computed``."""
 
     __slots__ = ()
-    __array_priority__ = 100
+    __array_priority__: ClassVar[int] = 100
     """Above that of arrays, whose operators then leave it to these."""
 
-    __add__, __radd__ = _binary(_ADD), _reflected(_ADD)
-    __sub__, __rsub__ = _binary(_SUB), _reflected(_SUB)
-    __mul__, __rmul__ = _binary(_MUL), _reflected(_MUL)
-    __truediv__, __rtruediv__ = _binary(_TRUEDIV), _reflected(_TRUEDIV)
-    __floordiv__, __rfloordiv__ = _binary(_FLOORDIV), _reflected(_FLOORDIV)
-    __mod__, __rmod__ = _binary(_MOD), _reflected(_MOD)
-    __pow__, __rpow__ = _binary(_POW), _reflected(_POW)
-    __matmul__, __rmatmul__ = _binary(_MATMUL), _reflected(_MATMUL)
-    __and__, __rand__ = _binary(_AND), _reflected(_AND)
-    __or__, __ror__ = _binary(_OR), _reflected(_OR)
-    __xor__, __rxor__ = _binary(_XOR), _reflected(_XOR)
-    __lt__, __le__, __gt__, __ge__ = map(_binary, (_LT, _LE, _GT, _GE))
-    __eq__, __ne__ = map(_equality, (_EQ, _NE))
-    __neg__, __abs__, __invert__ = map(_unary, (_NEG, _ABS, _INVERT))
-    __hash__ = None  # type: ignore[assignment]
+    __add__: ClassVar[_Method] = _binary(_ADD)
+    __radd__: ClassVar[_Method] = _reflected(_ADD)
+    __sub__: ClassVar[_Method] = _binary(_SUB)
+    __rsub__: ClassVar[_Method] = _reflected(_SUB)
+    __mul__: ClassVar[_Method] = _binary(_MUL)
+    __rmul__: ClassVar[_Method] = _reflected(_MUL)
+    __truediv__: ClassVar[_Method] = _binary(_TRUEDIV)
+    __rtruediv__: ClassVar[_Method] = _reflected(_TRUEDIV)
+    __floordiv__: ClassVar[_Method] = _binary(_FLOORDIV)
+    __rfloordiv__: ClassVar[_Method] = _reflected(_FLOORDIV)
+    __mod__: ClassVar[_Method] = _binary(_MOD)
+    __rmod__: ClassVar[_Method] = _reflected(_MOD)
+    __pow__: ClassVar[_Method] = _binary(_POW)
+    __rpow__: ClassVar[_Method] = _reflected(_POW)
+    __matmul__: ClassVar[_Method] = _binary(_MATMUL)
+    __rmatmul__: ClassVar[_Method] = _reflected(_MATMUL)
+    __and__: ClassVar[_Method] = _binary(_AND)
+    __rand__: ClassVar[_Method] = _reflected(_AND)
+    __or__: ClassVar[_Method] = _binary(_OR)
+    __ror__: ClassVar[_Method] = _reflected(_OR)
+    __xor__: ClassVar[_Method] = _binary(_XOR)
+    __rxor__: ClassVar[_Method] = _reflected(_XOR)
+    __lt__: ClassVar[_Method] = _binary(_LT)
+    __le__: ClassVar[_Method] = _binary(_LE)
+    __gt__: ClassVar[_Method] = _binary(_GT)
+    __ge__: ClassVar[_Method] = _binary(_GE)
+    __eq__: ClassVar[_Method] = _equality(_EQ)
+    __ne__: ClassVar[_Method] = _equality(_NE)
+    __neg__: ClassVar[_Method] = _unary(_NEG)
+    __abs__: ClassVar[_Method] = _unary(_ABS)
+    __invert__: ClassVar[_Method] = _unary(_INVERT)
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]

@@ -264,6 +264,8 @@ def _array(value: Any, dtype: DType | None = None) -> AnyArray:
 def _sizes(shape: Any) -> list[int]:
     """Return the sizes of a shape, which may be a tensor, a number, or a sequence of these."""
     if isinstance(shape, (list, tuple)):
+        if all(type(size) is int for size in shape):
+            return list(shape)
         shape = [int(size) if isinstance(size, Tensor) else size for size in shape]
     array = np.asarray(plain_array(shape)) if np.size(shape) else np.zeros(0, int)
     if array.dtype.kind not in "iu" or array.ndim > 1:

@@ -8,6 +8,7 @@ where a script calls or is called.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -96,20 +97,29 @@ class Tensor(Operators):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         """Return the array, for NumPy's functions."""
-        is_bytes = isinstance(self._value, bytes)
-        array = np.asarray(self._value, object if is_bytes else None)
-        return np.array(array, dtype=dtype, copy=copy)
+        return np.array(self._array(), dtype=dtype, copy=copy)
 
     def _operand(self, value: Any) -> Tensor:
         """Return what an operator shall combine with this tensor: a value becomes one of its dtype."""
         if isinstance(value, Tensor):
             return value
+        dtype = self._array().dtype
+        if _is_plain_number(value, dtype):
+            with contextlib.suppress(OverflowError):  # larger integers wrap around
+                return Tensor(dtype.type(value))
         is_text = isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "OSUT"
         wanted = None if is_text and self.dtype.name == "string" else self.dtype
         return Tensor(plain_array(value, wanted))
 
     def _computed(self, operation: Operation, *operands: Tensor) -> Tensor:
-        return Tensor(computed(operation, *map(np.asarray, operands)))
+        arrays = (operand._array() for operand in operands)  # noqa: SLF001 - of this class
+        return Tensor(computed(operation, *arrays))
+
+    def _array(self) -> AnyArray:
+        value = self._value
+        if isinstance(value, np.ndarray):
+            return value
+        return np.asarray(value, object if isinstance(value, bytes) else None)
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError that says where NumPy's methods are."""
@@ -118,14 +128,15 @@ class Tensor(Operators):
 
     def __getitem__(self, key: Any) -> Tensor:
         """Return elements, as an array does."""
-        if not self.shape and key is not Ellipsis:
+        array = self._array()
+        if not array.ndim and key is not Ellipsis:
             raise argument_error(
                 "a tensor without dimensions cannot be indexed; .numpy() is its value"
             )
         if isinstance(key, (str, bytes, float)):
             raise TypeError(f"an index must be an integer, slice, ..., None or tensor, not {key!r}")
         try:
-            return Tensor(np.asarray(self)[unwrap_key(key)])
+            return Tensor(array[key if type(key) is int else unwrap_key(key)])
         except (IndexError, ValueError) as error:
             raise argument_error(f"for a tensor of shape {self.shape}: {error}") from None
 
@@ -177,6 +188,21 @@ class Tensor(Operators):
         text = repr(self._value.item() if is_scalar else self._value)
         text = "\n" + text if "\n" in text else text
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={text}>"
+
+
+_FLOAT32_MAX = 3e38
+
+
+def _is_plain_number(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Return whether a number becomes a dtype as NumPy converts it."""
+    if dtype.kind in "iu":
+        return type(value) is int
+    return (
+        dtype.kind == "f"
+        and dtype.itemsize >= 4
+        and type(value) in (int, float)
+        and abs(value) < _FLOAT32_MAX
+    )
 
 
 def unwrap_key(value: Any) -> Any:
