@@ -5,6 +5,7 @@ The oracle here knows nothing of the library: every value is a Fraction, of seco
 
 from __future__ import annotations
 
+import enum
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -342,6 +343,27 @@ def test_the_first_difference(array: Any, items: list[Any], place: int | None) -
     items = [np.datetime64(item) if isinstance(item, str) else item for item in items]
 
     assert first_difference(array, items) == place
+
+
+class Celsius(float):
+    """A float of one's own."""
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    "values", [[Celsius(0.1)], [Celsius(0.1), 1], [Level.HIGH], [Level.LOW, 0.5]]
+)
+def test_subclasses_of_pythons_numbers_are_numbers(tmp_path: Path, values: list[Any]) -> None:
+    save(tmp_path / "x.tfrecord", {"x": values})
+
+    found = np.asarray(load(tmp_path / "x.tfrecord")["x"])
+
+    assert found.dtype.kind in "if"
+    assert found.tolist() == values
 
 
 def test_a_fraction_is_not_a_number_for_an_example() -> None:

@@ -329,6 +329,10 @@ def _arrays(key: str, column: Any) -> Any:
 def _array_of_objects(key: str, items: list[Any], shape: tuple[int, ...]) -> Any:
     """Return objects as one array of a shape, or as rows if they are sequences."""
     items = unmasked(key, items)
+    if np.ndarray in set(map(type, items)):  # those without dimensions are scalars
+        items = [
+            item[()] if isinstance(item, np.ndarray) and not item.ndim else item for item in items
+        ]
     mask = np.fromiter((item is None for item in items), np.bool_, len(items))
     kept = [item for item in items if item is not None] if mask.any() else items
     if any(isinstance(item, _SEQUENCES) for item in kept):
@@ -354,7 +358,7 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
     The mask says which of all records are missing; they are not among the rows.
     """
     for i, row in enumerate(rows):
-        if not isinstance(row, _SEQUENCES) or (isinstance(row, np.ndarray) and row.ndim == 0):
+        if not isinstance(row, _SEQUENCES):
             raise column_error(key, _MIXED, int(np.flatnonzero(~mask)[i]), Reason.UNREPRESENTABLE)
     arrays = [row for row in rows if isinstance(row, np.ndarray)]
     if len(arrays) == len(rows) and len({(a.shape, a.dtype) for a in arrays}) == 1:

@@ -427,6 +427,8 @@ def _python_integers(items: list[Any]) -> FlatList:
 def _python_floats(items: list[Any]) -> FlatList:
     """Round floats of any type; integers among them must be exact."""
     types = set(map(type, items))
+    if len(types) == 1 and issubclass(next(iter(types)), np.floating):
+        return _floats(np.array(items, items[0].dtype))
     if any(issubclass(cls, bool | np.bool) for cls in types):
         number = next(i for i, v in enumerate(items) if isinstance(v, bool | np.bool))
         raise _value_error(number, "a bool among floats")
@@ -438,7 +440,8 @@ def _python_floats(items: list[Any]) -> FlatList:
         number = next(i for i, v in enumerate(items) if isinstance(v, int) and abs(v) > 2**1000)
         raise _value_error(number, _TOO_LARGE) from None
     kind, narrow = _floats(wide)
-    if any(issubclass(cls, _WHOLE) for cls in types):
+    is_large = not np.fmax.reduce(abs(wide), initial=0) <= 2**24  # all integers up to it are exact
+    if is_large and any(issubclass(cls, _WHOLE) for cls in types):
         for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
             if isinstance(own, _WHOLE) and ours != int(own):
                 detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
@@ -502,8 +505,10 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
     types = set(map(type, items))
     if any(issubclass(cls, bytes | str | bool | np.bool) for cls in types):
         raise _no_array_error(items, types)
-    dtypes = {float} if types == {float} else {getattr(item, "dtype", type(item)) for item in items}
-    if len(dtypes) == 1:
+    if types == {float}:
+        return np.array(items, np.float64)
+    dtypes = {getattr(item, "dtype", None) for item in items}
+    if len(dtypes) == 1 and None not in dtypes:
         return np.array(items, dtypes.pop())
     try:
         with np.errstate(all="ignore"):

@@ -1,0 +1,161 @@
+"""One rule for floats of 64 bits: rounded by all that write Examples, kept by schema_of and save.
+
+docs/encoding.md has the table, "Lenient and strict".
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import tfrecord_lite as tfr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROUNDED, EXACT = float(np.float32(0.1)), 0.1
+LONG_LISTS = 70
+"""As many values as take the way of large arrays, and of long lists."""
+
+# What a record may hold; each has one number, or some of it alone.
+VALUES: dict[str, Callable[[float], Any]] = {
+    "a float": float,
+    "np.float64": np.float64,
+    "a list": lambda x: [x],
+    "a tuple": lambda x: (np.float64(x), x),
+    "a long list": lambda x: [0.5] * LONG_LISTS + [x],
+    "a list of np.float64": lambda x: [np.float64(x)] * 20,
+    "ints among floats": lambda x: [1, x],
+    "np.float32 and np.float64": lambda x: [np.float32(1), np.float64(x)],
+    "an array": lambda x: np.array([x]),
+    "an array of the other byte order": lambda x: np.array([x], ">f8"),
+    "a large array": lambda x: np.array([0.5] * LONG_LISTS + [x]),
+    "a matrix": lambda x: np.full((2, 2), x),
+    "an array without dimensions": np.array,
+    "an object array": lambda x: np.array([x, np.float64(x)], object),
+}
+
+
+def last(values: Any) -> float:
+    return float(np.asarray(values).ravel()[-1])
+
+
+def example_of(value: Any, schema: Any = None) -> bytes:
+    return tfr.encode_example({"x": value}, schema)
+
+
+def rows_of(value: Any, schema: Any = None) -> bytes:
+    """The third of three rows, by a row plan where the form has one."""
+    file = io.BytesIO()
+    with tfr.TFRecordWriter(file) as writer:
+        for _ in range(3):
+            writer.write_example({"x": value}, schema)
+    return list(tfr.TFRecordReader(io.BytesIO(file.getvalue())))[2]
+
+
+def many_rows_of(value: Any, schema: Any = None) -> bytes:
+    file = io.BytesIO()
+    with tfr.TFRecordWriter(file) as writer:
+        writer.write_examples(({"x": value} for _ in range(3)), schema)
+    return list(tfr.TFRecordReader(io.BytesIO(file.getvalue())))[2]
+
+
+def column_of(value: Any, schema: Any = None) -> bytes:
+    return tfr.encode_examples({"x": [value] * 3}, schema)[2]
+
+
+def context_of(value: Any) -> bytes:
+    row = {"context": {"x": value}}
+    message = tfr.SequenceExample.FromString(tfr.encode_sequence_examples([row] * 3)[2])
+    return tfr.Example(features=message.context).SerializeToString()
+
+
+def step_of(value: Any) -> bytes:
+    record = tfr.encode_sequence_example({"feature_lists": {"x": [value]}})
+    one = tfr.SequenceExample.FromString(record).feature_lists.feature_list["x"].feature[0]
+    return tfr.Example(features=tfr.Features(feature={"x": one})).SerializeToString()
+
+
+SCHEMA = {"x": tfr.VarLenFeature("float32")}
+WRITERS: dict[str, Callable[[Any], bytes]] = {
+    "encode_example": example_of,
+    "write_example": rows_of,
+    "write_examples of rows": many_rows_of,
+    "encode_examples": column_of,
+    "context": context_of,
+    "step": step_of,
+    "encode_example with a schema": lambda value: example_of(value, SCHEMA),
+    "write_example with a schema": lambda value: rows_of(value, SCHEMA),
+    "write_examples with a schema": lambda value: many_rows_of(value, SCHEMA),
+    "encode_examples with a schema": lambda value: column_of(value, SCHEMA),
+}
+
+
+@pytest.mark.parametrize("form", VALUES)
+@pytest.mark.parametrize("write", WRITERS)
+def test_the_lenient_policy_rounds_a_float_wherever_it_comes_from(write: str, form: str) -> None:
+    record = WRITERS[write](VALUES[form](0.1))
+
+    found = tfr.decode_example(record)["x"]
+
+    assert found.dtype == np.float32
+    assert last(found) == ROUNDED
+    for special in (np.inf, -np.inf, 1e-300, 3.4028235e38):
+        found = tfr.decode_example(WRITERS[write](VALUES[form](special)))["x"]
+        assert last(found) == float(np.float32(special))
+
+
+@pytest.mark.parametrize("number", [1e300, -3.5e38])
+@pytest.mark.parametrize("form", VALUES)
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_finite_number_never_becomes_infinite(write: str, form: str, number: float) -> None:
+    with pytest.raises(tfr.InvalidArgumentError, match="beyond float32") as caught:
+        WRITERS[write](VALUES[form](number))
+
+    assert (caught.value.reason, caught.value.key) == (tfr.Reason.UNREPRESENTABLE, "x")
+    assert caught.value.index is not None
+
+
+COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "array": lambda x: {"x": x},
+    "list": lambda x: {"x": x.tolist()},
+    "list of scalars": lambda x: {"x": list(x)},
+    "masked": lambda x: {"x": np.ma.MaskedArray(x, [True, False])},
+    "ragged": lambda x: {"x": tfr.RaggedTensor(x, [0, 1, 2])},
+    "sparse": lambda x: {"x": tfr.SparseTensor([[0, 0], [1, 0]], x, [2, 1])},
+    "pandas": lambda x: pytest.importorskip("pandas").DataFrame({"x": x}),
+    "polars": lambda x: pytest.importorskip("polars").DataFrame({"x": x}),
+    "arrow": lambda x: pytest.importorskip("pyarrow").table({"x": x}),
+}
+
+
+@pytest.mark.parametrize("form", COLUMNS)
+def test_columns_of_any_form_are_rounded_or_kept(tmp_path: Path, form: str) -> None:
+    columns = COLUMNS[form](np.array([0.1, 0.1]))
+
+    rounded = tfr.decode_example(tfr.encode_examples(columns)[1])["x"]
+    tfr.save(tmp_path / "x.tfrecord", columns)
+    kept: Any = tfr.load(tmp_path / "x.tfrecord")["x"]
+
+    assert last(rounded) == ROUNDED
+    assert last(getattr(kept, "flat_values", getattr(kept, "values", kept))) == EXACT
+    with pytest.raises(tfr.InvalidArgumentError, match="beyond float32") as caught:
+        tfr.encode_examples(COLUMNS[form](np.array([0.1, 1e300])))
+    assert (caught.value.key, caught.value.index) == ("x", 1)
+
+
+@pytest.mark.parametrize(
+    "form", sorted(VALUES.keys() - {"a tuple"})
+)  # which is a structure of columns there
+def test_the_strict_policy_keeps_a_float(tmp_path: Path, form: str) -> None:
+    for number in (0.1, 1e300):
+        tfr.save(tmp_path / "x.tfrecord", ({"x": VALUES[form](number)} for _ in range(2)))
+        kept: Any = tfr.load(tmp_path / "x.tfrecord")["x"]
+
+        values = getattr(kept, "flat_values", kept)
+        assert last(values) == number
+        assert values.dtype == np.float64
