@@ -66,7 +66,8 @@ def save(
         *Columns*: a dict of columns, each with one value per record, as for
         :func:`~tfrecord_lite.encode_examples`; a tuple of columns; or a single ndarray,
         RaggedTensor, SparseTensor or BytesColumn. Dicts and tuples may be nested. Or a
-        DataFrame of pandas or polars, or a Table of pyarrow.
+        DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, which
+        ``load(path, as_=...)`` returns as it was; and a Series of these libraries is a column.
 
         *Rows*: any other iterable (a list, a generator) with one dict, tuple or value per
         record, possibly nested. It is read once, and never held in memory. A value may be a
