@@ -69,14 +69,10 @@ class TestOtherFormats:
     def check(self, run_verb: Run, path: Path, verb: str, data: bytes, name: str) -> None:
         path.write_bytes(data)
         said = f"{path}: not a TFRecord file; it looks like {name}"
-        is_compressed = data[:2] == b"\x1f\x8b"
-
         done = run_verb(verb, path)
 
         assert done.status == 2
-        if verb == "index" and is_compressed:
-            assert "random access needs an uncompressed file" in done.err[0]
-        elif verb == "verify":
+        if verb == "verify":
             assert (len(done.out), done.err) == (1, [])
             assert done.out[0].startswith(said)
         else:

@@ -102,6 +102,7 @@ class RecordIndex:
 def scan(stream: RecordStream) -> RecordIndex:
     """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one."""
     if stream.compression:
+        stream.next_block(1)  # raises if there is more to say of the file
         detail = (
             f"random access needs an uncompressed file, this one is {stream.compression}; read it "
             "in order (TFRecordReader, TFRecordDataset), or write its records to an uncompressed "

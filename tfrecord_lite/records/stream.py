@@ -335,4 +335,5 @@ def _detect(file: InputFile) -> str:
     first = file.peek(HEADER_BYTES)
     name = "" if is_header(first) else detect(first)
     # The first bytes of some texts could also be those of a compressed stream.
-    return "" if name and looks_like(file.peek(_PEEK_BYTES), is_whole=False) else name
+    is_text = name and first.isascii() and looks_like(file.peek(_PEEK_BYTES), is_whole=False)
+    return "" if is_text else name
