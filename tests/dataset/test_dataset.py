@@ -831,6 +831,8 @@ def test_read_batches_shuffles_if_told_to(tmp_path: Path, off: Any) -> None:
         ({"shuffle": "yes"}, "shuffle is 'yes', expected True, False, 'all' or a number"),
         ({"shuffle": -1}, "shuffle is -1, expected 0 or more"),
         ({"shuffle": 2.5}, "shuffle must be an integer, not float"),
+        ({"shuffle": 5, "seed": "a"}, "seed must be an integer, not str"),
+        ({"shuffle": "all", "seed": 1.5}, "seed must be an integer, not float"),
         ({"shard": 3}, "shard must be (number of ranks, this rank), not 3"),
         ({"shard": (1, 2, 3)}, "shard must be (number of ranks, this rank), not (1, 2, 3)"),
     ],

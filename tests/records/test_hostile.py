@@ -37,7 +37,7 @@ from tfrecord_lite import (
 )
 from tfrecord_lite.messages import Event, Summary
 from tfrecord_lite.records.framing import frame
-from tfrecord_lite.storage.formats import superserial, tfds, tfx
+from tfrecord_lite.storage.formats import dataset_info, superserial, tfds, tfx
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,6 +185,11 @@ CASES = {
         tfds.from_json,
         5000,
         rejected=Reason.BAD_ARGUMENT,
+    ),
+    "many shards of TFDS": Case(
+        lambda n: b'{"name": "d", "splits": [{"name": "s", "shardLengths": [1%s]}]}' % (b", 1" * n),
+        dataset_info.from_json,
+        5000,
     ),
     "many TFX features": Case(
         lambda n: b"".join(b'feature { name: "k%d" type: INT }\n' % i for i in range(n)),

@@ -20,6 +20,7 @@ from tfrecord_lite import (
     Reason,
     Schema,
     TFRecordWriter,
+    encode_sequence_example,
     load,
     load_schema,
     load_tfds,
@@ -328,6 +329,18 @@ def test_without_any_schema_it_is_inferred(old: Path) -> None:
     assert numbers_of(old, "train[-1:]") == [11]
 
 
+def test_sequence_examples_are_not_of_tensorflow_datasets(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "flowers-test.tfrecord-00000-of-00001") as writer:
+        writer.write(
+            encode_sequence_example({"context": {"a": 1}, "feature_lists": {"b": [[1], [2]]}})
+        )
+    write_info(tmp_path, splits=[{"name": "test", "shardLengths": [1]}])
+
+    with pytest.raises(InvalidArgumentError, match="the records are SequenceExamples") as caught:
+        load_schema(tmp_path)
+    assert caught.value.reason is Reason.UNSUPPORTED
+
+
 @pytest.mark.parametrize("counts", [True, False])
 def test_the_oldest_releases_have_no_lengths_of_shards(today: Path, counts: bool) -> None:
     splits = [
@@ -487,6 +500,7 @@ DAMAGED = [
     '{"name": "d", "splits": [{"name": "x", "shardLengths": [1], "filepathTemplate": "../{SPLIT}"}]}',
     '{"name": "d", "splits": [{"name": "x", "shardLengths": [1], "filepathTemplate": "{FOO}"}]}',
     '{"name": "d", "splits": [{"name": "x", "shardLengths": [1], "filepathTemplate": 3}]}',
+    '{"name": "d", "splits": [{"name": "x", "shardLengths": [1], "filepathTemplate": "' + "{SPLIT}" * 1000 + '"}]}',
     '{"name": "d", "schema": {"feature": [{}]}}', '{"name": "d", "schema": {"feature": 3}}',
     '{"name": "d", "schema": {"feature": [{"name": "a", "type": "INT", "shape": {"dim": [3]}}]}}',
     "[" * 100_000,

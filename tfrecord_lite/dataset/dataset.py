@@ -347,7 +347,7 @@ class Dataset(Generic[T_co]):
 
     def enumerate(self, start: int = 0) -> Dataset[tuple[int, T_co]]:
         """Give pairs of a number and an element."""
-        return self._then(Enumerate, start=int(start))
+        return self._then(Enumerate, start=require_int("start", start))
 
     def cache(self) -> Dataset[T_co]:
         """Keep the elements of the first whole epoch in memory, and give them in all later ones.

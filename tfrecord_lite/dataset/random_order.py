@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfrecord_lite.errors import require_int
+
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array, Uint64Array
 
@@ -36,7 +38,7 @@ _LEAST_WINDOW = 4096
 
 def seed_of(seed: int | None) -> int:
     """Return a seed as 64 bits; draw one if it is None."""
-    return secrets.randbits(63) if seed is None else int(seed) % 2**64
+    return secrets.randbits(63) if seed is None else require_int("seed", seed) % 2**64
 
 
 def _words(key: Key, purpose: int, first: int, n_words: int) -> Uint64Array:

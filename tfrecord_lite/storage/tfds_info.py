@@ -22,7 +22,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import check_storage_options, expand, is_url, name_of
 from tfrecord_lite.reader import TFRecordReader
-from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RaggedFeature, Schema
+from tfrecord_lite.schema import FixedLenFeature, Kind, Original, RaggedFeature, Schema, Summary
 from tfrecord_lite.storage.content import content_of
 from tfrecord_lite.storage.formats import dataset_info, tfds
 from tfrecord_lite.storage.formats.natural import Shape, specification
@@ -203,7 +203,11 @@ class Directory:
         reader = TFRecordReader(files, storage_options=self.options)
         decoded = self.info.decoded
         kinds: dict[str, Kind] = {}
-        for name, found in summarize(reader, max_records=_LOOKED_AT).items():
+        stored = summarize(reader, max_records=_LOOKED_AT)
+        if not isinstance(stored, Summary):
+            detail = "the records are SequenceExamples, which TensorFlow Datasets does not write"
+            raise InvalidArgumentError(Reason.UNSUPPORTED, source=files[0], detail=detail)
+        for name, found in stored.items():
             kinds.update((name, kind) for kind in found.lists)
         items = {
             name: _stored(name, kinds[name], *described)

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.storage.formats.natural import Shape
 
 _TEMPLATE = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
-_MOST_SHARDS = 1_000_000
-_NAME = re.compile(r"[\w.\-]+")
+_MOST_SHARDS = 10_000
+"""Most shards of which only the number is known; with a length for each there may be more."""
+_MOST_CHARS = 250
+"""Most characters of a name, and of the template of file names."""
+_NAME = re.compile(rf"[\w.\-]{{1,{_MOST_CHARS}}}")
 _VARIABLE = re.compile(r"\{(\w+)\}")
 _PART = re.compile(r"(?P<split>[\w.\-]+)(\[(?P<ends>[^\[\]]*)\])?")
 _END = re.compile(r"(?P<number>-?\d[\d_]*)(?P<unit>%|shard)?", re.ASCII)
@@ -91,6 +94,8 @@ def _split(dataset: str, item: Mapping[str, Any]) -> Split:
     name = item["name"]
     lengths = tuple(_count(length) for length in item.get("shardLengths") or ())
     n_shards = len(lengths) or _count(item.get("numShards", 0))
+    if n_shards > max(len(lengths), _MOST_SHARDS):
+        raise argument_error(f"split {name!r:.80} has {plural(n_shards, 'shard')} without lengths")
     files = _files(dataset, name, n_shards, item.get("filepathTemplate") or _TEMPLATE)
     given = (item.get("statistics") or {}).get("numExamples")
     n_records = None if given is None else _count(given)
@@ -113,9 +118,9 @@ def _files(dataset: str, split: str, n_shards: int, template: str) -> tuple[str,
     """Name the files of a split."""
     for name in (dataset, split):
         if not _NAME.fullmatch(name):
-            raise argument_error(f"{name!r} is not a name of a data set or split")
-    if n_shards > _MOST_SHARDS:
-        raise argument_error(f"split {split!r} has {plural(n_shards, 'shard')}, too many to name")
+            raise argument_error(f"{name!r:.80} is not a name of a data set or split")
+    if len(template) > _MOST_CHARS:
+        raise argument_error(f"the file names of split {split!r} are too long")
     width = max(len(str(n_shards)), 5)
     files = []
     for number in range(n_shards):
