@@ -79,6 +79,8 @@ class Span:
     step: int = 1
     """Difference between the numbers in `source` of adjacent records; negative in a reversed
     block."""
+    is_framed: bool = False
+    """Whether the buffer has each record in a frame, whose CRCs were found right."""
     numbers: Int64Array | None = field(default=None, compare=False)
     """The numbers in `source` of all these records, if they are not in even steps."""
 
@@ -227,6 +229,7 @@ class Block:
                 span,
                 first=first + span.first,
                 base=None if span.base is None else span.base - shift,
+                is_framed=False,  # the first header is not copied, nor the last footer
             )
             for block, shift, first in zip(blocks, shifts, firsts, strict=False)
             for span in block.spans or (Span(0, None, 0, None),)

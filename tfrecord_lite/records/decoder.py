@@ -207,7 +207,8 @@ class FrameDecoder:
         edges = self._next_edges(n_records)
         if edges is None:
             return None
-        span = Span(0, self.source, self._n_given, self._base - HEADER_BYTES)
+        base = self._base - HEADER_BYTES
+        span = Span(0, self.source, self._n_given, base, is_framed=self.verify)
         bounds = np.array(edges, np.int64)
         bounds = bounds[: self._admit(bounds) + 1]
         offsets, lengths = bounds[:-1] + HEADER_BYTES, np.diff(bounds) - OVERHEAD_BYTES

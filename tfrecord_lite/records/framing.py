@@ -74,23 +74,27 @@ def frame_in_place(block: Block) -> memoryview | None:
 def frames_of(block: Block) -> bytearray | memoryview:
     """Return a block's records in frames, end to end, without writing to its memory.
 
-    If the block was read from a file, its memory has the frames, and they are copied at most:
-    checking their CRCs, all at once, costs less than making new ones.
+    If the block was read from a file, its memory has the frames, and they are copied at most. If
+    their CRCs were not checked by the reader, they are checked here, all at once, which costs
+    less than making new ones.
     """
     starts, sizes = block.offsets - HEADER_BYTES, block.lengths + OVERHEAD_BYTES
-    if not len(block) or starts.min() < 0 or not _has_header(block, int(starts[0])):
+    is_intact = bool(block.spans) and all(span.is_framed for span in block.spans)
+    if not (is_intact or _may_be_framed(block)):
         return frame(block)
     if (starts[1:] == starts[:-1] + sizes[:-1]).all():
         frames = block.data[starts[0] : starts[-1] + sizes[-1]]
     else:
         frames = gather(block.data, starts, sizes)
-    if first_bad_frame(frames, np.cumsum(sizes) - sizes, sizes) is not None:
-        return frame(block)
-    return memoryview(frames)  # type: ignore[arg-type]
+    is_intact = is_intact or first_bad_frame(frames, np.cumsum(sizes) - sizes, sizes) is None
+    return memoryview(frames) if is_intact else frame(block)  # type: ignore[arg-type]
 
 
-def _has_header(block: Block, start: int) -> bool:
-    """Whether the first record of a block is after its header, which starts there."""
+def _may_be_framed(block: Block) -> bool:
+    """Whether the first record of a block is after its header."""
+    if not len(block) or block.offsets.min() < HEADER_BYTES:
+        return False
+    start = int(block.offsets[0]) - HEADER_BYTES
     header = block.data[start : start + HEADER_BYTES].tobytes()
     return is_header(header) and int.from_bytes(header[:8], "little") == block.lengths[0]
 
