@@ -101,7 +101,8 @@ class MessageWriter:
         Notes
         -----
         Up to 1,024 rows, or two megabytes, wait to be encoded together. They are copies: the
-        dictionary and its arrays may be reused at once.
+        dictionary and its arrays may be reused at once. Floats of any type are rounded to the
+        nearest float32, as by :func:`~tfrecord_lite.encode_examples`.
         """
         self._check_open()
         if schema is not None:

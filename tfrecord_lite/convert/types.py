@@ -342,16 +342,13 @@ def array_of_objects(items: list[Any]) -> AnyArray:
     return family.to_array(items)
 
 
-def _no_array_error(
-    items: list[Any], types: set[type], number: int | None = None
-) -> InvalidArgumentError:
+def _no_array_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
     """Return the error for objects that no array equals; about the first of them that is odd."""
     names = ", ".join(sorted(cls.__name__ for cls in types))
     detail = f"no array holds values of these types together: {names}"
     if len(types) == 1:
         detail = f"no dtype holds these values of type {names}"
-    if number is None:
-        number = next((i for i, item in enumerate(items) if type(item) is not type(items[0])), 0)
+    number = next((i for i, item in enumerate(items) if type(item) is not type(items[0])), 0)
     return _value_error(number, detail)
 
 
@@ -519,7 +516,8 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
         raise _no_array_error(items, types)
     number = first_difference(array, items)
     if number is not None:
-        raise _no_array_error(items, types, number)
+        detail = f"this value does not fit into {array.dtype.name}, which NumPy makes of the column"
+        raise _value_error(number, f"{detail}; give values of one dtype that holds all of them")
     return array
 
 
