@@ -1066,3 +1066,79 @@ def test_what_is_neither_a_specification_nor_a_dtype(given: Any, words: str) -> 
         assert words in str(caught.value)
         if "is not a feature" in str(caught.value):
             assert "shorthand int, 'float32', bytes, or (dtype, shape)" in str(caught.value)
+
+
+# ------------------------------------------------------------- time zones and categories
+
+
+@pytest.mark.parametrize(
+    "original",
+    [
+        Original("datetime64[us]", (), zone="Europe/Berlin"),
+        Original("string", (), "str", missing=True, categories=["b", "a", ""]),
+        Original("string", (), categories=[b"b", b"\xff"]),
+        Original("int8", (None,), categories=[3, -1], ordered=True),
+        Original("float64", (), categories=[0.5, float("inf"), -0.0]),
+        Original("bool", (), categories=[True]),
+        Original("string", (), "U5", categories=[]),
+    ],
+    ids=repr,
+)
+def test_zones_and_categories_are_kept(original: Original) -> None:
+    schema = Schema({"x": FixedLenFeature([], kind_of_original(original))}, {"x": original})
+
+    assert Schema.from_json(schema.to_json()) == schema
+    assert Schema.from_json(schema.to_json(None)).originals["x"] == original
+    assert eval(repr(original), {"Original": Original, "inf": float("inf")}) == original  # noqa: S307
+    assert pickle.loads(pickle.dumps(schema)) == schema
+    assert hash(schema) == hash(Schema(schema))
+
+
+def kind_of_original(original: Original) -> str:
+    return {"s": "string", "f": "float32"}.get(original.dtype[0], "int64")
+
+
+def test_the_table_says_zones_and_the_number_of_categories() -> None:
+    spec = FixedLenFeature([], "int64")
+    originals = {
+        "t": Original("datetime64[s]", (), zone="UTC"),
+        "c": Original("int64", (), categories=[1]),
+        "o": Original("int64", (), missing=True, categories=[1, 2], ordered=True),
+    }
+    lines = str(Schema(dict.fromkeys(originals, spec), originals)).splitlines()[-3:]
+
+    assert [line.split("[]", 1)[1].strip() for line in lines] == [
+        "datetime64[s] [] UTC",
+        "int64 [] of 1 category",
+        "int64 [] of 2 ordered categories or missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"dtype": "int64", "zone": "UTC"}, InvalidArgumentError),
+        ({"dtype": "datetime64[s]", "zone": ""}, InvalidArgumentError),
+        ({"dtype": "datetime64[s]", "zone": 5}, TypeError),
+        ({"dtype": "int64", "categories": "ab"}, TypeError),
+        ({"dtype": "int64", "categories": 5}, TypeError),
+        ({"dtype": "int64", "categories": ["a"]}, InvalidArgumentError),
+        ({"dtype": "int64", "categories": [True]}, InvalidArgumentError),
+        ({"dtype": "int64", "categories": [1, 1]}, InvalidArgumentError),
+        ({"dtype": "float64", "categories": [float("nan")]}, InvalidArgumentError),
+        ({"dtype": "string", "categories": [5]}, InvalidArgumentError),
+        ({"dtype": "datetime64[s]", "categories": [1]}, InvalidArgumentError),
+        ({"dtype": "int64", "ordered": True}, InvalidArgumentError),
+        ({"dtype": "int64", "categories": [1], "ordered": 1}, TypeError),
+    ],
+    ids=repr,
+)
+def test_zones_and_categories_that_cannot_be_are_rejected(
+    arguments: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        Original(**arguments)
+    document = json.loads(Schema({"x": FixedLenFeature([], "int64")}).to_json())
+    document["features"]["x"]["original"] = arguments
+    with pytest.raises(InvalidArgumentError):
+        Schema.from_json(json.dumps(document))

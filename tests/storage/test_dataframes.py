@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from tfrecord_lite import TFRecordWriter, load, save, schema_of
+from tfrecord_lite import FixedLenFeature, TFRecordWriter, infer_schema, load, save, schema_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
-from tfrecord_lite.schema import Original
+from tfrecord_lite.schema import Original, Schema
 
 pytestmark = pytest.mark.needs("dataframes")
 
@@ -568,6 +568,7 @@ def test_numpy_sees_utc_and_the_categories_values(tmp_path: Path) -> None:
     assert str(days[0].astype("M8[h]")) == "2024-03-29T23"
     assert schema.originals["c"] == Original("string", (), "str", categories=("a", "b"))
     assert schema.originals["__index_level_0__"].zone == "Europe/Berlin"
+    assert infer_schema(day_frame()).originals["c"].categories == ("a", "b")
     assert "string [] str of 2 categories" in str(schema)
     assert "Europe/Berlin" in str(schema)
 
@@ -626,6 +627,51 @@ def test_times_of_several_zones_do_not_go_together(tmp_path: Path) -> None:
         save(tmp_path / str(i), frame)
     with pytest.raises(InvalidArgumentError, match="Europe/Berlin here, but with UTC before"):
         load([tmp_path / "0", tmp_path / "1"])
+
+
+def test_plain_values_and_categories_go_together_as_plain_ones(tmp_path: Path) -> None:
+    save(tmp_path / "0", pd.DataFrame({"c": pd.Categorical(["a", "b"])}))
+    save(tmp_path / "1", {"c": ["z", "b"]})
+
+    found = load([tmp_path / "0", tmp_path / "1"], as_="pandas")
+
+    assert found["c"].tolist() == ["a", "b", "z", "b"]
+    assert not isinstance(found["c"].dtype, pd.CategoricalDtype)
+
+
+@pytest.mark.parametrize("size", [None, 1, 2])
+def test_shards_are_one_frame(tmp_path: Path, size: int | None) -> None:
+    frame = day_frame().reset_index(names="when").set_axis(pd.RangeIndex(5, 11, 2))
+    save(tmp_path / "d", frame, num_shards=2)
+
+    if size is None:
+        same_pandas(load(tmp_path / "d-*", as_="pandas"), frame)
+    else:
+        same_pandas(pd.concat(load(tmp_path / "d-*", as_="pandas", batch_size=size)), frame)
+    save(tmp_path / "n", frame[[]], num_shards=2)
+    same_pandas(load(tmp_path / "n-*", as_="pandas"), frame[[]])
+
+
+def test_with_a_schema_a_frame_has_its_types(tmp_path: Path) -> None:
+    frame = day_frame()
+    schema = save(tmp_path / "0", frame)
+
+    assert save(tmp_path / "1", frame[1:], schema=schema) == schema
+    same_pandas(load(tmp_path / "1", as_="pandas"), frame[1:])
+    plain = {"x": FixedLenFeature([], "float32"), "c": FixedLenFeature([], bytes)}
+    save(tmp_path / "2", frame.reset_index(drop=True), schema=plain)
+    assert load(tmp_path / "2", as_="pandas")["c"].tolist() == [b"b", b"a", b"b"]
+
+
+def test_a_value_that_is_no_category_is_an_error_with_its_row(tmp_path: Path) -> None:
+    schema = Schema(
+        {"c": FixedLenFeature([], bytes)}, {"c": Original("string", (), "str", categories=["a"])}
+    )
+    with TFRecordWriter(tmp_path / "d") as writer:
+        writer.write_examples({"c": ["a", "b"]})
+    with pytest.raises(InvalidArgumentError, match="'b' is not one of the categories") as caught:
+        load(tmp_path / "d", schema, as_="pandas")
+    assert (caught.value.key, caught.value.index) == ("c", 1)
 
 
 def test_bad_libraries_and_sidecars_are_one_clear_error(tmp_path: Path) -> None:

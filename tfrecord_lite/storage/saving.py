@@ -11,6 +11,7 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.dataframes import (
     describe_frame,
+    fitting_description,
     is_frame,
     is_series,
     num_rows,
@@ -203,6 +204,7 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
         schema = with_traits(schema_of(made), traits)
     else:
         made, schema = GivenSchema(given).add_columns(columns), given
+        described = fitting_description(described, given, traits)
         structure = None if structure is None else completed(structure, given)
     if made:
         files.n_records = _num_records(made)

@@ -414,15 +414,13 @@ def _traits(before: Original, after: Original) -> dict[str, Any]:
     if before.zone != after.zone:
         zones = [original.zone or "no time zone" for original in (after, before)]
         raise IncompatibleError(f"times with {zones[0]} here, but with {zones[1]} before")
-    if (before.categories is None) != (after.categories is None) or (
-        (before.ordered, before.categories) != (after.ordered, after.categories)
-        and (before.ordered or after.ordered)
-    ):
+    if before.categories is None or after.categories is None:  # any values go with plain ones
+        return {"zone": before.zone}
+    both = tuple(dict.fromkeys((*before.categories, *after.categories)))
+    is_ordered = before.ordered or after.ordered
+    if is_ordered and (before.ordered, before.categories) != (after.ordered, after.categories):
         raise IncompatibleError("other categories here than before, or in another order")
-    traits = {"zone": before.zone, "categories": before.categories, "ordered": before.ordered}
-    if before.categories is not None:
-        traits["categories"] = tuple(dict.fromkeys((*before.categories, *after.categories)))
-    return traits
+    return {"zone": before.zone, "categories": both, "ordered": is_ordered}
 
 
 def _dtype(before: Original, after: Original, *, raw: bool) -> str:

@@ -24,6 +24,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
+
 from tfrecord_lite.convert.dataframes import arrow, pandas, polars
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import argument_error
@@ -95,6 +97,8 @@ def open_series(key: str, column: Any) -> Opened | None:
 
 def is_series(data: Any) -> bool:
     """Return whether data are a single column of one of the libraries."""
+    if isinstance(data, np.ndarray | list | tuple):
+        return False
     return any(each.is_series(data) for each in _LIBRARIES.values())
 
 
@@ -109,12 +113,12 @@ def open_columns(data: Any) -> tuple[Any, Traits]:
     traits: Traits = {}
     if not hasattr(data, "items"):
         return data, traits
-    columns = {}
-    for name, column in data.items():
-        opened = open_series(name, column)
-        columns[name] = column if opened is None else opened.values
-        if opened is not None:
-            traits[name] = opened.traits
+    series = [name for name, column in data.items() if is_series(column)]
+    if not series:
+        return data, traits
+    columns = dict(data)
+    for name in series:
+        columns[name], traits[name] = open_series(name, columns[name])  # type: ignore[misc]
     return columns, traits
 
 
@@ -128,6 +132,8 @@ def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
 
 
 def _library_of(data: Any) -> str | None:
+    if isinstance(data, dict | list | tuple | np.ndarray):
+        return None
     found = next((name for name, each in _LIBRARIES.items() if each.is_frame(data)), None)
     if found is None and polars.is_lazy(data):
         raise TypeError("a LazyFrame has no data yet; give lazy_frame.collect()")
@@ -162,6 +168,31 @@ def describe_frame(data: Any) -> Description | None:
         return None
     _features(_LIBRARIES[library], data)
     return {"library": library, **_LIBRARIES[library].describe(data)}
+
+
+def fitting_description(
+    description: Description | None, schema: Schema, traits: Traits
+) -> Description | None:
+    """Return a description without the types that do not go with a schema."""
+    if description is None:
+        return None
+
+    def kept(name: str, kind: Any) -> Any:
+        original, members = schema.originals.get(name), traits.get(name, {})
+        if original is None or original.zone != members.get("zone"):
+            return None
+        for member in ("text", "categories"):
+            if (getattr(original, member) is None) != (members.get(member) is None):
+                return None
+        return kind
+
+    types = {name: kept(name, kind) for name, kind in description["columns"].items()}
+    fitting = {**description, "columns": types}
+    if isinstance(index := description.get("index"), list):
+        fitting["index"] = [
+            {**level, "type": kept(level["feature"], level["type"])} for level in index
+        ]
+    return fitting
 
 
 def check_library(name: Any) -> None:
