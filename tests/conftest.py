@@ -127,10 +127,11 @@ def _is_worker(config: pytest.Config) -> bool:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out, and how to run it."""
-    left_out = terminalreporter.config.stash[LEFT_OUT]
-    for how, number in sorted(left_out.items(), key=lambda item: -item[1]):
-        what = f"{number:,} tests" if number else "tests"
-        terminalreporter.write_line(f"left out: {what} that are run with: {how}")
+    left_out = dict(terminalreporter.config.stash[LEFT_OUT])
+    if number := left_out.pop(WITH_FULL, 0):
+        terminalreporter.write_line(f"left out: {number:,} tests that are run with: {WITH_FULL}")
+    for how in sorted(left_out):  # whole modules of tests among them, whose number is not known
+        terminalreporter.write_line(f"left out: tests that are run with: {how}")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ docs/encoding.md has the table, "Lenient and strict".
 
 from __future__ import annotations
 
+import importlib
 import io
 from typing import TYPE_CHECKING, Any
 
@@ -127,13 +128,20 @@ COLUMNS: dict[str, Callable[[Any], Any]] = {
     "masked": lambda x: {"x": np.ma.MaskedArray(x, [True, False])},
     "ragged": lambda x: {"x": tfr.RaggedTensor(x, [0, 1, 2])},
     "sparse": lambda x: {"x": tfr.SparseTensor([[0, 0], [1, 0]], x, [2, 1])},
-    "pandas": lambda x: pytest.importorskip("pandas").DataFrame({"x": x}),
-    "polars": lambda x: pytest.importorskip("polars").DataFrame({"x": x}),
-    "arrow": lambda x: pytest.importorskip("pyarrow").table({"x": x}),
+    "pandas": lambda x: importlib.import_module("pandas").DataFrame({"x": x}),
+    "polars": lambda x: importlib.import_module("polars").DataFrame({"x": x}),
+    "arrow": lambda x: importlib.import_module("pyarrow").table({"x": x}),
 }
+FRAMES = ("pandas", "polars", "arrow")
 
 
-@pytest.mark.parametrize("form", COLUMNS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(form, marks=pytest.mark.needs("dataframes") if form in FRAMES else ())
+        for form in COLUMNS
+    ],
+)
 def test_columns_of_any_form_are_rounded_or_kept(tmp_path: Path, form: str) -> None:
     columns = COLUMNS[form](np.array([0.1, 0.1]))
 

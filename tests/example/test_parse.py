@@ -7,6 +7,7 @@ that is wrong. Single messages are read by another way than batches are.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import random
 import threading
@@ -219,10 +220,16 @@ def test_an_error_names_file_offset_and_record(tmp_path: Path, n: int) -> None:
 
     reader = TFRecordReader(path)
     parser = ExampleParser({"n": FixedLenFeature([], int)})
+
+    def parse(*n_records: int) -> list[Any]:
+        blocks: Any = reader.blocks(*n_records)
+        with contextlib.closing(blocks):
+            return [parser(block) for block in blocks]
+
     calls: list[Callable[[], Any]] = [
         lambda: list(reader.examples()),
-        lambda: [parser(block) for block in reader.blocks()],
-        lambda: [parser(block) for block in reader.blocks(2)],
+        parse,
+        lambda: parse(2),
     ]
     for call in calls:
         error = outcome(call)

@@ -31,6 +31,8 @@ EXTRAS = {
 
 TESTS = Path(__file__).resolve().parents[1]
 PLACES = {
+    TESTS / "convert" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
+    TESTS / "storage" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "parity": ("parity", ("tensorflow",)),
     TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),
     TESTS / "frameworks" / "test_jax.py": ("frameworks", ("jax",)),
