@@ -127,7 +127,7 @@ def _is_worker(config: pytest.Config) -> bool:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was left out, and how to run it."""
-    left_out = dict(terminalreporter.config.stash[LEFT_OUT])
+    left_out = terminalreporter.config.stash[LEFT_OUT].copy()
     if number := left_out.pop(WITH_FULL, 0):
         terminalreporter.write_line(f"left out: {number:,} tests that are run with: {WITH_FULL}")
     for how in sorted(left_out):  # whole modules of tests among them, whose number is not known
