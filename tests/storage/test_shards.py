@@ -86,6 +86,17 @@ def test_a_file_without_records_goes_with_any_others(tmp_path: Path) -> None:
         assert found["x"].to_list() == [[1, 2], [3]]
 
 
+def test_columns_of_nothing_go_with_any_others(tmp_path: Path) -> None:
+    save(tmp_path / "0", {"x": [[], []]})
+    save(tmp_path / "1", {"x": [[1]]})
+
+    assert load(tmp_path / "0")["x"].to_list() == [[], []]
+    assert load([tmp_path / "0", tmp_path / "1"])["x"].to_list() == [[], [], [1]]
+    with pytest.raises(InvalidArgumentError, match="1 row; the others have 2") as caught:
+        save(tmp_path / "0", {"x": [[], []], "y": [[]]})
+    assert caught.value.key == "y"
+
+
 def test_shards_without_a_sidecar_are_inferred_together(tmp_path: Path) -> None:
     for name in ("missing", "values", "lacking"):
         save(tmp_path / name, SHARDS[name], tmp_path / "schema")

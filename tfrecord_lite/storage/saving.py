@@ -20,7 +20,7 @@ from tfrecord_lite.convert.dataframes import (
 )
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
@@ -31,7 +31,12 @@ from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names
 from tfrecord_lite.storage.given import GivenSchema
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.storage.stream_schema import StreamSchema, check_originals, row_batches
+from tfrecord_lite.storage.stream_schema import (
+    StreamSchema,
+    check_originals,
+    is_empty_lists,
+    row_batches,
+)
 from tfrecord_lite.storage.structure import completed, flatten
 
 if TYPE_CHECKING:
@@ -206,19 +211,28 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
         made, schema = GivenSchema(given).add_columns(columns), given
         described = fitting_description(described, given, traits)
         structure = None if structure is None else completed(structure, given)
+    is_bare = described is not None and not columns  # a frame of rows without columns
+    files.n_records = num_rows(data) if is_bare else _num_records(columns | made)
+    # As in rows: empty lists of nothing have no kind, so that other files may have one.
+    made = {name: column for name, column in made.items() if not is_empty_lists(column)}
     if made:
-        files.n_records = _num_records(made)
         for block in encode_column_batches(made, schema):
             files.put(block)
-    else:  # no columns, or nothing but None in them
-        files.n_records = _num_records(columns) if described is None else num_rows(data)
+    else:
         files.put([b""] * files.n_records)
     return Sidecar(schema, structure, dataframe=described)
 
 
 def _num_records(columns: Mapping[str, Any]) -> int:
-    first = next(iter(columns.values()), ())
-    return int(first.shape[0]) if isinstance(first, SparseTensor) else len(first)
+    """Return the number of records, which all columns must have."""
+    found = None
+    for name, column in columns.items():
+        size = int(column.shape[0]) if isinstance(column, SparseTensor) else len(column)
+        if found not in (None, size):
+            detail = f"this column has {plural(size, 'row')}; the others have {found:,}"
+            raise argument_error(detail, key=name)
+        found = size
+    return found or 0
 
 
 def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> Sidecar:

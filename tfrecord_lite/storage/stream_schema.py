@@ -277,6 +277,18 @@ class IncompatibleError(Exception):
     """No schema fits both batches, for the reason in the text; users never see this error."""
 
 
+def is_empty_lists(column: Any) -> bool:
+    """Return whether rows are empty lists, and nothing tells what they are lists of."""
+    return _is_untyped(column) and len(column.values) == 0
+
+
+def _is_untyped(column: Any) -> bool:
+    if not isinstance(column, RaggedTensor):
+        return False
+    flat = column.flat_values
+    return isinstance(flat, np.ndarray) and flat.dtype == object and not len(flat)
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     """One column of the rows so far."""
@@ -302,10 +314,10 @@ class _Column:
         made = self._as_floats(normalize(self.name, values, "strict"))
         mask = np.ma.getmaskarray(made) if isinstance(made, np.ma.MaskedArray) else np.False_
         is_missing = bool(mask.all()) and made.dtype == object
-        # Rows of empty lists only: nothing tells what they are lists of.
-        is_empty = isinstance(made, RaggedTensor) and (
-            len(made.flat_values) == 0 and made.flat_values.dtype == object
-        )
+        is_empty = is_empty_lists(made)
+        if _is_untyped(made) and self.item is not None and self.item.original is not None:
+            dtype = original_dtype(self.item.original.dtype)
+            made = with_values(made, lambda values: values.astype(dtype))
         has_missing = self.has_missing or bool(mask.any())
         has_empty = self.has_empty or is_empty
         if has_missing and has_empty:

@@ -1,0 +1,206 @@
+"""What two batches, or two files, cannot be stored as together: one test for each reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.support.untyped import load
+from tfrecord_lite import (
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    SparseFeature,
+    SparseTensor,
+    VarLenFeature,
+    save,
+    schema_of,
+)
+from tfrecord_lite.schema import Original
+from tfrecord_lite.storage.stream_schema import (
+    IncompatibleError,
+    SchemaItem,
+    as_absent,
+    as_missing,
+    as_ragged,
+    items_of,
+    widened,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def item(column: Any) -> SchemaItem:
+    return items_of(schema_of({"x": column}))["x"]
+
+
+def ints(dtype: str = "int64", shape: Any = (), **members: Any) -> SchemaItem:
+    """An item of an int64 list."""
+    return SchemaItem(FixedLenFeature([], int), Original(dtype, shape, **members))
+
+
+def strings(text: str | None, **members: Any) -> SchemaItem:
+    return SchemaItem(FixedLenFeature([], bytes), Original("string", (), text, **members))
+
+
+PLAIN = SchemaItem(FixedLenFeature([], int), None)
+SPARSE = item(SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0), (1, 3)))
+WIDER_SPARSE = item(SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0), (1, 4)))
+RAGGED = item(RaggedTensor(np.arange(2), np.array([0, 2])))
+DAYS = "datetime64[D]"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        # How they are stored.
+        (PLAIN, ints(), r"int64 \[\] here, but FixedLenFeature before"),
+        (ints(), PLAIN, r"FixedLenFeature here, but int64 \[\] before"),
+        (SPARSE, WIDER_SPARSE, r"float64 \[4\] here, but float64 \[3\] before"),
+        (SPARSE, item(np.zeros((1, 3))), r"float64 \[3\] here"),
+        (item(np.zeros((1, 3))), SPARSE, r"float64 \[3\] here"),
+        (item(np.zeros(1, np.float32)), item(np.zeros(1, int)), r"int64 \[\] here, but float32"),
+        (item(np.zeros(1)), item(np.array(["a"])), r"U1 \[\] here, but float64 \[\] before"),
+        # Dtypes.
+        (item(np.zeros(1)), item(np.zeros(1, np.complex128)), "complex128 here, but float64"),
+        (ints("bool"), ints("int8"), "int8 here, but bool before"),
+        (ints("int8"), ints("bool"), "bool here, but int8 before"),
+        (ints(DAYS), ints("datetime64[s]"), r"datetime64\[s\] here, but datetime64\[D\] before"),
+        (ints("int64"), ints("uint64"), "uint64 here, but int64 before"),
+        (ints("uint64"), ints("int8"), "int8 here, but uint64 before"),
+        # Types of strings.
+        (strings("S3"), strings("U3"), "strings of U3 here, but of S3 before"),
+        (strings("str"), strings(None), "strings of bytes here, but of str before"),
+        (strings(None), strings("T"), "strings of T here, but of bytes before"),
+        (strings("T"), strings("str"), "strings of str here, but of T before"),
+        # Shapes.
+        (ints(shape=(2,)), ints(shape=()), r"the shape \[\] here, but \[2\] before"),
+        (ints(shape=()), ints(shape=(2,)), r"the shape \[2\] here, but \[\] before"),
+        (ints(shape=(2, 3)), ints(shape=(2, 4)), r"\[2, 4\] here.*only the first dimension"),
+        (ints(shape=(2, 3)), ints(shape=(2,)), r"the shape \[2\] here, but \[2, 3\] before"),
+        (ints(shape=None), ints("int8", shape=None), r"the shape \[\] here, but \[\] before"),
+        # Missing values.
+        (ints(shape=(2,), missing=True), ints(shape=(3,)), "a value is missing where lengths vary"),
+        (RAGGED, ints(shape=(3,), missing=True), "a value is missing where lengths vary"),
+        # What data frames know besides.
+        (ints(DAYS), ints(DAYS, zone="Asia/Tokyo"), "with Asia/Tokyo here, but with no time zone"),
+        (ints(DAYS, zone="Asia/Tokyo"), ints(DAYS), "with no time zone here, but with Asia/Tokyo"),
+        (strings("str", categories=["a"]), strings("str"), "other categories here"),
+        (strings("str"), strings("str", categories=["a"]), "other categories here"),
+        (
+            strings("str", categories=["a", "b"], ordered=True),
+            strings("str", categories=["b", "a"], ordered=True),
+            "or in another order",
+        ),
+    ],
+)  # fmt: skip
+def test_items_that_no_schema_fits(old: SchemaItem, new: SchemaItem, text: str) -> None:
+    with pytest.raises(IncompatibleError, match=text):
+        widened("x", old, new)
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "text"),
+    [
+        (as_missing, PLAIN, "which this column cannot store"),
+        (as_missing, ints(shape=None), "which this column cannot store"),
+        (as_missing, SPARSE, "which this column cannot store"),
+        (as_missing, RAGGED, "a value is missing where lengths vary"),
+        (as_absent, PLAIN, "which this column cannot store"),
+        (as_ragged, PLAIN, "an empty list in a column of single values"),
+        (as_ragged, ints(), "an empty list in a column of single values"),
+        (as_ragged, ints(shape=(2,), missing=True), "a value is missing where lengths vary"),
+    ],
+)
+def test_columns_that_cannot_have_nothing(
+    change: Callable[..., SchemaItem], old: SchemaItem, text: str
+) -> None:
+    with pytest.raises(IncompatibleError, match=text):
+        change("x", old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "dtype", "shape", "text"),
+    [
+        (ints("int8"), ints("uint8"), "int16", (), None),
+        (ints("uint32"), ints("int32"), "int64", (), None),
+        (ints("int64"), ints("int8"), "int64", (), None),
+        (ints(shape=(2, 3)), ints(shape=(4, 3)), "int64", (None, 3), None),
+        (RAGGED, ints(shape=(3,)), "int64", (None,), None),
+        (strings("U3"), strings("U12"), "string", (), "U12"),
+        (strings("S12"), strings("S3"), "string", (), "S12"),
+    ],
+)
+def test_items_that_one_schema_fits(
+    old: SchemaItem, new: SchemaItem, dtype: str, shape: Any, text: str | None
+) -> None:
+    for pair in ((old, new), (new, old)):
+        both = widened("x", *pair)
+        assert both.original == Original(dtype, shape, text)
+        assert widened("x", both, old) == widened("x", both, new) == both
+
+
+def test_a_missing_value_of_a_file_may_be_an_empty_row() -> None:
+    missing, longer = ints(shape=(2,), missing=True), ints(shape=(3,))
+
+    for pair in ((missing, longer), (longer, missing), (missing, RAGGED)):
+        both = widened("x", *pair, missing_as_empty=True)
+        assert both.original == Original("int64", (None,))
+        assert isinstance(both.spec, RaggedFeature)
+    assert as_ragged("x", missing, missing_as_empty=True).original == Original("int64", (None,))
+    assert as_absent("x", RAGGED).original == RAGGED.original
+    assert as_absent("x", SPARSE) == SPARSE
+    assert isinstance(SPARSE.spec, SparseFeature)
+    assert as_absent("x", longer).original == Original("int64", (3,), missing=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "index", "text"),
+    [
+        ([None, 1, []], 2, "single values and lists are mixed"),
+        ([None] * 2048 + [[]], 2048, "None cannot be told from an empty list"),
+        ([[]] * 2048 + [None], 2048, "None cannot be told from an empty list"),
+        ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
+        ([0.5] * 2048 + [2**63 - 1], 2048, "not exact in float64"),
+        ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),
+        ([1] * 2048 + [0.5], 2048, "here, but int64"),
+    ],
+)
+def test_a_later_row_that_does_not_fit_is_named(
+    tmp_path: Path, values: list[Any], index: int, text: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=text) as caught:
+        save(tmp_path / "d", ({"x": value} for value in values))
+
+    assert (caught.value.index, caught.value.key) == (index, "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_lists_of_empty_lists_are_kept(tmp_path: Path) -> None:
+    save(tmp_path / "0", [{"x": [[], []]}, {"x": []}])
+    save(tmp_path / "1", [{"x": [[1]]}] * 2048 + [{"x": [[], []]}])
+
+    assert load(tmp_path / "0")["x"].to_list() == [[[], []], []]
+    assert load(tmp_path / "1")["x"].to_list()[-1] == [[], []]
+    with pytest.raises(InvalidArgumentError, match="schema="):
+        load([tmp_path / "0", tmp_path / "1"])
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "2", [{"x": [[]]}] * 2048 + [{"x": [[1]]}])
+    assert caught.value.reason is Reason.WRONG_KIND
+    schema = schema_of({"x": [[[1]]]})
+    save(tmp_path / "2", [{"x": [[]]}] * 2048 + [{"x": [[1]]}], schema=schema)
+    assert load(tmp_path / "2")["x"].to_list()[2047:] == [[[]], [[1]]]
+
+
+def test_a_varlen_feature_is_not_widened() -> None:
+    other = SchemaItem(VarLenFeature(int), None)
+
+    assert widened("x", other, other) is other
+    with pytest.raises(IncompatibleError):
+        widened("x", other, ints())
