@@ -49,6 +49,11 @@ def strings(text: str | None, **members: Any) -> SchemaItem:
     return SchemaItem(FixedLenFeature([], bytes), Original("string", (), text, **members))
 
 
+def raw(dtype: str) -> SchemaItem:
+    """An item of numbers that are stored as their bytes."""
+    return SchemaItem(FixedLenFeature([], bytes), Original(dtype, (2,)))
+
+
 PLAIN = SchemaItem(FixedLenFeature([], int), None)
 SPARSE = item(SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0), (1, 3)))
 WIDER_SPARSE = item(SparseTensor(np.zeros((0, 2), np.int64), np.zeros(0), (1, 4)))
@@ -69,6 +74,7 @@ DAYS = "datetime64[D]"
         (item(np.zeros(1)), item(np.array(["a"])), r"U1 \[\] here, but float64 \[\] before"),
         # Dtypes.
         (item(np.zeros(1)), item(np.zeros(1, np.complex128)), "complex128 here, but float64"),
+        (raw("uint8"), raw("int8"), "int8 here, but uint8 before"),
         (ints("bool"), ints("int8"), "int8 here, but bool before"),
         (ints("int8"), ints("bool"), "bool here, but int8 before"),
         (ints(DAYS), ints("datetime64[s]"), r"datetime64\[s\] here, but datetime64\[D\] before"),
@@ -168,6 +174,9 @@ def test_a_missing_value_of_a_file_may_be_an_empty_row() -> None:
         ([[]] * 2048 + [None], 2048, "None cannot be told from an empty list"),
         ([np.float32(1)] * 2048 + [2**24 + 1], 2048, "not exact in float32"),
         ([0.5] * 2048 + [2**63 - 1], 2048, "not exact in float64"),
+        ([0.5] * 2048 + [2**64 - 1], 2048, "not exact in float64"),
+        ([0.5] * 2048 + [-(2**53) - 1], 2048, "not exact in float64"),
+        ([np.float16(0.5)] * 2048 + [-(2**60)], 2048, "not exact in float16"),
         ([np.float16(0.5)] * 2048 + [2049], 2048, "not exact in float16"),
         ([1] * 2048 + [0.5], 2048, "here, but int64"),
     ],
@@ -180,6 +189,13 @@ def test_a_later_row_that_does_not_fit_is_named(
 
     assert (caught.value.index, caught.value.key) == (index, "x")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63), 2**60, 0])
+def test_integers_that_are_exact_become_floats(tmp_path: Path, value: int) -> None:
+    save(tmp_path / "d", [{"x": 0.5}] * 2048 + [{"x": value}])
+
+    assert load(tmp_path / "d")["x"][-1] == value
 
 
 def test_lists_of_empty_lists_are_kept(tmp_path: Path) -> None:

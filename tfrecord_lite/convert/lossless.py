@@ -301,7 +301,7 @@ def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
         raise column_error(key, detail, None, Reason.WRONG_KIND)
     found = np.ascontiguousarray(values.astype(dtype, copy=False))
     if values.dtype.kind in "iu" and values.dtype.itemsize > 4:  # safe for NumPy, if not exact
-        inexact = _inexact_integers(values, found.real)
+        inexact = inexact_integers(values, found.real)
         if inexact.any():
             number = int(np.argwhere(inexact)[0][0])
             detail = f"this integer is not exact in {dtype.name}, which the schema stores"
@@ -309,8 +309,8 @@ def _as_dtype(key: str, values: Any, dtype: np.dtype[Any]) -> AnyArray:
     return found
 
 
-def _inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
-    """Find the integers of 64 bits that changed when they became floats."""
+def inexact_integers(values: AnyArray, floats: AnyArray) -> BoolArray:
+    """Find the integers that changed when they became floats."""
     limit = 2.0 ** (63 if values.dtype.kind == "i" else 64)
     fits = floats < limit  # the limit itself is rounded up to, and wraps around on the way back
     inexact: BoolArray = ~fits | (np.where(fits, floats, 0).astype(values.dtype) != values)

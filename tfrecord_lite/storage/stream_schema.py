@@ -30,7 +30,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
-from tfrecord_lite.convert.lossless import RAW, is_raw, original_dtype, schema_of, with_values
+from tfrecord_lite.convert.lossless import (
+    RAW,
+    inexact_integers,
+    is_raw,
+    original_dtype,
+    schema_of,
+    with_values,
+)
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import (
@@ -346,9 +353,8 @@ class _Column:
         def change(numbers: Any) -> Any:
             with np.errstate(over="ignore", invalid="ignore"):
                 floats = numbers.astype(dtype)
-                exact = floats.real.astype(numbers.dtype) == numbers
-            # At the upper end of a type, the way back may wrap around to the same number.
-            if not exact.all() or (numbers.size and abs(floats).max() >= 2.0**63):
+                inexact = inexact_integers(numbers, floats.real)
+            if inexact.any():
                 raise IncompatibleError(f"this integer is not exact in {original.dtype}")
             return floats
 
@@ -392,8 +398,6 @@ def as_missing(name: str, item: SchemaItem) -> SchemaItem:
     original = item.original
     if original is None or original.shape is None or isinstance(item.spec, SparseFeature):
         raise IncompatibleError("a value is missing, which this column cannot store")
-    if None in original.shape:
-        raise IncompatibleError(_MISSING_ROW)
     lacking = replace(original, missing=True)
     return widened(name, item, item._replace(original=lacking))
 
@@ -465,7 +469,7 @@ def _text(before: Original, after: Original) -> str | None:
     old, new = before.text, after.text
     if old == new:
         return old
-    if old and new and old[0] == new[0] in ("S", "U"):
+    if old and new and old[0] == new[0]:  # S, or U
         return max(old, new, key=lambda text: int(text[1:]))
     raise IncompatibleError(f"strings of {new or 'bytes'} here, but of {old or 'bytes'} before")
 
@@ -475,7 +479,7 @@ def _shape(before: Original, after: Original) -> tuple[int | None, ...]:
     old, new = before.shape, after.shape
     if old == new and old is not None:
         return cast("tuple[int | None, ...]", old)
-    if old and new and len(old) == len(new) and old[1:] == new[1:]:
+    if old and new and old[1:] == new[1:]:
         return (None, *old[1:])
     raise IncompatibleError(
         f"the shape {list(new or ())} here, but {list(old or ())} before; "
