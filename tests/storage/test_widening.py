@@ -97,8 +97,6 @@ DAYS = "datetime64[D]"
         # What data frames know besides.
         (ints(DAYS), ints(DAYS, zone="Asia/Tokyo"), "with Asia/Tokyo here, but with no time zone"),
         (ints(DAYS, zone="Asia/Tokyo"), ints(DAYS), "with no time zone here, but with Asia/Tokyo"),
-        (strings("str", categories=["a"]), strings("str"), "other categories here"),
-        (strings("str"), strings("str", categories=["a"]), "other categories here"),
         (
             strings("str", categories=["a", "b"], ordered=True),
             strings("str", categories=["b", "a"], ordered=True),
