@@ -591,6 +591,22 @@ def test_any_file_becomes_a_frame(tmp_path: Path, library: str) -> None:
     assert [list(row["r"]) for row in rows] == [[1], []]
 
 
+@pytest.mark.needs("dtypes")
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_numbers_of_ml_dtypes_become_the_nearest(tmp_path: Path, library: str) -> None:
+    ml_dtypes: Any = pytest.importorskip("ml_dtypes")
+    small = np.array([0.5, -2], ml_dtypes.bfloat16)
+    rows = [np.array([1, -2], ml_dtypes.int4), np.array([], ml_dtypes.int4)]
+    save(tmp_path / "d", {"x": small, "m": np.ma.MaskedArray(small, [False, True]), "r": rows})
+
+    frame = load(tmp_path / "d", as_=library)  # type: ignore[call-overload]
+
+    columns = frame.to_pydict() if library == "arrow" else frame
+    assert list(columns["x"]) == [0.5, -2]
+    assert columns["m"][0] == 0.5
+    assert [list(row) for row in columns["r"]] == [[1, -2], []]
+
+
 def test_columns_are_chosen_and_the_index_comes_along(tmp_path: Path) -> None:
     frame = day_frame()
     save(tmp_path / "d", frame)

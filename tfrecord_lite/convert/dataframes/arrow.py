@@ -42,13 +42,13 @@ from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tfrecord_lite.arrays import AnyArray, BoolArray
     from tfrecord_lite.schema import Original
 
-is_frame = has("column_names", "column", "to_pylist")
-is_series = has("null_count", "to_pylist", "type")
+is_frame: Callable[[Any], bool] = has("column_names", "column", "to_pylist")
+is_series: Callable[[Any], bool] = has("null_count", "to_pylist", "type")
 
 _NUMBERS = ("bool", "int", "uint", "float", "double", "halffloat")
 _TEXTS = ("string", "large_string", "string_view")
@@ -231,8 +231,6 @@ def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> An
         return pa.date32() if dtype == "M8[D]" else pa.timestamp(unit, zone)
     if dtype.kind in "biuf":
         return pa.from_numpy_dtype(dtype)
-    if dtype.name == "bfloat16":
-        return pa.float32()
     raise column_error(name, f"Arrow has no type for {dtype.name}", None, Reason.UNSUPPORTED)
 
 
@@ -296,8 +294,6 @@ def _array(
     if values.dtype.kind in "OSUT":
         given = values if mask is None else np.ma.MaskedArray(values, mask)
         return pa.array(with_none(given), kind)
-    if values.dtype.name == "bfloat16":
-        values = values.astype(np.float32)
     return pa.array(values, kind, mask=mask)
 
 

@@ -12,6 +12,7 @@ from tfrecord_lite.columns import RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import masked_rows, missing_row_error
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
+from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -174,7 +175,18 @@ def as_frame_column(name: str, column: Any) -> Any:
             detail = "a SparseTensor is not a column of a data frame; load it with as_=None"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
         counts = np.bincount(column.indices[:, 0], minlength=column.shape[0])
-        return RaggedTensor.from_row_lengths(column.values, counts)
+        column = RaggedTensor.from_row_lengths(column.values, counts)
+    return _plain(column)
+
+
+def _plain(column: Any) -> Any:
+    """Return the numbers of ml_dtypes, which no library has, as the nearest of NumPy's."""
+    if isinstance(column, RaggedTensor):
+        return RaggedTensor(_plain(column.values), column.row_splits)
+    if column.dtype.name in EXTRA_FLOATS:
+        return column.astype(np.float32)
+    if column.dtype.name in EXTRA_INTEGERS:
+        return column.astype(np.uint8 if column.dtype.name.startswith("u") else np.int8)
     return column
 
 

@@ -45,12 +45,12 @@ from tfrecord_lite.errors import Reason
 from tfrecord_lite.schema import Original
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tfrecord_lite.arrays import BoolArray
 
-is_frame = has("iloc", "columns", "to_numpy")
-is_series = has("isna", "to_numpy", "dtype")
+is_frame: Callable[[Any], bool] = has("iloc", "columns", "to_numpy")
+is_series: Callable[[Any], bool] = has("isna", "to_numpy", "dtype")
 
 _PLAIN = "biufcMm"
 _OTHERS = ("period", "interval", "sparse")
@@ -493,8 +493,7 @@ def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None, *, mi
         zone = None if original is None else original.zone
         kind = "datetime64" if dtype.kind == "M" else "timedelta64"
         return f"{kind}[{unit}]" if zone is None else {"datetime": unit, "zone": zone}
-    word = "float32" if dtype.name == "bfloat16" else dtype.name
-    return _nullable(word) if missing else word
+    return _nullable(dtype.name) if missing else dtype.name
 
 
 def _nullable(word: str) -> Any:

@@ -40,14 +40,14 @@ from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array
     from tfrecord_lite.schema import Original
 
-is_frame = has("get_columns", "columns", "lazy")
-is_lazy = has("collect", "columns", "lazy")
-is_series = has("is_null", "to_physical", "dtype")
+is_frame: Callable[[Any], bool] = has("get_columns", "columns", "lazy")
+is_lazy: Callable[[Any], bool] = has("collect", "columns", "lazy")
+is_series: Callable[[Any], bool] = has("is_null", "to_physical", "dtype")
 
 _WIDE = {"Int128": "Int64", "UInt128": "UInt64"}
 _NUMBERS = (
@@ -55,7 +55,7 @@ _NUMBERS = (
     *("Float16", "Float32", "Float64", *_WIDE),
 )
 _SIMPLE = {*_NUMBERS, "Boolean", "String", "Binary", "Date", "Time", "Null", "Object", "Enum"}
-_NUMPY_NAMES = {"bool": "Boolean", "bfloat16": "Float32"}
+_NUMPY_NAMES = {"bool": "Boolean"}
 
 
 def imported() -> Any:
@@ -319,7 +319,7 @@ def _physical(name: str, values: Any, mask: BoolArray | None, dtype: Any) -> Any
         missing = np.isnat(values)
         mask = missing if mask is None else mask | missing
         values = np.where(mask, 0, ticks_in(name, values, unit))
-    if values.dtype.name in ("bfloat16", "float16") and word != "Float16":
+    if values.dtype == np.float16 and word != "Float16":
         values = values.astype(np.float32)
     series = pl.Series(np.ascontiguousarray(values))
     return series if mask is None or not mask.any() else _with_nulls(series, mask)
