@@ -53,8 +53,10 @@ class RemoteHandle:
     def __init__(self, url: str, storage_options: StorageOptions) -> None:
         self.name = url
         with as_os_errors(url, ValueError, ImportError):
-            self.filesystem, self.path = remote_place(url, storage_options)
-            info: dict[str, Any] = self.filesystem.info(self.path)
+            place = remote_place(url, storage_options)
+            info: dict[str, Any] = place[0].info(place[1])
+        self.filesystem: Any = place[0]
+        self.path: str = place[1]
         if info.get("type") == "directory":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
         if not isinstance(info.get("size"), int) or info.get("partial") is False:
