@@ -18,7 +18,17 @@ from tests.support.read_outcome import Outcome, loss_of
 from tfrecord_lite import Block, DataLossError, Reason, testing
 from tfrecord_lite.block import SPARE_BYTES, Place
 from tfrecord_lite.records.decoder import CHUNK_BYTES, FrameDecoder
-from tfrecord_lite.records.framing import frame, is_header
+from tfrecord_lite.records.framing import (
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    OVERHEAD_BYTES,
+    data_of_frame,
+    first_bad_frame,
+    frame,
+    frame_in_place,
+    frames_of,
+    is_header,
+)
 from tfrecord_lite.testing.records import ODD_LENGTHS
 
 if TYPE_CHECKING:
@@ -426,3 +436,77 @@ class TestFrame:
         assert is_header(head) == (len(data) == 8)
         assert not is_header(head[:-1])
         assert not is_header(head[:-1] + bytes([head[-1] ^ 1]))
+
+
+def flipped(data: bytes, *places: int) -> bytes:
+    changed = bytearray(data)
+    for place in places:
+        changed[place] ^= 1
+    return bytes(changed)
+
+
+class TestFramesOfBlocks:
+    """Blocks that were read have frames around their records, or bytes that look like some."""
+
+    ITEMS = (b"first", b"second", b"", b"the fourth", b"x")
+    STREAM = bytes(frame(ITEMS))
+    SIZES = np.array([len(item) + OVERHEAD_BYTES for item in ITEMS])
+    STARTS = np.cumsum(SIZES) - SIZES
+
+    def block_of(self, stream: bytes, before: int = 0) -> Block:
+        """Return a block of the records in a stream of frames, without checks."""
+        data = np.frombuffer(bytes(before) + stream + bytes(SPARE_BYTES), np.uint8).copy()
+        return Block(data, self.STARTS + before + HEADER_BYTES, self.SIZES - OVERHEAD_BYTES)
+
+    @pytest.mark.parametrize("key", [slice(None), slice(None, None, -1), slice(1, 4), slice(0, 0)])
+    @pytest.mark.parametrize("before", [0, 1, 100])
+    def test_frames_are_copied_in_the_order_of_the_block(self, before: int, key: slice) -> None:
+        block = self.block_of(self.STREAM, before)[key]
+
+        assert bytes(frames_of(block)) == bytes(frame(list(self.ITEMS)[key]))
+
+    @pytest.mark.parametrize("place", range(len(STREAM)))
+    def test_what_is_wrong_in_the_memory_around_is_made_anew(self, place: int) -> None:
+        block = self.block_of(flipped(self.STREAM, place))
+
+        assert bytes(frames_of(block)) == bytes(frame(list(block)))
+
+    @pytest.mark.parametrize("first", range(HEADER_BYTES + 1))
+    def test_a_record_without_room_for_a_header_gets_one(self, first: int) -> None:
+        """The last record lies before the others, whose frames are whole."""
+        block = self.block_of(self.STREAM, 40)
+        offsets = np.concatenate([block.offsets, [first]])
+        whole = Block(block.data, offsets, np.concatenate([block.lengths, [2]]))
+
+        assert bytes(frames_of(whole)) == bytes(frame([*self.ITEMS, bytes(2)]))
+
+    def test_frames_are_made_in_place_if_there_is_just_room(self) -> None:
+        for before, fits in ((0, True), (-1, False)):
+            block = self.block_of(bytes(len(self.STREAM)))
+            block = Block(block.data, block.offsets + before, block.lengths)
+            assert (frame_in_place(block) is not None) is fits
+
+    @pytest.mark.parametrize("verify", [True, False])
+    def test_the_first_bad_frame_is_named(self, verify: bool) -> None:
+        """Damage of headers and of data are found in different passes."""
+        data_places = self.STARTS + self.SIZES - 1
+        for header in range(5):
+            for data in range(5):
+                stream = flipped(self.STREAM, int(self.STARTS[header]), int(data_places[data]))
+                buffer = np.frombuffer(stream + bytes(SPARE_BYTES), np.uint8)
+                found = first_bad_frame(buffer, self.STARTS, self.SIZES, verify=verify)
+                assert found == (min(header, data) if verify else header)
+
+    @pytest.mark.parametrize("verify", [True, False])
+    def test_one_frame_is_its_data_or_none(self, verify: bool) -> None:
+        for item in self.ITEMS:
+            whole = bytes(frame([item]))
+            size = len(whole)
+            assert data_of_frame(whole, size, verify=verify) == item
+            assert data_of_frame(whole, size + 1, verify=verify) is None
+            for place in range(size):
+                is_checked = verify or place < HEADER_BYTES
+                expected = None if is_checked else flipped(whole, place)[HEADER_BYTES:-FOOTER_BYTES]
+                assert data_of_frame(flipped(whole, place), size, verify=verify) == expected
+            for n_bytes in range(size):  # the file ends within the frame
+                assert data_of_frame(whole[:n_bytes], size, verify=verify) is None
