@@ -294,6 +294,27 @@ def test_a_tag_has_32_bits_in_up_to_five_bytes(few: int, number: int, size: int)
 
 
 @everywhere
+@pytest.mark.parametrize("wire_type", range(8))
+@pytest.mark.parametrize("number", [0, 1])
+def test_no_field_has_the_number_0(few: int, number: int, wire_type: int) -> None:
+    value = {0: b"\x01", 1: bytes(8), 2: b"\x01a", 3: b"\x04", 5: bytes(4)}.get(wire_type, b"")
+    message = bytes([number << 3 | wire_type]) + value
+    for messages in ([message] * 2, [message, b"\x0a\x01a"], [b"\x10\x01" + message] * 2):
+        with with_few(few):
+            assert_same_fields(messages, buffer_of(messages))
+
+
+@everywhere
+@pytest.mark.parametrize("size", [9, 10, 11, 12, 20])
+@pytest.mark.parametrize(("tag", "content"), [(b"\x08", b""), (b"\x0a", b"a")])
+def test_a_varint_has_up_to_ten_bytes(few: int, tag: bytes, content: bytes, size: int) -> None:
+    message = tag + varint(1, size) + content
+    for messages in ([message] * 2, [message, b"\x0a\x01a"], [b"\x0d1234", message]):
+        with with_few(few):
+            assert_same_fields(messages, buffer_of(messages))
+
+
+@everywhere
 @pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 11])
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_huge_length_is_refused(few: int, length: int, place: int) -> None:
