@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tfrecord_lite import arrays
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor, to_dense
+from tfrecord_lite.columns.join import join
 from tfrecord_lite.columns.ragged import _slice_ranges
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 
@@ -736,3 +737,35 @@ def test_what_is_dense_is_not_copied() -> None:
     column = np.arange(3)
 
     assert to_dense(column) is column
+
+
+# --- columns of several batches, joined
+
+
+@pytest.mark.parametrize("n_batches", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_joined_columns_are_the_rows_of_all(n_batches: int, dtype: str) -> None:
+    rows: list[list[list[int]]] = [[[1, 2], []], [], [[3], [4, 5, 6]], [[]]]
+    flat = [value for row in rows for step in row for value in step]
+    inner = np.array([0, *np.cumsum([len(step) for row in rows for step in row])], dtype)
+    outer = np.array([0, *np.cumsum([len(row) for row in rows])], dtype)
+    nested = RaggedTensor(RaggedTensor(flat, inner), outer)
+    sparse = SparseTensor([[0, 1], [2, 0]], [7, 8], [3, 2])
+
+    joined = join([nested] * n_batches)
+    assert joined.to_list() == rows * n_batches
+    assert joined.row_splits.dtype == dtype
+    joined = join([sparse] * n_batches)
+    assert joined.dense_shape.tolist() == [3 * n_batches, 2]
+    assert joined.indices[:, 0].tolist() == [
+        3 * i + row for i in range(n_batches) for row in (0, 2)
+    ]
+
+
+def test_a_value_of_each_row_counts_from_either_end() -> None:
+    even = RaggedTensor.from_uniform_row_length([1, 2, 3, 4, 5, 6], 3)
+
+    assert [even[:, i].tolist() for i in range(-3, 3)] == [[1, 4], [2, 5], [3, 6]] * 2
+    for i in (-4, 3):
+        with pytest.raises(IndexError):
+            even[:, i]

@@ -392,6 +392,15 @@ def test_short_entries_before_a_long_key_are_no_longer_stretch(n_before: int) ->
         assert_engine_agrees([message] * 20 + [last])
 
 
+@pytest.mark.parametrize("more", [{b"y": SIX}, {b"a": SIX}, {b"x": SIX, b"y": SIX}])
+def test_entries_after_those_of_a_layout_are_seen(more: Features) -> None:
+    usual = plain({b"a": FIVE, b"b": SIX})
+    longer = len_field(1, usual[2:] + b"".join(plain_entry(key, f) for key, f in more.items()))
+    batch = [usual] * 30 + [longer] + [usual] * 5
+
+    assert assert_engine_agrees(batch, [b"a", b"b", b"x", b"y"]) == 35
+
+
 @pytest.mark.parametrize("beyond", [1, 600, 2**20])
 @pytest.mark.parametrize("n_after", [0, 3])
 def test_nested_lengths_that_agree_and_lie_are_refused(beyond: int, n_after: int) -> None:
