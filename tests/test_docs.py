@@ -59,6 +59,30 @@ def marked(things: Iterable[Any]) -> list[Any]:
     ]
 
 
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) < 120
+
+
+def test_the_links_of_the_readme_lead_to_files() -> None:
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", README)
+
+    assert len(targets) > 10
+    assert [each for each in targets if not (ROOT / each).is_file()] == []
+
+
+def test_the_readme_on_a_package_index_has_no_link_that_leads_nowhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    shown = README
+    for rule in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        shown = re.sub(rule["pattern"], rule["replacement"], shown)
+
+    assert re.findall(r"\]\((?!https?://)", shown) == []
+    assert "quick start (`docs/quickstart.md`)" in shown.lower()
+
+
 def test_there_is_something_to_run() -> None:
     assert len(PAGES) > 3
     assert len(EXAMPLES) > 5
