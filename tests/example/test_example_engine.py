@@ -538,6 +538,7 @@ def test_rule(rule: str, n: int) -> None:
         assert features_of(read([message] * n, [b"a", b"b", b""])) == [with_a_kind(expected)] * n
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("implementation", some(1, ["python", "upb"]))
 def test_rules_hold_with_any_implementation_of_protobuf(implementation: str) -> None:
     code = (

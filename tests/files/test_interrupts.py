@@ -155,7 +155,7 @@ def test_an_interrupted_block_leaves_all_of_a_file_or_what_was_there(
     tmp_path: Path, kind: str, is_new: bool
 ) -> None:
     outcomes = set()
-    for step in itertools.count():
+    for step in itertools.count(0, pick(3, 1)):
         folder = tmp_path / str(step)
         folder.mkdir()
         if not is_new:

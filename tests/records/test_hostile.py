@@ -284,8 +284,22 @@ def peak_of(read: Callable[[Any], object], data: Any) -> int:
         tracemalloc.stop()
 
 
+TAKE_LONG = {
+    "a key of its own in each record",
+    "a schema of many features",
+    "keys to infer",
+    "many TFX features",
+    "many groups",
+    "many lists",
+    "many shards of TFDS",
+    "many steps of one record",
+    "many tags",
+    "many values of one event",
+}
+
+
 def marks_of(name: str) -> list[pytest.MarkDecorator]:
-    if name in ("keys to infer", "many groups", "many tags"):  # these take long
+    if name in TAKE_LONG:
         return [pytest.mark.full]
     return [pytest.mark.needs("yaml")] if "YAML" in name else []
 

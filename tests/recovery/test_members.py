@@ -281,6 +281,7 @@ class TestManyMembers:
             # To find it and to copy it, around damage three times each, and in search of places.
             assert count_read(data) < 16 * len(data)
 
+    @pytest.mark.full
     @pytest.mark.parametrize(
         ("data", "is_free"),
         some(1, itertools.product([NESTED, b"\x1f\x8b\x08\0", b"\x1f\x8b\x08"], [True, False])),
