@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import io
 import itertools
+import json
 import os
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -18,11 +20,16 @@ from tests.support.file_objects import LostConnection, Pipe
 from tests.support.interrupts import interrupt_at
 from tfrecord_lite import (
     FailedPreconditionError,
+    FixedLenFeature,
     Reason,
+    Schema,
+    TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
     encode_example,
     encode_sequence_example,
+    load,
+    load_tfds,
     tf_record_iterator,
 )
 from tfrecord_lite.messages import Example
@@ -97,6 +104,58 @@ def test_a_wrong_message_is_raised_again(way: str) -> None:
     assert len(taken) == 5
     assert getattr(error, "reason", None) is Reason.MALFORMED
     assert drain(items) == ([], error)
+
+
+def tfds_batches(path: Path) -> Iterator[Any]:
+    """Load a file as the only one of a directory of TensorFlow Datasets."""
+    info = {"name": "numbers", "splits": [{"name": "train", "shardLengths": ["5"]}]}
+    number = {"pythonClassName": "x.Tensor", "tensor": {"dtype": "int64", "shape": {}}}
+    features = {"pythonClassName": "x.FeaturesDict", "featuresDict": {"features": {"n": number}}}
+    (path.parent / "dataset_info.json").write_text(json.dumps(info))
+    (path.parent / "features.json").write_text(json.dumps(features))
+    path.rename(path.parent / "numbers-train.tfrecord-00000-of-00001")
+    return load_tfds(path.parent, "train", 2)
+
+
+OTHER_WAYS: dict[str, Callable[[Path], Iterator[Any]]] = {
+    "load in batches": lambda path: load(path, Schema({"n": FixedLenFeature([], "int64")}), 2),
+    "load_tfds in batches": tfds_batches,
+    "TFRecordFile": lambda path: iter(TFRecordFile(path)),
+}
+
+
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_damage_is_raised_again_wherever_records_are_iterated(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "damaged.tfrecord"
+    stream = bytearray(reference.encode(ROWS))
+    stream[-5] ^= 1  # in the data of the last record
+    path.write_bytes(stream)
+    items = OTHER_WAYS[way](path)
+
+    _, error = drain(items)
+    again = [drain(items) for _ in range(2)]
+
+    assert getattr(error, "reason", None) is Reason.DATA_CRC
+    assert again == [([], error)] * 2
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # interrupted between opening and closing
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_after_an_interrupt_no_iteration_has_ended(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "five.tfrecord"
+    for step in itertools.count(0, 7):
+        path.write_bytes(reference.encode(ROWS))
+        items = OTHER_WAYS[way](path)
+        with interrupt_at(step) as interrupt:
+            for _ in items:
+                pass
+        if not interrupt.came:
+            break
+        with contextlib.suppress(KeyboardInterrupt, FailedPreconditionError):
+            next(items)
+        with pytest.raises(FailedPreconditionError, match="begin another one"):
+            next(items)
+    assert step > 7
 
 
 @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")

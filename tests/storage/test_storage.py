@@ -1506,3 +1506,11 @@ def test_an_unknown_column_is_named_with_the_names_there_are(tmp_path: Any) -> N
         with pytest.raises(InvalidArgumentError, match=f"no feature '{name}'; {text}") as caught:
             load(path, columns=[name])
         assert str(caught.value).endswith("nested names are paths, such as 'y/a'")
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_size_below_one_is_named_as_such(tmp_path: Path, batch_size: int) -> None:
+    save(tmp_path / "a.tfrecord", {"n": np.arange(3)})
+
+    with pytest.raises(InvalidArgumentError, match=f"batch_size is {batch_size}, expected 1"):
+        load(tmp_path / "a.tfrecord", batch_size=batch_size)

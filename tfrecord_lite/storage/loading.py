@@ -31,12 +31,19 @@ from tfrecord_lite.convert.dataframes import (
     merged_description,
 )
 from tfrecord_lite.convert.lossless import restore
-from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, argument_error, plural
+from tfrecord_lite.errors import (
+    InvalidArgumentError,
+    Reason,
+    TFRecordError,
+    argument_error,
+    plural,
+    require_int,
+)
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.reader import reader_with
+from tfrecord_lite.reader import ReaderIterator, reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.progress import check_progress, reported
@@ -295,7 +302,8 @@ def load_blocks(
     loader = _loader_of(described, columns, as_)
     if batch_size is None:
         return loader.whole(blocks(None))
-    return loader.batches(blocks(batch_size))
+    batch_size = require_int("batch_size", batch_size, 1)
+    return ReaderIterator.of(zip(loader.batches(blocks(batch_size))))
 
 
 def _loader_of(described: Sidecar, columns: Sequence[str] | None, as_: Library | None) -> _Loader:

@@ -6,7 +6,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import require_int
 from tfrecord_lite.files.names import check_storage_options
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.formats.dataset_info import parts_of
@@ -118,9 +117,7 @@ def load_tfds(
 
     def blocks(n_records: int | None) -> Iterator[Block]:
         read = _blocks(pieces, storage_options)
-        if n_records is None:
-            return read
-        return _batched(read, require_int("batch_size", n_records, 1))
+        return read if n_records is None else _batched(read, n_records)
 
     return load_blocks(described, columns, batch_size, blocks)
 
