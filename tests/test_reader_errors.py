@@ -114,11 +114,12 @@ def tfds_batches(path: Path) -> Iterator[Any]:
     (path.parent / "dataset_info.json").write_text(json.dumps(info))
     (path.parent / "features.json").write_text(json.dumps(features))
     path.rename(path.parent / "numbers-train.tfrecord-00000-of-00001")
-    return load_tfds(path.parent, "train", 2)
+    return load_tfds(path.parent, "train", batch_size=2)
 
 
+NUMBERS = Schema({"n": FixedLenFeature([], "int64")})
 OTHER_WAYS: dict[str, Callable[[Path], Iterator[Any]]] = {
-    "load in batches": lambda path: load(path, Schema({"n": FixedLenFeature([], "int64")}), 2),
+    "load in batches": lambda path: load(path, NUMBERS, batch_size=2),
     "load_tfds in batches": tfds_batches,
     "TFRecordFile": lambda path: iter(TFRecordFile(path)),
 }

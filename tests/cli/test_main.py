@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.samples import flower, write
 from tests.support.effort import some
+from tfrecord_lite import save
 from tfrecord_lite.cli import main, progress
 from tfrecord_lite.records.framing import frame
 
@@ -401,3 +402,12 @@ class TestProgress:
         monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
 
         assert run("verify", write(tmp_path / "a", [b"one"])).err == []
+
+
+def test_a_missing_file_whose_shards_are_there_says_so(run: Run, tmp_path: Path) -> None:
+    save(tmp_path / "p.tfrecord", {"n": [1, 2, 3]}, num_shards=2)
+
+    done = run("info", tmp_path / "p.tfrecord")
+
+    assert "p.tfrecord: No such file or directory; its shards are there" in done.err[0]
+    assert "p@2.tfrecord'" in done.err[0]

@@ -565,6 +565,37 @@ class TestURLs:
             list(TFRecordReader(name))
 
 
+MIXED = ["a-00000-of-00002.x", "a-00001-of-00002.x", "a-00000-of-00001.x"]
+NOT_MIXED = ["a-00000-of-00002.x", "a-00000-of-00001.y", "b-00000-of-00003.x", "a-2-of-b.x"]
+
+
+def test_a_pattern_matches_the_shards_of_one_set(tmp_path: Path) -> None:
+    write_each(tmp_path, *MIXED)
+
+    with pytest.raises(InvalidArgumentError, match=r"'[^']*a@1.x' and '[^']*a@2.x'") as caught:
+        expand(tmp_path / "*")
+    assert caught.value.source == f"{tmp_path}/*"
+    with pytest.raises(InvalidArgumentError, match="two sets"):
+        expand([tmp_path / "a-*.x"])
+    assert len(expand([tmp_path / "a-*2.x", tmp_path / "a-*1.x"])) == 3
+    assert len(expand(tmp_path / "*", may_mix=True)) == 3
+
+
+def test_a_pattern_of_urls_matches_the_shards_of_one_set() -> None:
+    files = pytest.importorskip("fsspec").filesystem("memory")
+    for name in MIXED:
+        files.pipe(f"/mixed/{name}", STREAM)
+
+    with pytest.raises(InvalidArgumentError, match="'memory:///mixed/a@1.x' and "):
+        expand("memory://mixed/*")
+
+
+def test_sets_of_other_names_may_be_matched_by_one_pattern(tmp_path: Path) -> None:
+    write_each(tmp_path, *NOT_MIXED)
+
+    assert len(expand(tmp_path / "*")) == len(NOT_MIXED)
+
+
 def test_expanding_gives_paths_as_text(path: Path) -> None:
     file = io.BytesIO()
 

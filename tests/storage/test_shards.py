@@ -22,9 +22,11 @@ from tfrecord_lite import (
     Reason,
     Schema,
     SparseTensor,
+    TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
+    infer_schema,
     load_schema,
     parse_example,
     save,
@@ -440,6 +442,42 @@ def test_names_of_shards(tmp_path: Path, name: str, first: str) -> None:
     assert len(names_in(tmp_path)) == 4
 
 
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("a@2.tfrecord", "a-00000-of-00002.tfrecord"), ("a@2", "a-00000-of-00002")],
+)
+def test_a_name_that_tells_the_number_needs_no_other(tmp_path: Path, name: str, first: str) -> None:
+    save(tmp_path / name, {"n": np.arange(10)})
+
+    assert first in names_in(tmp_path)
+    assert len(names_in(tmp_path)) == 4
+    assert load(tmp_path / name)["n"].tolist() == list(range(10))
+
+
+@pytest.mark.parametrize("name", ["backup@20240131", "a@0", "a@b"])
+def test_a_name_that_is_not_of_shards_is_that_of_one_file(tmp_path: Path, name: str) -> None:
+    save(tmp_path / name, {"n": [1]})
+
+    assert name in names_in(tmp_path)
+
+
+def test_a_field_for_shards_needs_their_number(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="give num_shards"):
+        save(tmp_path / "a-{shard}.tfrecord", {"n": [1]})
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("num_shards", [None, 2])
+def test_a_file_that_would_hide_the_shards_is_an_error(
+    tmp_path: Path, num_shards: int | None
+) -> None:
+    (tmp_path / "a@2").touch()
+
+    with pytest.raises(InvalidArgumentError, match="exactly this name"):
+        save(tmp_path / "a@2", {"n": [1]}, num_shards=num_shards)
+    assert names_in(tmp_path) == ["a@2"]
+
+
 @pytest.mark.parametrize("name", ["a@3", "a{shard:x}{shard}{y}", "a{shard[z]}", "a@2@3.x"])
 def test_a_name_that_does_not_stand_for_the_shards_is_rejected(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidArgumentError, match="num_shards=2"):
@@ -460,6 +498,28 @@ def test_shards_may_share_a_schema_file(tmp_path: Path) -> None:
     assert load(tmp_path / "d@2", tmp_path / "schema")["n"].tolist() == list(range(10))
     with pytest.raises(InvalidArgumentError, match="another file than the data"):
         save(tmp_path / "d", COLUMNS, tmp_path / "d-00001-of-00002", num_shards=2)
+
+
+def test_a_pattern_does_not_mix_shards_of_two_saves(tmp_path: Path) -> None:
+    for num_shards in (4, 2):
+        save(tmp_path / "d.tfrecord", COLUMNS, num_shards=num_shards)
+
+    for pattern in ("d-*.tfrecord", "*"):
+        with pytest.raises(InvalidArgumentError, match=r"d@2.*d@4") as caught:
+            load(tmp_path / pattern)
+        assert caught.value.reason is Reason.BAD_ARGUMENT
+    for pattern in ("d@2.tfrecord", "d-*-of-00004.tfrecord"):
+        assert load(tmp_path / pattern)["n"].tolist() == list(range(10))
+
+
+def test_a_missing_file_whose_shards_are_there_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "p.tfrecord"
+    save(path, COLUMNS, num_shards=4)
+
+    for read in (load, TFRecordFile, infer_schema, lambda p: list(TFRecordReader(p))):
+        with pytest.raises(FileNotFoundError, match=r"p@4\.tfrecord") as caught:
+            read(path)
+        assert caught.value.filename == str(path)
 
 
 @pytest.mark.parametrize("at", range(6))

@@ -27,6 +27,7 @@ StorageOptions: TypeAlias = "Mapping[str, Any] | None"
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://")
 _SHARDED = re.compile(r"(?P<stem>.*)@(?P<count>\d+)(?P<suffix>[^@/]*)")
+_SHARD = re.compile(r"(?P<stem>.*)-(?P<shard>\d+)-of-(?P<count>\d+)(?P<suffix>.*)", re.DOTALL)
 _MAX_SHARDS = 99_999
 _SHOWN_NAME = 60
 _PATTERN = re.compile(r"[*?\[]")
@@ -152,25 +153,29 @@ def seek_to(source: Source, position: int | None) -> None:
     cast("IO[bytes]", source).seek(position)
 
 
-def expand(sources: Sources, storage_options: StorageOptions = None) -> list[Source]:
+def expand(
+    sources: Sources, storage_options: StorageOptions = None, *, may_mix: bool = False
+) -> list[Source]:
     """List every file that paths, URLs, patterns (``*?[``), shards and lists of them name.
 
     The matches of each pattern are sorted, in the order the patterns were given. A file that
     has exactly the name of a pattern is that file. Sidecars and indexes are left out, unless
-    they are named themselves (:func:`without_companions`).
+    they are named themselves (:func:`without_companions`). Only with `may_mix` does one pattern
+    match the shards of two sets of one name.
 
     Raises
     ------
     FileNotFoundError
         If a pattern matches nothing, or nothing was given.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for more than 99,999 shards, or `storage_options` without a URL.
+        ``BAD_ARGUMENT`` for more than 99,999 shards, a pattern that matches ``-of-00004`` and
+        ``-of-00002`` of one name, or `storage_options` without a URL.
     TypeError
         For anything that is not a path, URL or binary file object.
     """
     if isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources):
         check_storage_options(storage_options, sources)
-        return _matches(cast("Source", sources), storage_options)
+        return _matches(cast("Source", sources), storage_options, may_mix)
     try:
         items = list(sources)
     except TypeError:
@@ -179,7 +184,8 @@ def expand(sources: Sources, storage_options: StorageOptions = None) -> list[Sou
         detail = "an empty list of files was given; expected at least one path"
         raise FileNotFoundError(detail)
     check_storage_options(storage_options, *items)
-    return without_companions([m for item in items for m in _matches(item, storage_options)])
+    found = [_matches(item, storage_options, may_mix) for item in items]
+    return without_companions([match for matches in found for match in matches])
 
 
 def without_companions(sources: list[Source]) -> list[Source]:
@@ -201,7 +207,7 @@ def not_a_source(value: object) -> str:
     return f"expected a path, URL or binary file object, got {type(value).__name__}"
 
 
-def _matches(source: Source, storage_options: StorageOptions) -> list[Source]:
+def _matches(source: Source, storage_options: StorageOptions, may_mix: bool) -> list[Source]:  # noqa: FBT001
     if not isinstance(source, (str, bytes, os.PathLike)):
         if not is_file_object(source):
             raise TypeError(not_a_source(source))
@@ -215,15 +221,57 @@ def _matches(source: Source, storage_options: StorageOptions) -> list[Source]:
             matches = _remote_glob(path, storage_options)
         else:
             matches = sorted(glob.glob(path, recursive=True))
-        data: list[Source] = [match for match in matches if not _is_ours(match)]
+        data = [match for match in matches if not _is_ours(match)]
         if not data:
             only = " but sidecars and indexes, which are not data" if matches else ""
             detail = f"no file matches the pattern {path!r}{only}"
             raise FileNotFoundError(detail)
-        return data
+        if not may_mix:
+            _check_one_set(path, data)
+        return [*data]
     if _SHARDED.fullmatch(path) and not (is_remote and _is_remote_file(path, storage_options)):
         return list(shard_names(path) or [path])
     return [path]
+
+
+def _check_one_set(pattern: str, names: list[str]) -> None:
+    """Raise if names are of shards of several sets that only their number tells apart."""
+    counts: dict[tuple[str, str], str] = {}
+    for name in names:
+        shard = _SHARD.fullmatch(name)
+        if shard is None:
+            continue
+        one = counts.setdefault((shard["stem"], shard["suffix"]), shard["count"])
+        if one != shard["count"]:
+            sets = sorted(_set_name(shard, count) for count in (one, shard["count"]))
+            detail = (
+                f"the pattern matches shards of two sets, {sets[0]!r} and {sets[1]!r}, one of which "
+                "may be left over; name one of them, or remove its files"
+            )
+            raise InvalidArgumentError(Reason.BAD_ARGUMENT, source=pattern, detail=detail)
+
+
+def _set_name(shard: re.Match[str], count: str) -> str:
+    """Return the short form of a set of shards, or a pattern if the numbers have another width."""
+    stem, suffix = shard["stem"], shard["suffix"]
+    if len(count) == 5 and not re.search("[@/]", suffix):
+        return f"{stem}@{int(count)}{suffix}"
+    return f"{stem}-*-of-{count}{suffix}"
+
+
+def missing_error(error: FileNotFoundError, name: str) -> FileNotFoundError:
+    """Return the error about a file that is not there; one that names its shards if they are."""
+    folder, base = os.path.split(name)
+    try:
+        shards = [found for each in os.listdir(folder or ".") if (found := _SHARD.fullmatch(each))]
+    except OSError:  # nor is the folder; or a URL
+        return error
+    of_this = [shard for shard in shards if shard["stem"] + shard["suffix"] == base]
+    sets = sorted({os.path.join(folder, _set_name(shard, shard["count"])) for shard in of_this})
+    if not sets or error.errno is None:
+        return error
+    detail = f"{error.strerror}; its shards are there, name them {' or '.join(map(repr, sets))}"
+    return FileNotFoundError(error.errno, detail, name)
 
 
 def _is_ours(match: str) -> bool:

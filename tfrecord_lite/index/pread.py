@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-from tfrecord_lite.files.names import is_url
+from tfrecord_lite.files.names import is_url, missing_error
 from tfrecord_lite.index.remote import RemoteHandle
 from tfrecord_lite.records.framing import HEADER_BYTES
 
@@ -84,7 +84,12 @@ AnyHandle: TypeAlias = "Handle | RemoteHandle"
 
 def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
     """Open a path or URL."""
-    return RemoteHandle(name, storage_options) if is_url(name) else Handle(name)
+    if is_url(name):
+        return RemoteHandle(name, storage_options)
+    try:
+        return Handle(name)
+    except FileNotFoundError as error:
+        raise missing_error(error, name) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,13 +35,13 @@ _SMALLEST_BUFFER_BYTES = 64 * 1024
 
 
 def data_names(name: str, num_shards: int | None) -> list[str]:
-    """Return the names of the data files: `name` itself, or its shards.
+    """Return the names of the data files: `name` itself, or the shards that it stands for.
 
     Without ``@`` and ``{shard}``, a shard's number goes before the ending of the name:
     ``train.tfrecord.gz`` to ``train-00000-of-00002.tfrecord.gz``.
     """
     if num_shards is None:
-        return [name]
+        return _names_without_number(name)
     num_shards = require_int("num_shards", num_shards, 1)
     try:
         names = shard_names(name, num_shards)
@@ -61,7 +61,29 @@ def data_names(name: str, num_shards: int | None) -> list[str]:
             f"'name@{num_shards}', or '{{shard}}' in it"
         )
         raise argument_error(detail, source=name)
+    _check_shadow(name)
     return names
+
+
+def _names_without_number(name: str) -> list[str]:
+    """Return the shards of a name with ``@``, and any other name itself."""
+    if "{shard" in name:
+        raise argument_error("the name has {shard} in it; give num_shards too", source=name)
+    try:
+        names = shard_names(name)
+    except InvalidArgumentError:  # more than can be numbered, such as a date: the name of a file
+        names = None
+    if not names:
+        return [name]
+    _check_shadow(name)
+    return names
+
+
+def _check_shadow(name: str) -> None:
+    """Raise if readers would take a file for the shards."""
+    if "@" in name and os.path.lexists(name):
+        detail = "a file has exactly this name, and would be read instead of the shards; remove it"
+        raise argument_error(detail, source=name)
 
 
 class DataFiles:

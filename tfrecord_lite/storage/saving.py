@@ -87,8 +87,8 @@ def save(
         whatever each of them holds. By default the data decide.
     num_shards : int, optional
         Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
-        ``"train@8.tfrecord"``, a name with ``{shard}``, or a plain name, in which the number goes
-        before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
+        ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in
+        which the number goes before the ending: ``"train-00000-of-00008.tfrecord"``. Each has a sidecar of its own,
         with the one schema of all. Columns, and rows whose number ``len`` tells, are divided
         evenly, in their order; of other rows, number i goes to shard i modulo `num_shards`.
     compression : str, int, TFRecordOptions or None, optional
@@ -111,7 +111,8 @@ def save(
         fit the rows before it, or the `schema` (``WRONG_KIND``, ``WRONG_COUNT``, ``MISSING``,
         ``BAD_ARGUMENT``), with the column
         in `key` and the number of the record in `index`; ``BAD_ARGUMENT`` if `schema_path` is
-        the data file, or `path` does not go with `num_shards`. No file has appeared then.
+        the data file, `path` does not go with `num_shards`, or a file has the very name ``train@8`` that
+        stands for shards. No file has appeared then.
     OSError
         As Python's ``open`` and ``write``.
     TypeError
