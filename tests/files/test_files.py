@@ -586,7 +586,7 @@ def test_a_pattern_of_urls_matches_the_shards_of_one_set() -> None:
     for name in MIXED:
         files.pipe(f"/mixed/{name}", STREAM)
 
-    with pytest.raises(InvalidArgumentError, match="'memory:///mixed/a@1.x' and "):
+    with pytest.raises(InvalidArgumentError, match=r"'memory:///mixed/a@1.x' and "):
         expand("memory://mixed/*")
 
 
