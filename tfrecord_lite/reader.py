@@ -322,13 +322,18 @@ class TFRecordReader:
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` for a record that is not an Example, after all before it.
+            ``MALFORMED`` for a record that is not an Example, after all before it; also if the
+            records look like another type: SequenceExamples, lists of Examples, TensorBoard
+            events, text.
         DataLossError
             As for iteration.
         """
-        from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
+        from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415
 
-        return ReaderIterator.of(self._rows(ExampleDecoder()))
+        check = TypeCheck(ContentType.EXAMPLE)
+        return ReaderIterator.of(self._rows(check, ExampleDecoder()))
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -341,15 +346,19 @@ class TFRecordReader:
         Raises
         ------
         InvalidArgumentError
-            ``MALFORMED`` for a record that is not a SequenceExample, after all before it.
+            ``MALFORMED`` for a record that is not a SequenceExample, after all before it; also
+            if the records look like another type: lists of Examples, TensorBoard events, text.
         DataLossError
             As for iteration.
         """
-        from tfrecord_lite.example.sequence.to_dicts import (  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.content import ContentType  # noqa: PLC0415 - loads the engine
+        from tfrecord_lite.example.sequence.to_dicts import (  # noqa: PLC0415
             SequenceExampleDecoder,
         )
+        from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
 
-        return ReaderIterator.of(self._rows(SequenceExampleDecoder()))
+        check = TypeCheck(ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
+        return ReaderIterator.of(self._rows(check, SequenceExampleDecoder()))
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -399,10 +408,13 @@ class TFRecordReader:
         for block in self._blocks(None):
             yield from parse_messages(block, message_class)
 
-    def _rows(self, decode: Callable[[Block], Iterable[_Row]]) -> Iterator[list[_Row]]:
-        """Decode records a block at a time; an error follows all rows before it."""
+    def _rows(
+        self, check: Callable[[Block], None], decode: Callable[[Block], Iterable[_Row]]
+    ) -> Iterator[list[_Row]]:
+        """Check and decode records a block at a time; an error follows all rows before it."""
         for block in self._blocks(None):
             try:
+                check(block)
                 rows = list(decode(block))
             except InvalidArgumentError as error:
                 first = block.place(0).index

@@ -11,7 +11,6 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
     inputs      from arguments to open files, one after the other
     console     standard output and error, exit status
     progress    progress bar on standard error
-    content     what a record holds, guessed from its bytes
     printing    records one by one, for head and cat
     display     a record as text            jsonlines   a record as JSON
     formatting  numbers, sizes, columns of text, lines of JSON

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.cli.content import ContentType, ExampleList, is_sequence, text_of
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import plural
+from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tfrecord_lite.cli.content import Content, Message
+    from tfrecord_lite.example.content import Content, Message
     from tfrecord_lite.messages import Feature
 
 _HEX_ROW_BYTES = 16

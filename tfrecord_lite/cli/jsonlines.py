@@ -19,13 +19,13 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli.content import ExampleList, is_sequence, text_of
 from tfrecord_lite.cli.display import float_texts, kind_of, values_of
+from tfrecord_lite.example.content import ExampleList, is_sequence, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfrecord_lite.cli.content import Content
+    from tfrecord_lite.example.content import Content
     from tfrecord_lite.messages import Feature
 
 _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

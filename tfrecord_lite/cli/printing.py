@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.cli.content import ContentType, detect
 from tfrecord_lite.cli.display import record_lines
 from tfrecord_lite.cli.jsonlines import json_of
 from tfrecord_lite.errors import plural
+from tfrecord_lite.example.content import ContentType, detect
 
 if TYPE_CHECKING:
     import argparse

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.content import ContentType, detect_all
 from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.content import ContentType, detect_all
 
 if TYPE_CHECKING:
     import argparse
@@ -39,13 +39,6 @@ summary: records, and for each feature and kind records, min_length, max_length,
 (null without values)."""
 
 _N_SAMPLES = 8
-
-_OTHERS = {
-    ContentType.EVENT: "are TensorBoard events, not Examples; tfrecord_lite.read_events reads them",
-    ContentType.TEXT: "look like text, not like Examples; tfrecord cat prints them",
-    ContentType.UNKNOWN: "are not Examples; tfrecord head shows their bytes",
-}
-"""What to say of records that have no schema."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,8 +89,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
 def _check_content(block: Block, name: str) -> None:
     """Raise if most of the first records are of another type, which reads better than a field."""
     types = detect_all(block[:_N_SAMPLES])
-    if types and types[0] in _OTHERS:
-        detail = f"the records {_OTHERS[types[0]]}"
+    if types and types[0] is ContentType.UNKNOWN:
+        detail = "the records are not Examples; tfrecord head shows their bytes"
         raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
 
 

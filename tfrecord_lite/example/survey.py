@@ -23,9 +23,10 @@ import numpy as np
 
 from tfrecord_lite.arrays import BoolArray, ByteRanges, Int64Array, Uint8Array, lanes
 from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.example.content import OTHERS, ContentType, other_type
 from tfrecord_lite.example.decode.batch import DiscoveredKeys
 from tfrecord_lite.example.decode.first_error import parse_or_first_error
-from tfrecord_lite.example.proto import ENTRY_TAG, FEATURE_LISTS, FEATURES_TAG
+from tfrecord_lite.example.proto import FEATURE_LISTS, FEATURES_TAG
 from tfrecord_lite.example.sequence.batch import SequenceMessageBatch
 from tfrecord_lite.schema import (
     FeatureListSummary,
@@ -66,6 +67,7 @@ class Survey:
     def __init__(self) -> None:
         self._survey: _ExampleSurvey | _SequenceSurvey | None = None
         self._n_empty = 0  # records before the first that is not empty
+        self._check_type = check_of_either()
 
     def add(self, block: Block) -> None:
         """Survey the records of a block, which is not kept.
@@ -73,6 +75,7 @@ class Survey:
         Raises MALFORMED about the first record that is neither an Example nor a SequenceExample, or
         is not of the type of those before it; UNSUPPORTED for lists of Examples.
         """
+        self._check_type(block)
         filled = np.flatnonzero(block.lengths)
         has_lists = _has_feature_lists(block)
         if self._survey is None:
@@ -155,19 +158,6 @@ class _SequenceSurvey:
             if summary is not None:
                 found = self._found
                 found[key] = found[key] + summary if key in found else summary
-        self._reject_example_lists(block)
-
-    def _reject_example_lists(self, block: Block) -> None:
-        """Raise if the lists are rather Examples, whose entries pass for names."""
-        if not any(found.values.lists for found in self._found.values()) and any(
-            key.startswith(ENTRY_TAG) for key in self._found
-        ):
-            detail = (
-                "the records look like lists of Examples with a context; read them with "
-                "decode_example_lists"
-            )
-            self._context, self._found = _ExampleSurvey(0), {}  # nothing was found in them
-            raise block.place(0).locate(InvalidArgumentError(Reason.UNSUPPORTED, detail=detail))
 
     def summary(self) -> SequenceSummary:
         named = sorted((key.decode(), found) for key, found in self._found.items())
@@ -244,6 +234,49 @@ def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:
             return None
         low, high = flat.min(), flat.max()
     return low.item(), high.item()
+
+
+class TypeCheck:
+    """Rejects records of another type, by the first of each file that is not empty.
+
+    If no SequenceExamples are wanted, a later record with feature lists is rejected too. `lists` is
+    the reason of the error about lists of Examples.
+    """
+
+    def __init__(self, *wanted: ContentType, lists: Reason = Reason.MALFORMED) -> None:
+        self._wanted = wanted
+        self._lists = lists
+        self._checked: set[str | None] = set()  # the last file
+
+    def __call__(self, block: Block) -> None:
+        """Raise InvalidArgumentError about the first record of another type."""
+        filled = np.flatnonzero(block.lengths)
+        if not filled.size:
+            return
+        number = int(filled[0])
+        source = block.place(number).source
+        if source not in self._checked:
+            found = other_type(block[number], self._wanted)
+            if found is not None:
+                raise self._error(block.place(number), found)
+            self._checked = {source}
+        if ContentType.SEQUENCE_EXAMPLE not in self._wanted:
+            has_lists = _has_feature_lists(block)
+            if has_lists is not None and has_lists.any():
+                place = block.place(int(has_lists.argmax()))
+                raise self._error(place, ContentType.SEQUENCE_EXAMPLE)
+
+    def _error(self, place: Place, found: ContentType) -> InvalidArgumentError:
+        reason = self._lists if found is ContentType.EXAMPLE_LIST else Reason.MALFORMED
+        wanted = self._wanted[0].removeprefix("tf.train.")
+        detail = f"the records {OTHERS[found].format(wanted=wanted)}"
+        return place.locate(InvalidArgumentError(reason, detail=detail))
+
+
+def check_of_either() -> TypeCheck:
+    """Return a check for Examples or SequenceExamples."""
+    wanted = ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE
+    return TypeCheck(*wanted, lists=Reason.UNSUPPORTED)
 
 
 def reject_sequences(block: Block, *, is_first: bool = True) -> None:

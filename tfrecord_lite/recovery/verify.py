@@ -280,12 +280,15 @@ def _example_check() -> Check:
     """Return a check that each record is an Example."""
     from tfrecord_lite.example.survey import (  # noqa: PLC0415 - loads the engine
         Survey,
+        check_of_either,
         reject_sequences,
     )
 
     survey = Survey()
+    check_type = check_of_either()
 
     def check(block: Block) -> None:
+        check_type(block)
         reject_sequences(block)
         survey.add(block)
 

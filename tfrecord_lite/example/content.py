@@ -30,7 +30,7 @@ from tfrecord_lite.example.proto import FEATURES_TAG, ITEMS, ITEMS_CONTEXT
 from tfrecord_lite.wire.scalar import LEN, START_GROUP, WireError, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from typing_extensions import TypeIs
 
@@ -54,6 +54,17 @@ class ContentType(StrEnum):
     TEXT = "text"
     EMPTY = "empty"
     UNKNOWN = "unknown"
+
+
+OTHERS = {
+    ContentType.SEQUENCE_EXAMPLE: "have feature lists, so they are SequenceExamples, not {wanted}s; "
+    "read them with sequence_examples()",
+    ContentType.EXAMPLE_LIST: "look like lists of Examples with a context; read them with "
+    "decode_example_lists",
+    ContentType.EVENT: "are TensorBoard events, not {wanted}s; tfrecord_lite.read_events reads them",
+    ContentType.TEXT: "look like text, not like {wanted}s; tfrecord cat prints them",
+}
+"""What to say of records of another type than the wanted one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +120,30 @@ def detect_all(records: Iterable[bytes]) -> list[ContentType]:
     if ContentType.EMPTY in found and len(found) > 1:
         found.remove(ContentType.EMPTY)
     return found
+
+
+def other_type(record: bytes, wanted: Collection[ContentType]) -> ContentType | None:
+    """Return the type of a record if it is one of `OTHERS` and not wanted."""
+    if _is_plain_example(record):
+        return None
+    found = detect(record).type
+    return found if found in OTHERS and found not in wanted else None
+
+
+def _is_plain_example(record: bytes) -> bool:
+    """Return whether a record is one field of features, by its first name.
+
+    Most records are, and are recognised without the protobuf runtime.
+    """
+    start, stop = 0, len(record)
+    try:
+        for part in "features", "entry", "key":
+            number, wire_type, start, stop = next(walk(record, start, stop))
+            if (number, wire_type) != (1, LEN) or (part == "features" and stop != len(record)):
+                return False
+    except (WireError, StopIteration):
+        return False
+    return not record.startswith(FEATURES_TAG, start)
 
 
 def is_sequence(message: Example | SequenceExample) -> TypeIs[SequenceExample]:

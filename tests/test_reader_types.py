@@ -1,0 +1,139 @@
+"""Records of another type than asked for: examples(), sequence_examples(), load, verify, ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.samples import event, feature, features, flower, ranking, sequence, write
+from tfrecord_lite import (
+    InvalidArgumentError,
+    Reason,
+    TFRecordReader,
+    infer_schema,
+    load,
+    summarize,
+    verify,
+)
+from tfrecord_lite.messages import Example, ExampleListWithContext, SequenceExample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+EVENTS = "the records are TensorBoard events, not {}s; tfrecord_lite.read_events reads them"
+LISTS = (
+    "the records look like lists of Examples with a context; read them with decode_example_lists"
+)
+NO_FEATURES = Example(features=features()).SerializeToString()
+ALONE = ExampleListWithContext(
+    examples=[Example(features=features(relevance=feature(1)))]
+).SerializeToString()
+CONTEXT_ONLY = SequenceExample(context=features(id=feature(7))).SerializeToString()
+
+
+def raised_by(call: Callable[[], Any]) -> InvalidArgumentError:
+    with pytest.raises(InvalidArgumentError) as info:
+        call()
+    return info.value
+
+
+@pytest.mark.parametrize("n_empty", [0, 2])
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        (
+            sequence(2),
+            "so they are SequenceExamples, not Examples; read them with sequence_examples()",
+        ),
+        (event(1), EVENTS.format("Example")),
+        (ranking(2), LISTS),
+        (ALONE, LISTS),
+        (b"a line of text", "the records look like text, not like Examples"),
+    ],
+)
+def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_empty: int) -> None:
+    path = write(tmp_path / "a", [b""] * n_empty + [record] * 3)
+    rows: list[Any] = []
+
+    error = raised_by(lambda: rows.extend(TFRecordReader(path).examples()))
+
+    assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), n_empty)
+    assert said in error.detail
+    assert rows == [{}] * n_empty
+
+
+@pytest.mark.parametrize(
+    ("record", "said"), [(event(1), EVENTS.format("SequenceExample")), (ranking(2), LISTS)]
+)
+def test_sequence_examples_of_other_records(tmp_path: Path, record: bytes, said: str) -> None:
+    path = write(tmp_path / "a", [record] * 3)
+
+    error = raised_by(lambda: list(TFRecordReader(path).sequence_examples()))
+
+    assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), 0)
+    assert said in error.detail
+
+
+def test_sequences_are_noticed_after_one_without_lists(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", [CONTEXT_ONLY, sequence(1)])
+
+    error = raised_by(lambda: list(TFRecordReader(path).examples()))
+
+    assert (error.reason, error.index) == (Reason.MALFORMED, 1)
+
+
+def test_each_file_is_looked_at(tmp_path: Path) -> None:
+    paths = [write(tmp_path / "a", [flower(0)]), write(tmp_path / "b", [event(1)])]
+    rows: list[Any] = []
+
+    error = raised_by(lambda: rows.extend(TFRecordReader(paths).examples()))
+
+    assert (error.source, error.index) == (str(paths[1]), 0)
+    assert len(rows) == 1
+
+
+@pytest.mark.parametrize("first", [b"", NO_FEATURES, b"\x1a\x00" + flower(1)])
+def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> None:
+    path = write(tmp_path / "a", [first, flower(0), flower(1)])
+
+    assert [row.get("label") for row in TFRecordReader(path).examples()][1:] == [[0], [1]]
+    assert len(list(TFRecordReader(path).sequence_examples())) == 3
+    assert summarize(path).n_records == 3
+    assert len(load(path)["label"]) == 3
+    assert verify(path, messages=True).is_sound
+
+
+@pytest.mark.parametrize("read", [load, infer_schema, summarize])
+@pytest.mark.parametrize(
+    ("record", "said", "reason"),
+    [
+        (event(1), EVENTS.format("Example"), Reason.MALFORMED),
+        (b"a line of text", "the records look like text, not like Examples", Reason.MALFORMED),
+        (ALONE, LISTS, Reason.UNSUPPORTED),
+    ],
+)
+def test_no_schema_is_inferred_from_others(
+    tmp_path: Path, read: Callable[[Path], Any], record: bytes, said: str, reason: Reason
+) -> None:
+    path = write(tmp_path / "a", [record] * 3)
+
+    error = raised_by(lambda: read(path))
+
+    assert (error.reason, error.source, error.index) == (reason, str(path), 0)
+    assert said in error.detail
+
+
+def test_events_are_not_valid_examples(tmp_path: Path) -> None:
+    (file,) = verify(write(tmp_path / "a", [event(1)] * 3), messages=True).files
+
+    assert not file.is_sound
+    assert [error.index for error in file.message_errors] == [0, 1, 2]
+    assert file.message_errors[0].detail == EVENTS.format("Example")
+
+
+def test_lists_of_examples_are_not_called_sequences(tmp_path: Path) -> None:
+    (file,) = verify(write(tmp_path / "a", [ranking(2)] * 2), messages=True).files
+
+    assert [error.detail for error in file.message_errors] == [LISTS] * 2
