@@ -60,7 +60,7 @@ def test_examples_of_other_records(tmp_path: Path, record: bytes, said: str, n_e
     error = raised_by(lambda: rows.extend(TFRecordReader(path).examples()))
 
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), n_empty)
-    assert said in error.detail
+    assert said in (error.detail or "")
     assert rows == [{}] * n_empty
 
 
@@ -73,7 +73,7 @@ def test_sequence_examples_of_other_records(tmp_path: Path, record: bytes, said:
     error = raised_by(lambda: list(TFRecordReader(path).sequence_examples()))
 
     assert (error.reason, error.source, error.index) == (Reason.MALFORMED, str(path), 0)
-    assert said in error.detail
+    assert said in (error.detail or "")
 
 
 def test_sequences_are_noticed_after_one_without_lists(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_examples_need_not_begin_with_features(tmp_path: Path, first: bytes) -> 
     assert [row.get("label") for row in TFRecordReader(path).examples()][1:] == [[0], [1]]
     assert len(list(TFRecordReader(path).sequence_examples())) == 3
     assert summarize(path).n_records == 3
-    assert len(load(path)["label"]) == 3
+    assert load(path)["label"].shape[0] == 3
     assert verify(path, messages=True).is_sound
 
 
@@ -122,7 +122,7 @@ def test_no_schema_is_inferred_from_others(
     error = raised_by(lambda: read(path))
 
     assert (error.reason, error.source, error.index) == (reason, str(path), 0)
-    assert said in error.detail
+    assert said in (error.detail or "")
 
 
 def test_events_are_not_valid_examples(tmp_path: Path) -> None:

@@ -133,3 +133,29 @@ def test_a_parser_is_shown_in_a_line() -> None:
     found = repr(tfr.SequenceExampleParser(*CONTEXT))
     assert found == "SequenceExampleParser(1 context feature: 'n'; 2 feature lists: 't', 'v')"
     assert "(0 context features; 1" in repr(tfr.SequenceExampleParser(None, {"t": int}))
+
+
+NOT_FEATURES: list[Any] = [["x"], {"x"}, "x", b"x", ("x", int), int, 3.5]
+TAKERS: list[Any] = [
+    ENTRIES["parse_example"],
+    ENTRIES["parse_single_example"],
+    ENTRIES["read_batches"],
+    lambda path, some: tfr.parse_sequence_example(block_of(path), some),
+]
+
+
+@pytest.mark.parametrize("take", TAKERS)
+@pytest.mark.parametrize("features", NOT_FEATURES, ids=repr)
+def test_features_are_a_dict_of_names(
+    path: Path, take: Callable[[Path, Any], Any], features: Any
+) -> None:
+    with pytest.raises(TypeError, match="features must be a dict of names to specifications"):
+        take(path, features)
+
+
+@pytest.mark.parametrize("take", TAKERS)
+def test_the_schema_of_sequences_is_passed_in_two_parts(
+    path: Path, take: Callable[[Path, Any], Any]
+) -> None:
+    with pytest.raises(TypeError, match=r"parse_sequence_example\(records, \*schema\)"):
+        take(path, tfr.SequenceSchema({"x": int}))

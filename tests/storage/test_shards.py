@@ -329,7 +329,7 @@ def test_a_schema_of_another_program_is_kept(tmp_path: Path) -> None:
     for rows in ([{"y": "a"}], [{"x": None}]):
         with pytest.raises(InvalidArgumentError, match="required"):
             save(tmp_path / "d", rows, schema=features)
-    with pytest.raises(TypeError, match="features must be a mapping"):
+    with pytest.raises(TypeError, match="features must be a dict of names"):
         save(tmp_path / "d", rows, schema=[1])  # type: ignore[arg-type]
 
 

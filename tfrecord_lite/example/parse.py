@@ -98,8 +98,8 @@ class ExampleParser(Generic[_ColumnT_co]):
         self, features: Mapping[str, FeatureLike], *, strings: StringForm = "ndarray"
     ) -> None:
         specs = specifications(features)
-        self._features = dict(specs) if specs else specs
         self._reader = FeatureReader(prepare(specs), strings)
+        self._features = dict(specs)
 
     def __call__(
         self, serialized: Serialized, example_names: Sequence[str] | None = None

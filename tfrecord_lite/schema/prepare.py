@@ -206,10 +206,23 @@ _IN_CONTEXT = (FixedLenFeature, VarLenFeature, RaggedFeature)
 _IN_LISTS = (FixedLenSequenceFeature, VarLenFeature, RaggedFeature)
 
 
+def no_mapping_error(features: object) -> TypeError:
+    """Return the error about features that are not a mapping."""
+    detail = (
+        "features must be a dict of names to specifications, such as {'x': int}, not "
+        f"{type(features).__name__}"
+    )
+    if hasattr(features, "feature_lists"):
+        detail += (
+            "; a SequenceSchema has two parts, pass both: parse_sequence_example(records, *schema)"
+        )
+    return TypeError(detail)
+
+
 def _prepare_all(features: Mapping[str, FeatureLike]) -> dict[str, Prepared]:
     """Check features one by one, then whether they can be read together."""
     if not isinstance(features, Mapping):
-        raise TypeError(f"features must be a dict, not {type(features).__name__}")
+        raise no_mapping_error(features)
     specs = specifications(features)
     prepared = {name: _prepare_one(name, spec) for name, spec in specs.items()}
     _check_sharing(prepared)

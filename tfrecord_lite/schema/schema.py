@@ -19,7 +19,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, p
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import FeatureLike, FeatureSpec
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, numpy_dtype
-from tfrecord_lite.schema.prepare import canonical, specifications
+from tfrecord_lite.schema.prepare import canonical, no_mapping_error, specifications
 
 SHOWN_ROWS = 40
 """Most features that ``repr`` shows; of more it leaves out the middle."""
@@ -220,7 +220,7 @@ class Schema(Mapping[str, FeatureSpec]):
         self, features: Mapping[str, FeatureLike], originals: Mapping[str, Original] | None = None
     ) -> None:
         if not isinstance(features, Mapping):
-            raise TypeError(f"features must be a mapping, not {type(features).__name__}")
+            raise no_mapping_error(features)
         self._features = {name: canonical(name, spec) for name, spec in features.items()}
         if originals is None:
             originals = features.originals if isinstance(features, Schema) else {}
