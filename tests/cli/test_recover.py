@@ -66,7 +66,10 @@ class TestRecover:
         done = run("recover", path, tmp_path / "new")
 
         assert done.status == 1
-        assert done.out[-1] == f"{tmp_path / 'new'}: wrote 0 records, 0 bytes"
+        assert done.out[-1] == f"{tmp_path / 'new'}: not written, as no intact record was found"
+        done = run("recover", "--json", path, tmp_path / "new")
+        assert (done.status, json.loads(done.out[-1])["output"]) == (1, None)
+        assert [found.name for found in tmp_path.iterdir()] == ["a"]
 
     @pytest.mark.parametrize("names", [("-", "new"), ("a", "-")])
     def test_standard_input_and_output(

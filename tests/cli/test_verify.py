@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,22 @@ def test_a_cut_compressed_stream_rule_c3(run: Run, tmp_path: Path, compression: 
     assert status == 1
     assert place["reason"] == "COMPRESSED_TRUNCATED"
     assert summary["records"] <= 10
+
+
+@pytest.mark.parametrize("n_records", [0, 3])
+def test_every_verb_says_the_same_of_a_cut_stream(run: Run, tmp_path: Path, n_records: int) -> None:
+    path = tmp_path / "a.gz"
+    frames = frame([flower(i) for i in range(4)])
+    offset = len(frame([flower(i) for i in range(n_records)]))
+    packer = zlib.compressobj(wbits=31)
+    path.write_bytes(packer.compress(frames[: offset + 38]) + packer.flush(zlib.Z_SYNC_FLUSH))
+    said = f"{path}: record {n_records}, byte {offset}: the file ends before its"
+
+    for verb in ("info", "head", "cat", "schema", "verify", "recover"):
+        done = run(
+            verb, *["-n", "9"] * (verb == "head"), path, *[tmp_path / "b"] * (verb == "recover")
+        )
+        assert any(said in line for line in [*done.out, *done.err]), (verb, done)
 
 
 def test_data_after_a_compressed_stream_rule_c5(run: Run, tmp_path: Path) -> None:

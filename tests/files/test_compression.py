@@ -262,7 +262,7 @@ class TestCutStreams:
         for cut in range(1, len(stream)):
             inflated = inflatable(name, stream[:cut])
             before, _ = reference.decode(inflated)
-            expected = (before, (Reason.COMPRESSED_TRUNCATED, len(inflated), len(before)))
+            expected = (before, (Reason.COMPRESSED_TRUNCATED, len(frame(before)), len(before)))
 
             assert read(io.BytesIO(stream[:cut]), name) == expected
             assert read_blocks(io.BytesIO(stream[:cut]), name) == expected
@@ -280,7 +280,7 @@ class TestCutStreams:
 
             whole = large_items_in(inflated)
             assert outcome.records == whole
-            assert outcome.loss == (Reason.COMPRESSED_TRUNCATED, len(inflated), len(whole))
+            assert outcome.loss == (Reason.COMPRESSED_TRUNCATED, len(frame(whole)), len(whole))
 
     @by_way("GZIP", "ZSTD", "BZ2")
     def test_c3_a_second_stream_cut_anywhere(self, name: str) -> None:
@@ -291,7 +291,7 @@ class TestCutStreams:
             before, _ = reference.decode(STREAM + inflated)
             expected = (
                 before,
-                (Reason.COMPRESSED_TRUNCATED, len(STREAM) + len(inflated), len(before)),
+                (Reason.COMPRESSED_TRUNCATED, len(frame(before)), len(before)),
             )
 
             assert read(io.BytesIO(first + second[:cut]), name) == expected
@@ -368,7 +368,7 @@ class TestDamagedStreams:
         outcome = read(io.BytesIO(stream), name)
 
         assert outcome.records == whole
-        assert outcome.loss == (Reason.COMPRESSED_CORRUPT, len(inflated), len(whole))
+        assert outcome.loss == (Reason.COMPRESSED_CORRUPT, len(frame(whole)), len(whole))
 
     def test_the_error_is_repeated(self, name: str) -> None:
         intact = compress(name, STREAM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ from tfrecord_lite import (
     Reason,
     TFRecordFile,
     TFRecordReader,
+    TFRecordWriter,
     recover,
     verify,
 )
@@ -121,6 +122,65 @@ class TestRecognised:
         assert errors[0] == errors[1]
 
 
+SMALL = {
+    "JSON": Foreign(b'{"a": 1}\n', "JSON"),
+    "empty JSON": Foreign(b"{}", "JSON"),
+    "empty array": Foreign(b"[]\n", "JSON"),
+    "CSV": Foreign(b"a,b\n1,2\n", "CSV"),
+    "YAML": Foreign(b"a: 1\n", "a protobuf message in text form"),
+    "HTML": Foreign(b"<html>", "an HTML page"),
+    "like ZLIB": Foreign(b"x^2 + 1\n", "plain text"),
+}
+each_small = pytest.mark.parametrize("kind", SMALL)
+
+
+class TestShorterThanAHeader:
+    @each_small
+    def test_plain(self, tmp_path: Path, kind: str) -> None:
+        check(SMALL[kind], tmp_path / "a")
+
+    @each_small
+    def test_compressed(self, tmp_path: Path, kind: str) -> None:
+        data, name = SMALL[kind]
+        path = tmp_path / "a"
+        path.write_bytes(gzip.compress(data))
+
+        assert said(lambda: list(TFRecordReader(path)), path).startswith(name)
+        assert said(lambda: recover(path, tmp_path / "new"), path).endswith("with GZIP")
+        assert not (tmp_path / "new").exists()
+
+    @each_small
+    def test_random_access(self, tmp_path: Path, kind: str) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(SMALL[kind].data)
+
+        assert said(lambda: TFRecordFile(path), path).startswith(SMALL[kind].name)
+
+    @each_small
+    @pytest.mark.parametrize("torn", ["raise", "cut"])
+    @pytest.mark.parametrize("compression", ["", "GZIP"])
+    def test_nothing_is_appended_or_cut(
+        self, tmp_path: Path, kind: str, torn: Literal["raise", "cut"], compression: str
+    ) -> None:
+        data = SMALL[kind].data
+        data = gzip.compress(data) if compression else data
+        path = tmp_path / "a"
+        path.write_bytes(data)
+
+        name = said(lambda: TFRecordWriter(path, compression, mode="a", torn=torn), path)
+
+        assert name.startswith(SMALL[kind].name)
+        assert "torn=" not in name
+        assert path.read_bytes() == data
+
+    def test_a_compression_that_is_named(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(SMALL["JSON"].data)
+
+        with pytest.raises(DataLossError, match="nor a TFRecord file; it looks like JSON"):
+            list(TFRecordReader(path, "GZIP"))
+
+
 class TestNotMistaken:
     TEXTS = (b'{"id": 1, "name": "a"}\n' * 9, b"features { feature {", b"a,b\n1,2\n", b"")
     FILES: ClassVar = {
@@ -174,12 +234,23 @@ class TestNotMistaken:
         assert span.detail is not None
         assert span.detail.startswith("length CRC mismatch: ")
 
-    @pytest.mark.parametrize("data", [b"{", b"{}", b"<html>", b"x" * 11])
+    @pytest.mark.parametrize(
+        "data", [b"{", b"abcd", bytes.fromhex("3031000000"), b"x\0\0\0\0\0\0\0abc"]
+    )
     def test_less_than_a_header_is_a_cut_file(self, data: bytes) -> None:
         with pytest.raises(DataLossError, match="of 12 bytes") as caught:
             list(TFRecordReader(io.BytesIO(data)))
 
         assert caught.value.reason is Reason.TRUNCATED
+
+    @given(st.integers(0, 2**32 - 1), st.integers(1, 11))
+    def test_a_cut_header_is_a_cut_file(self, length: int, n_bytes: int) -> None:
+        header = length.to_bytes(8, "little") + b"crc!"
+
+        with pytest.raises(DataLossError) as caught:
+            list(TFRecordReader(io.BytesIO(header[:n_bytes]), ""))
+
+        assert caught.value.reason is Reason.TRUNCATED or header[:n_bytes] in (b"{}", b"[]")
 
     def test_an_empty_file_has_no_records(self) -> None:
         assert list(TFRecordReader(io.BytesIO())) == []

@@ -315,12 +315,28 @@ class TestRecover:
             with pytest.raises(TypeError):
                 recover(src, dst)  # type: ignore[arg-type]
 
-    def test_a_file_without_a_sound_record(self, tmp_path: Path) -> None:
+    def test_of_a_file_without_an_intact_record_none_is_made(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"nothing of use here\0" * 95)
 
         report = recover(tmp_path / "a", tmp_path / "new")
 
         assert (report.records, report.lost_bytes) == (0, 1900)
+        assert [found.name for found in tmp_path.iterdir()] == ["a"]
+
+    def test_a_file_that_is_there_is_not_replaced_by_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_bytes(b"nothing of use here\0" * 95)
+        (tmp_path / "new").write_bytes(b"precious")
+
+        recover(tmp_path / "a", tmp_path / "new", overwrite=True)
+
+        assert (tmp_path / "new").read_bytes() == b"precious"
+        assert sorted(found.name for found in tmp_path.iterdir()) == ["a", "new"]
+
+    def test_an_empty_file_is_copied(self, tmp_path: Path) -> None:
+        (tmp_path / "a").touch()
+
+        recover(tmp_path / "a", tmp_path / "new")
+
         assert (tmp_path / "new").read_bytes() == b""
 
     def test_a_remote_file(self) -> None:

@@ -34,9 +34,9 @@ examples:
 with --json, the objects that 'tfrecord verify --json' prints; the last one also has output,
 the name of the file that was written (null if none was)."""
 STATUSES = """\
-exit status: 0 if DST was written, whatever was lost; 1 if not one intact record was found in
-a damaged file or, with --strict, if anything was lost; 2 if DST could not be written, SRC is
-not a TFRecord file, or the arguments are wrong."""
+exit status: 0 if DST was written, whatever was lost; 1 if DST was not written because not one
+intact record was found in a damaged file or, with --strict, if anything was lost; 2 if DST
+could not be written, SRC is not a TFRecord file, or the arguments are wrong."""
 
 _NAMELESS = {
     "source": "recover reads SRC more than once, so it cannot be standard input; save that to a file",
@@ -63,20 +63,23 @@ def run(args: argparse.Namespace, console: Console) -> None:
             console.complain(complaint)
             return
     found = _recovered(args)
+    # Of a damaged file without intact records, none is written.
+    is_written = found.failure is None and (found.records > 0 or not found.n_damaged)
     if args.json:
-        show_json(found, console, output=args.target if found.failure is None else None)
+        show_json(found, console, output=args.target if is_written else None)
     else:
         show_places(found, console)
     if found.failure is not None:
         inputs.complain_of(found.failure, found.source, console)
         return
-    if found.n_damaged and (args.strict or not found.records):
+    if found.n_damaged and (args.strict or not is_written):
         console.worsen(Status.DAMAGED)
     if not args.json:
         lost = losses(found) if found.n_damaged else "nothing was lost"
         console.say(f"{found.source}: {lost}")
         saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
-        console.say(f"{args.target}: wrote {saved}")
+        done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
+        console.say(f"{args.target}: {done}")
 
 
 def _recovered(args: argparse.Namespace) -> FileReport:

@@ -3,7 +3,8 @@ r"""Recognise files of other formats, from their first bytes: ``looks_like``.
 It is asked only about a file whose first 12 bytes are not the header of a record. A TFRecord file
 whose first record is damaged has to stay one: a record below 4 GiB has zeros in bytes 4 to 7, so
 what is shorter than 8 bytes of magic is believed only if these are not all zero, or if something
-else proves it; and text has no zeros at all.
+else proves it; and text has no zeros at all. A file shorter than a header may be one that was
+cut, unless a byte from 4 to 7 is not zero, or it is an empty JSON document.
 
 :data:`_MAGICS` lists formats by magic bytes, :data:`_CHECKS` those that need a closer look. No I/O.
 """
@@ -92,7 +93,7 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     >>> looks_like(b"PAR1\x15\x04\x15\x10\x15\x14L\x15", is_whole=False)
     'a Parquet file (pandas.read_parquet reads it)'
     """
-    if len(head) < HEADER_BYTES:
+    if len(head) < HEADER_BYTES and not (is_whole and _is_no_cut_header(head)):
         return None
     for check in _CHECKS:
         if found := check(_Start(head, is_whole)):
@@ -102,6 +103,11 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
         if is_sure and head.startswith(magic, offset):
             return f"{name} ({advice})" if advice else name
     return None
+
+
+def _is_no_cut_header(head: bytes) -> bool:
+    """Whether so few bytes are not the start of a header: of a record below 4 GiB."""
+    return any(head[4:8]) or head.strip() in (b"{}", b"[]")
 
 
 def _text(start: _Start) -> str | None:

@@ -302,17 +302,24 @@ class RecordStream:
         try:
             n_bytes = self._content.readinto(decoder.writable(n_records))
         except DataLossError as error:
-            offset = decoder.offset if error.offset is None else error.offset
+            # Damage of the stream is located by the record that it is in, as other damage.
+            is_limit = error.reason is Reason.INFLATED_TOO_LARGE and error.offset is not None
+            offset = error.offset if is_limit else decoder.offset
             raise error.at(offset=offset, index=decoder.n_records) from None
         decoder.advance(n_bytes)
         return n_bytes > 0
 
     def _explained(self, error: DataLossError) -> DataLossError:
         """Return an error about the first bytes as one that says what they look like, if known."""
-        if self.offset or error.reason not in (Reason.LENGTH_CRC, Reason.COMPRESSION):
+        is_start = not self.offset and (
+            error.reason in (Reason.LENGTH_CRC, Reason.COMPRESSION)
+            or (error.reason is Reason.TRUNCATED and self._decoder.pending_bytes < HEADER_BYTES)
+        )
+        if not is_start:
             return error
         if error.reason is Reason.COMPRESSION:
-            found = looks_like(self.inflated.ahead, is_whole=False)
+            ahead = self.inflated.ahead
+            found = looks_like(ahead, is_whole=len(ahead) < HEADER_BYTES)
             detail = f"not a {self.compression} stream, nor a TFRecord file; it looks like {found}"
             return error.at(detail=detail) if found else error
         decoder, is_whole = self._decoder, False
@@ -338,5 +345,7 @@ def _detect(file: InputFile) -> str:
     first = file.peek(HEADER_BYTES)
     name = "" if is_header(first) else detect(first)
     # The first bytes of some texts could also be those of a compressed stream.
-    is_text = name and first.isascii() and looks_like(file.peek(_PEEK_BYTES), is_whole=False)
+    # A few bytes of text are text, unless all of them are the magic of BZ2, which is text too.
+    is_whole = len(first) < HEADER_BYTES and name != "BZ2"
+    is_text = name and first.isascii() and looks_like(file.peek(_PEEK_BYTES), is_whole=is_whole)
     return "" if is_text else name

@@ -83,7 +83,8 @@ def recover(
     path : str, bytes or PathLike
         A local path, or a URL whose file can seek. Never changed.
     output_path : str, bytes or PathLike
-        The new file; it appears when it is complete.
+        The new file; it appears when it is complete. None is written if the file is damaged and
+        not one intact record is found in it.
     compression : str, int, TFRecordOptions or None, optional
         Of the damaged file, as for :class:`TFRecordReader`. Name it if the first bytes are
         damaged.
@@ -91,7 +92,7 @@ def recover(
         Of the new file, as for :class:`TFRecordWriter`; but ``"infer"`` means that of the
         damaged file if the new name's ending does not choose one.
     overwrite : bool, optional
-        Replace an existing file.
+        Replace an existing file, if a new one is written.
     max_record_bytes : int, optional
         Leave out larger records.
     max_inflated_bytes, max_inflated_ratio : int and float, optional
@@ -106,7 +107,8 @@ def recover(
     Returns
     -------
     DamageReport
-        Of one file: how many records were written, and what was lost. Offsets count the bytes
+        Of one file: how many records were written (with none and damage, there is no new file),
+        and what was lost. Offsets count the bytes
         that could be inflated; bytes between two members that could not be have no length.
 
     Raises
@@ -168,9 +170,12 @@ def recover(
         copier = Copier(account, sink, options.max_inflated_bytes, on_progress)
         _copy(source, options, copier)
         _check_format(account)
-        sink.finish()
-        _check_free(file, overwrite=overwrite)
-        sink.commit()
+        if account.n_damaged and not account.n_records:
+            sink.abandon()
+        else:
+            sink.finish()
+            _check_free(file, overwrite=overwrite)
+            sink.commit()
     except BaseException:
         file.abandon()
         raise
