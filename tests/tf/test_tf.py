@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import importlib
+import operator
 import pickle
 import subprocess
 import sys
@@ -83,6 +84,35 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_says_what_to_use(na
 
     assert caught.value.name == "no_such_name"
     assert all(hasattr(module, public) for public in module.__all__)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("io.TFRecordWritr", "TFRecordWriter"),
+        ("io.parse_single_exampel", "parse_single_example"),
+        ("data.TFRecordDatset", "TFRecordDataset"),
+        ("train.Exmple", "Example"),
+        ("data.Dataset.shuffel", "shuffle"),
+        ("compat.v1.io.parse_single_exampel", "parse_single_example"),
+        ("TensorSpce", "TensorSpec"),
+    ],
+)
+def test_a_misspelt_name_is_a_question_and_no_other_hint(name: str, meant: str) -> None:
+    parent, _, last = name.rpartition(".")
+    with pytest.raises(AttributeError) as caught:
+        operator.attrgetter(name)(tf)
+
+    shown = f"{parent.removeprefix('compat.v1.')}.{last}".removeprefix(".")
+    assert str(caught.value) == (
+        f"tf.{shown} is not part of tfrecord_lite: did you mean {meant!r}?"
+    )
+
+
+@pytest.mark.parametrize("name", ["unstack", "strings", "io.decode_gif", "data.Iterator"])
+def test_a_name_of_tensorflow_is_not_a_misspelling(name: str) -> None:
+    with pytest.raises(AttributeError, match="is not part of tfrecord_lite: (use|iterate)"):
+        operator.attrgetter(name)(tf)
 
 
 @pytest.mark.parametrize(

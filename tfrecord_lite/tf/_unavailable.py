@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from importlib.machinery import ModuleSpec
 
 _PACKAGE = __name__.rpartition(".")[0]
 _LIBRARY = str(Path(__file__).parents[1])
 _IS_NOT_HERE = "is not part of tfrecord_lite"
+
+_MISSPELT = 0.85
+"""From this ratio on a name is a misspelling: TensorFlow has other names that are almost as close."""
 
 _NUMPY = "use NumPy on the array that .numpy() returns"
 _MODEL = "use TensorFlow itself, torch, jax or scikit-learn for models; see examples/train_*.py"
@@ -51,6 +55,12 @@ def unavailable_error(path: str, hint: str, obj: object = None) -> AttributeErro
     """Return the error about a name that is not here, for the caller to raise."""
     name = path.rpartition(".")[2]
     return AttributeError(f"{path} {_IS_NOT_HERE}: {hint}", name=name, obj=obj)
+
+
+def hint_for(name: str, names: Iterable[str], hints: Mapping[str, str], otherwise: str) -> str:
+    """Return what to use instead of a name: of `hints`, or the name it is a misspelling of."""
+    close = [] if name in hints else get_close_matches(name, names, 1, _MISSPELT)
+    return f"did you mean {close[0]!r}?" if close else hints.get(name, otherwise)
 
 
 def is_unavailable(error: AttributeError) -> bool:
@@ -100,7 +110,7 @@ def unavailable(
     def __getattr__(name: str) -> NoReturn:  # noqa: N807 - the module's
         if name.startswith("__"):  # looked up by Python, not by a script
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        hint = (hints or {}).get(name, otherwise)
+        hint = hint_for(name, sys.modules[module].__all__, hints or {}, otherwise)
         raise unavailable_error(f"{where}.{name}", hint)
 
     return __getattr__

@@ -12,7 +12,12 @@ from tfrecord_lite import dataset as library
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.files.names import expand, name_of
 from tfrecord_lite.tf._tensor import Tensor, map_structure, plain_array, unwrap, wrap
-from tfrecord_lite.tf._unavailable import is_unavailable, shortened, unavailable_error
+from tfrecord_lite.tf._unavailable import (
+    hint_for,
+    is_unavailable,
+    shortened,
+    unavailable_error,
+)
 from tfrecord_lite.tf.data import _batching as batching
 from tfrecord_lite.tf.data import _sources as sources
 from tfrecord_lite.tf.data import _stages as stages
@@ -87,7 +92,8 @@ class _HintingType(type):
     def __getattr__(cls, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        hint = _HINTS.get(name, "use map with a function, or Python's itertools")
+        names = [each for each in dir(cls) if not each.startswith("_")]
+        hint = hint_for(name, names, _HINTS, "use map with a function, or Python's itertools")
         raise unavailable_error(f"tf.data.Dataset.{name}", hint, cls)
 
 
