@@ -111,7 +111,7 @@ def test_a_misspelt_name_is_a_question_and_no_other_hint(name: str, meant: str) 
 
 @pytest.mark.parametrize("name", ["unstack", "strings", "io.decode_gif", "data.Iterator"])
 def test_a_name_of_tensorflow_is_not_a_misspelling(name: str) -> None:
-    with pytest.raises(AttributeError, match="is not part of tfrecord_lite: (use|iterate)"):
+    with pytest.raises(AttributeError, match=r"is not part of tfrecord_lite: (use|iterate)"):
         operator.attrgetter(name)(tf)
 
 
