@@ -229,3 +229,85 @@ def test_columns_without_a_value_have_the_type_of_the_frame(tmp_path: Path) -> N
     found: Any = load_saved(tmp_path, frame)
     assert found["s"].tolist() == [None, None]
     assert schema_of(frame).originals["l"].text == "str"
+
+
+# ------------------------------------------------------------------- nulls, zones and categories
+
+DICTIONARIES = [
+    ([7, None], [7, None, None]),
+    ([None, "a"], [None, "a", None]),
+    ([True, None], [True, None, None]),
+    ([None, 0.5], [None, 0.5, None]),
+    ([b"a", None], [b"a", None, None]),
+]
+
+
+def with_null(items: list[Any]) -> Any:
+    """Return an array whose dictionary has a null, and whose last index is one."""
+    return pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(items))
+
+
+@pytest.mark.parametrize(("items", "expected"), DICTIONARIES, ids=repr)
+def test_a_null_in_a_dictionary_is_missing(tmp_path: Path, items: Any, expected: Any) -> None:
+    array = with_null(items)
+    frame = pd.DataFrame({"x": pd.Series(array, dtype=pd.ArrowDtype(array.type))})
+
+    assert list(encode_examples({"x": array})) == list(encode_examples({"x": expected}))
+    for data, library in ((pa.table({"x": array}), "arrow"), (frame, "pandas")):
+        assert load_saved(tmp_path, data)["x"].tolist() == expected
+        found: Any = load(tmp_path / "saved", as_=library)  # type: ignore[call-overload]
+        column = found["x"] if library == "arrow" else found["x"].array.__arrow_array__()
+        assert column.to_pylist() == expected
+        assert column.type == array.type
+
+
+def test_a_null_in_the_dictionary_of_a_list_is_an_error() -> None:
+    for items, _ in DICTIONARIES:
+        array = with_null(items).slice(0, 2)
+        lists = [pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), array)]
+        lists += [pa.FixedSizeListArray.from_arrays(array, 1)]
+        for each in lists:
+            with pytest.raises(InvalidArgumentError, match="a null within a list") as caught:
+                encode_examples({"x": each})
+            assert (caught.value.key, caught.value.reason) == ("x", Reason.UNREPRESENTABLE)
+
+
+ZONED = [None, "Europe/Berlin", "UTC"]
+
+
+@pytest.mark.parametrize("ours", ZONED)
+@pytest.mark.parametrize("wanted", ZONED)
+def test_times_must_be_in_the_zone_of_the_schema(
+    tmp_path: Path, ours: str | None, wanted: str | None
+) -> None:
+    noon = pd.Series(pd.to_datetime(["2024-06-01 12:00"]).as_unit("us"))
+    schema = schema_of(pd.DataFrame({"t": noon.dt.tz_localize(wanted)}))
+    frame = pd.DataFrame({"t": noon.dt.tz_localize(ours)})
+
+    several: list[Any] = [frame, {"t": frame["t"]}, pl.from_pandas(frame), pa.table(frame)]
+    for data in several:
+        if ours == wanted:
+            save(tmp_path / "d", data, schema=schema)
+            encode_examples(data, schema)
+            assert load(tmp_path / "d", as_="pandas")["t"].tolist() == frame["t"].tolist()
+            continue
+        for call in (encode_examples, lambda d, s: save(tmp_path / "d", d, schema=s)):
+            with pytest.raises(InvalidArgumentError, match="times") as caught:
+                call(data, schema)
+            assert (caught.value.key, caught.value.reason) == ("t", Reason.WRONG_KIND)
+            assert str(ours or "without") in caught.value.detail
+            assert str(wanted or "no time zone") in caught.value.detail
+    nullable = schema_of(pl.DataFrame({"t": pl.concat([several[2]["t"], pl.Series([None])])}))
+    save(tmp_path / "e", pd.DataFrame({"t": [None, None]}), schema=nullable)
+    utc = np.array(["2024-06-01T12:00"], "M8[us]")  # NumPy's are in UTC
+    save(tmp_path / "u", {"t": utc}, schema=schema)
+    assert load(tmp_path / "u")["t"] == utc
+
+
+def test_times_in_lists_must_be_in_the_zone_of_the_schema() -> None:
+    zoned = pa.array([[0], [1, 2]], pa.list_(pa.timestamp("us", "Europe/Berlin")))
+    naive = pa.array([[0], [1, 2]], pa.list_(pa.timestamp("us")))
+
+    encode_examples({"t": zoned}, schema_of({"t": zoned}))
+    with pytest.raises(InvalidArgumentError, match="without a time zone"):
+        encode_examples({"t": naive}, schema_of({"t": zoned}))

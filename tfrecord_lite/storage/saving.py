@@ -10,6 +10,7 @@ import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.dataframes import (
+    check_traits,
     describe_frame,
     fitting_description,
     is_frame,
@@ -209,6 +210,7 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
         made = {name: normalize(name, column, "strict") for name, column in columns.items()}
         schema = with_traits(schema_of(made), traits)
     else:
+        check_traits(columns, traits, given)
         made, schema = GivenSchema(given).add_columns(columns), given
         described = fitting_description(described, given, traits)
         structure = None if structure is None else completed(structure, given)

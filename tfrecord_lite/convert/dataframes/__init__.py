@@ -28,7 +28,7 @@ import numpy as np
 
 from tfrecord_lite.convert.dataframes import arrow, pandas, polars
 from tfrecord_lite.convert.types import column_error
-from tfrecord_lite.errors import argument_error
+from tfrecord_lite.errors import Reason, argument_error
 from tfrecord_lite.schema import Original, Schema
 from tfrecord_lite.schema.text import nearest
 
@@ -129,6 +129,28 @@ def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
         if members and name in originals:
             originals[name] = replace(originals[name], **members)
     return Schema(schema.features, originals)
+
+
+def check_traits(columns: Mapping[str, Any], traits: Traits, schema: Mapping[str, Any]) -> None:
+    """Raise if columns of frames would come back by a schema as something else."""
+    originals = schema.originals if isinstance(schema, Schema) else {}
+    for name, members in traits.items():
+        original = originals.get(name)
+        if original is not None and original.dtype.startswith("datetime64"):
+            _check_zone(name, columns[name], members.get("zone"), original.zone)
+
+
+def _check_zone(name: str, column: Any, ours: str | None, wanted: str | None) -> None:
+    flat = getattr(column, "flat_values", column)
+    if ours == wanted or flat.dtype.kind != "M":
+        return
+    found = "times without a time zone" if ours is None else f"times in {ours}"
+    if wanted is None:
+        detail = f"{found}, but the schema's have no time zone; take theirs away"
+    else:
+        how = "give them this one" if ours is None else "convert them to it"
+        detail = f"{found}, but the schema's are in {wanted}; {how}"
+    raise column_error(name, detail, None, Reason.WRONG_KIND)
 
 
 def _library_of(data: Any) -> str | None:

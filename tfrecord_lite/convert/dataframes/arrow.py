@@ -126,8 +126,19 @@ def _open_dictionary(name: str, column: Any) -> Opened:
     whole = _whole(column)
     mask = np.asarray(whole.indices.is_null().to_numpy(zero_copy_only=False))
     codes = np.asarray(whole.indices.fill_null(0).to_numpy(zero_copy_only=False))
-    categories = open_column(name, whole.dictionary).values
+    is_null = np.asarray(whole.dictionary.is_null().to_numpy(zero_copy_only=False))
+    if is_null.any():  # a null is not a category: what stands for it is missing
+        mask = mask | is_null[codes]
+        codes = np.cumsum(~is_null)[codes] - 1
+    categories = open_column(name, whole.dictionary.drop_null()).values
     return chosen(name, categories, codes, mask, ordered=bool(column.type.ordered))
+
+
+def _has_missing(values: Any) -> bool:
+    """Return whether a value is missing, such as one that stands for a dictionary's null."""
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        return any(value is None for value in values.ravel())
+    return bool(np.ma.is_masked(values))
 
 
 def _open_lists(name: str, column: Any) -> Opened:
@@ -138,6 +149,8 @@ def _open_lists(name: str, column: Any) -> Opened:
     if flat.null_count:
         raise null_error(name)
     inner, traits = open_column(name, flat)
+    if _has_missing(inner):
+        raise null_error(name)
     if is_fixed:
         return Opened(fixed_rows(name, inner, len(kept), column.type.list_size, mask), traits)
     return Opened(rows_of(name, inner, np.diff(np.asarray(kept.offsets)), mask), traits)

@@ -20,7 +20,7 @@ import numpy as np
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.conform import conform
-from tfrecord_lite.convert.dataframes import is_frame, open_columns
+from tfrecord_lite.convert.dataframes import check_traits, is_frame, open_columns
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
@@ -226,11 +226,12 @@ def _encode_numbered(
 
 
 def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, ValueLists]:
-    columns, _ = open_columns(columns)
+    columns, traits = open_columns(columns)
     if not hasattr(columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     if schema is not None:
+        check_traits(columns, traits, schema)
         return conform(columns, schema)
     return {key: normalize(key, column) for key, column in columns.items() if column is not None}
 
