@@ -668,6 +668,67 @@ def test_shards_are_one_frame(tmp_path: Path, size: int | None) -> None:
     same_pandas(load(tmp_path / "n-*", as_="pandas"), frame[[]])
 
 
+def save_shards(folder: Path) -> list[Path]:
+    """Save six rows with the labels 10, 12, ... in three shards."""
+    index = pd.RangeIndex(10, 22, 2, name="n")
+    save(folder / "t", pd.DataFrame({"x": range(6)}, index=index), num_shards=3)
+    return sorted(path for path in folder.iterdir() if path.suffix != ".json")
+
+
+@pytest.mark.parametrize("order", [[0], [1], [2], [0, 2], [2, 0], [2, 1, 0], [1, 2], [0, 1, 2]])
+def test_any_shards_in_any_order_have_their_labels(tmp_path: Path, order: list[int]) -> None:
+    paths = [save_shards(tmp_path)[i] for i in order]
+    labels = [10 + 2 * (2 * i + j) for i in order for j in (0, 1)]
+
+    found = load(paths, as_="pandas")
+
+    assert found.index.tolist() == labels
+    assert [10 + 2 * x for x in found["x"]] == labels
+    assert found.index.name == "n"
+    follow = order == list(range(order[0], order[0] + len(order)))
+    assert isinstance(found.index, pd.RangeIndex) == follow
+    assert found.index.dtype == np.int64
+    for size in (1, 2, 3, 5):
+        batches = list(load(paths, as_="pandas", batch_size=size))
+        same_pandas(pd.concat(batches).set_axis(found.index), found)
+        assert pd.concat(batches).index.tolist() == labels
+
+
+def test_files_of_any_ranges_have_their_labels(tmp_path: Path) -> None:
+    ranges = {"a": range(10, 12), "b": range(50, 52), "c": range(3, 3), "d": range(12, 14)}
+    ranges["e"] = range(0, -2, -1)
+    for name, labels in ranges.items():
+        frame = pd.DataFrame({"x": np.array(labels)}, index=pd.RangeIndex(labels))
+        save(tmp_path / name, frame)
+    for names in ("ab", "ba", "acb", "ca", "ad", "acd", "aa", "dea", "ee", "c", "cc"):
+        found = load([tmp_path / name for name in names], as_="pandas")
+        labels = [label for name in names for label in ranges[name]]
+        assert found.index.tolist() == found["x"].tolist() == labels
+        assert isinstance(found.index, pd.RangeIndex) == (names in ("ca", "ad", "acd", "c", "cc"))
+
+
+def test_files_with_the_default_index_are_numbered_on(tmp_path: Path) -> None:
+    for i, size in enumerate([2, 3, 2]):
+        save(tmp_path / str(i), pd.DataFrame({"x": range(size)}))
+
+    for order in ([0, 1, 2], [2, 0], [1, 1]):
+        found = load([tmp_path / str(i) for i in order], as_="pandas")
+        assert found.index.equals(pd.RangeIndex(len(found)))
+        assert isinstance(found.index, pd.RangeIndex)
+
+
+def test_more_shards_than_rows_have_their_labels(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [5, 6]}, index=pd.RangeIndex(5, 7))
+    save(tmp_path / "t", frame, num_shards=5)
+    paths = sorted(path for path in tmp_path.iterdir() if path.suffix != ".json")
+
+    same_pandas(load(paths, as_="pandas"), frame)
+    assert load(paths[::-1], as_="pandas").index.tolist() == [6, 5]
+    for path in paths:
+        alone = load(path, as_="pandas")
+        assert alone.index.tolist() == alone["x"].tolist()
+
+
 def test_with_a_schema_a_frame_has_its_types(tmp_path: Path) -> None:
     frame = day_frame()
     schema = save(tmp_path / "0", frame)

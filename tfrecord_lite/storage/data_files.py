@@ -148,6 +148,10 @@ class DataFiles:
         start, stop = (total * (shard + i) // n_shards for i in (0, 1))
         return min(start, last), last if shard == n_shards - 1 else min(stop, last)
 
+    def rows_of(self, shard: int) -> range:
+        """Return the numbers of the records in a shard, after all were written in order."""
+        return range(*self._bounds(shard, self._n_put))
+
     def finish(self) -> list[Fingerprint]:
         """Write what is pending, close the files, and return their fingerprints."""
         for sink, file in zip(self._sinks, self._files, strict=True):

@@ -29,6 +29,7 @@ from tfrecord_lite.convert.dataframes import (
     frame_of,
     index_names,
     merged_description,
+    without_labels,
 )
 from tfrecord_lite.convert.lossless import restore
 from tfrecord_lite.errors import (
@@ -357,7 +358,8 @@ def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
     found = [(s, sidecar.read_beside(s, options.storage_options)) for s in sources]
     if not any(one for _, one in found):
         return None
-    if any(one != found[0][1] for _, one in found):
+    alike = [None if one is None else _without_labels(one) for _, one in found]
+    if any(one != alike[0] for one in alike):
         # A file without records goes with any others.
         found = [pair for pair in found if not _is_empty(pair[0], options)] or found
     merged: Sidecar | None = None
@@ -368,10 +370,18 @@ def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
             raise argument_error(detail, source=name_of(source))
         if merged is None:
             merged = one
-        elif merged != one:
+        elif _without_labels(merged) == _without_labels(one):
+            described = merged_description(merged.dataframe, one.dataframe)
+            merged = merged._replace(dataframe=described)
+        else:
             merged = _merged(merged, one, before, source, options)
         before.append(source)
     return merged
+
+
+def _without_labels(one: Sidecar) -> Sidecar:
+    """Return what the sidecars of a frame's shards have in common."""
+    return one._replace(dataframe=without_labels(one.dataframe))
 
 
 def _is_empty(source: Source, options: ReadOptions) -> bool:

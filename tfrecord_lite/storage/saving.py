@@ -17,6 +17,7 @@ from tfrecord_lite.convert.dataframes import (
     is_series,
     num_rows,
     open_columns,
+    part_of,
     with_traits,
 )
 from tfrecord_lite.convert.lossless import schema_of
@@ -186,9 +187,12 @@ def save(
             fingerprints: list[Any] = files.finish()
             if len(schema_paths) < len(fingerprints):  # one for all, which fits any data
                 fingerprints = [None]
-            for place, fingerprint in zip(schema_paths, fingerprints, strict=True):
-                whole = written._replace(fingerprint=fingerprint)
-                described.append(sidecar.write(place, whole, storage_options))
+            for i, (place, fingerprint) in enumerate(zip(schema_paths, fingerprints, strict=True)):
+                frame = written.dataframe
+                if len(schema_paths) > 1 and frame is not None:
+                    frame = part_of(frame, files.rows_of(i))
+                one = written._replace(fingerprint=fingerprint, dataframe=frame)
+                described.append(sidecar.write(place, one, storage_options))
             files.commit(described)
         except BaseException:
             with contextlib.ExitStack() as stack:

@@ -285,8 +285,8 @@ def _is_one(name: Any, names: Collection[str]) -> bool:
 
 def merged_description(one: Description | None, other: Description | None) -> Description | None:
     """Return the description of two frames that are read as one: the parts that agree."""
-    if one == other or one is None or other is None:
-        return one if one == other else None
+    if one is None or other is None:
+        return None
     if one["library"] != other["library"] or index_names(one) != index_names(other):
         return None
     merged = {key: value for key, value in one.items() if other.get(key) == value}
@@ -297,7 +297,7 @@ def merged_description(one: Description | None, other: Description | None) -> De
         for name, kind in {**theirs, **one["columns"]}.items()
     }
     merged |= {"library": one["library"], "columns": types}
-    if "index" not in merged and "index" in one:
+    if "index" in one and "index" in other:
         merged["index"] = _merged_index(one["index"], other["index"])
     return merged
 
@@ -309,8 +309,28 @@ def _merged_index(one: Any, other: Any) -> Any:
             {**ours, "type": ours.get("type") if ours.get("type") == theirs.get("type") else None}
             for ours, theirs in zip(one, other, strict=True)
         ]
-    (start, stop, step), (next_start, next_stop, next_step) = one["range"], other["range"]
     name = {"name": one.get("name")} if one.get("name") == other.get("name") else {}
-    if (next_start, next_step) == (stop, step):
-        return {"range": [start, next_stop, step], **name}
-    return {"range": [0, 0, 1], **name}
+    ranges = [*_ranges_of(one), *_ranges_of(other)]
+    return {"ranges": ranges, **name} if len(ranges) > 1 else {"range": ranges[0], **name}
+
+
+def _ranges_of(index: Any) -> list[list[int]]:
+    """Return the ranges of an index, one per frame."""
+    return index["ranges"] if "ranges" in index else [index["range"]]
+
+
+def part_of(description: Description | None, rows: range) -> Description | None:
+    """Return the description of some of a frame's rows."""
+    index = None if description is None else description.get("index")
+    if not isinstance(index, dict):
+        return description
+    labels = range(*index["range"])[rows.start : rows.stop]
+    part = {**index, "range": [labels.start, labels.stop, labels.step]}
+    return {**description, "index": part}  # type: ignore[dict-item]
+
+
+def without_labels(description: Description | None) -> Description | None:
+    """Return what the descriptions of all parts of a frame have in common."""
+    if description is None or not isinstance(index := description.get("index"), dict):
+        return description
+    return {**description, "index": index.get("name")}

@@ -332,9 +332,7 @@ def _index(
     pd = imported()
     found = description.get("index", {"range": [0, 0, 1]})
     if isinstance(found, dict):
-        start, _, step = found["range"]
-        first, last = start + rows.start * step, start + rows.stop * step
-        return pd.RangeIndex(first, last, step, name=_title(found))
+        return _range_index(pd, found, rows)
     levels = []
     for level in found:
         name = level["feature"]
@@ -344,6 +342,28 @@ def _index(
     if len(levels) > 1:
         return pd.MultiIndex.from_arrays(levels)
     return _with_freq(levels[0], description.get("freq"))
+
+
+def _range_index(pd: Any, found: Any, rows: range) -> Any:
+    """Return the labels of rows: a RangeIndex where they follow each other, or the numbers."""
+    ranges = found["ranges"] if "ranges" in found else [found["range"]]
+    if all(start == 0 and step == 1 for start, _, step in ranges):  # which pandas gives by itself
+        ranges = [[0, 0, 1]]
+    parts: list[range] = []
+    first = 0
+    for i, (start, stop, step) in enumerate(ranges):
+        # Nothing tells how many rows the last frame has: the schema may be for other data.
+        last = rows.stop if i == len(ranges) - 1 else first + len(range(start, stop, step))
+        low, high = max(rows.start, first), min(rows.stop, last)
+        if low < high or (i == len(ranges) - 1 and not parts):
+            part = range(start + (low - first) * step, start + (high - first) * step, step)
+            if parts and parts[-1].stop == part.start and parts[-1].step == step:
+                part = range(parts.pop().start, part.stop, step)
+            parts.append(part)
+        first = last
+    if len(parts) == 1:
+        return pd.RangeIndex(parts[0], name=_title(found))
+    return pd.Index(np.concatenate(list(map(np.array, parts))), name=_title(found))
 
 
 def _with_freq(index: Any, freq: Any) -> Any:
