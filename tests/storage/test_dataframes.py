@@ -702,8 +702,8 @@ def test_files_of_any_ranges_have_their_labels(tmp_path: Path) -> None:
         save(tmp_path / name, frame)
     for names in ("ab", "ba", "acb", "ca", "ad", "acd", "aa", "dea", "ee", "c", "cc"):
         found = load([tmp_path / name for name in names], as_="pandas")
-        labels = [label for name in names for label in ranges[name]]
-        assert found.index.tolist() == found["x"].tolist() == labels
+        expected = [label for name in names for label in ranges[name]]
+        assert found.index.tolist() == found["x"].tolist() == expected
         assert isinstance(found.index, pd.RangeIndex) == (names in ("ca", "ad", "acd", "c", "cc"))
 
 
