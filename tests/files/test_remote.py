@@ -12,9 +12,13 @@ from tests.support.http_files import serving
 from tfrecord_lite import (
     InvalidArgumentError,
     Reason,
+    TFRecordFile,
     TFRecordReader,
     TFRecordWriter,
+    load,
+    load_schema,
     recover,
+    save,
     tf_record_iterator,
     verify,
 )
@@ -115,3 +119,31 @@ def test_a_url_that_cannot_be_written_to_says_so(server: FileServer, atomic: boo
     with pytest.raises(InvalidArgumentError, match="http URLs cannot be written to") as caught:
         TFRecordWriter(f"{server.url}/new", atomic=atomic)
     assert caught.value.reason is Reason.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda url: list(TFRecordReader(url)),
+        lambda url: TFRecordReader(f"{url}*"),
+        TFRecordFile,
+        load,
+        load_schema,
+        lambda url: save(url, {"n": [1]}),
+    ],
+)
+def test_a_url_without_a_file_system_is_one_clear_error(read: Callable[[str], Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match="no file system for foo:// is known") as caught:
+        read("foo://b/x")
+    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert str(caught.value.source).startswith("foo://b/x")
+
+
+def test_a_file_system_whose_package_is_missing_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = pytest.importorskip("fsspec.registry")
+    implementation = {"class": "no_such_package.FileSystem", "err": "Install it"}
+    monkeypatch.setitem(registry.known_implementations, "nosuch", implementation)
+
+    for read in (lambda url: list(TFRecordReader(url)), TFRecordFile):
+        with pytest.raises(ImportError, match=r"^nosuch://b/x: .* pip install no_such_package$"):
+            read("nosuch://b/x")

@@ -20,6 +20,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tests.support.foreign_files import FOREIGN
 from tests.support.untyped import load
 from tfrecord_lite import (
     Block,
@@ -37,6 +38,7 @@ from tfrecord_lite import (
     encode_example,
     infer_schema,
     load_schema,
+    read_batches,
     save,
     summarize,
 )
@@ -1514,3 +1516,57 @@ def test_a_batch_size_below_one_is_named_as_such(tmp_path: Path, batch_size: int
 
     with pytest.raises(InvalidArgumentError, match=f"batch_size is {batch_size}, expected 1"):
         load(tmp_path / "a.tfrecord", batch_size=batch_size)
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_wrong_kind_in_a_file_with_a_sidecar_leads_to_load(
+    tmp_path: Path, num_workers: int
+) -> None:
+    path = tmp_path / "p.tfrecord"
+    save(path, {"price": np.arange(3) / 3})
+    batches = read_batches(path, {"price": float}, 2, num_workers=num_workers)
+
+    with pytest.raises(InvalidArgumentError, match="found string, expected float32") as caught:
+        list(batches)
+    assert caught.value.reason is Reason.WRONG_KIND
+    assert "p.tfrecord.schema.json" in str(caught.value)
+    assert "load(path, batch_size=...)" in str(caught.value)
+
+    (tmp_path / "p.tfrecord.schema.json").unlink()
+    with pytest.raises(InvalidArgumentError, match=r"found string, expected float32$"):
+        list(batches)
+
+
+def test_a_stale_sidecar_says_what_to_do_if_the_data_are_new(tmp_path: Path) -> None:
+    path = tmp_path / "p.tfrecord"
+    save(path, {"n": np.arange(3)})
+    with TFRecordWriter(path) as writer:
+        writer.write_example({"x": 1.0})
+
+    with pytest.raises(InvalidArgumentError, match="delete it if the file was written anew"):
+        load(path)
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+def test_a_data_file_given_as_schema_is_recognised(tmp_path: Path, compression: str) -> None:
+    path = tmp_path / "p.tfrecord"
+    save(path, {"n": np.arange(3)}, compression=compression)
+
+    for read in (load_schema, lambda schema_path: load(path, schema_path)):
+        with pytest.raises(
+            InvalidArgumentError, match=r"its sidecar is .*p\.tfrecord\.schema\.json"
+        ):
+            read(path)
+    (tmp_path / "p.tfrecord.schema.json").unlink()
+    with pytest.raises(InvalidArgumentError, match="a data file, not a schema; infer_schema"):
+        load_schema(path)
+
+
+@pytest.mark.parametrize("kind", ["npz", "Git LFS pointer", "HTML", "index", "HDF5", "npy"])
+def test_a_foreign_file_given_as_schema_is_recognised(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "schema").write_bytes(FOREIGN[kind].data)
+
+    with pytest.raises(InvalidArgumentError, match="not a schema file; it looks like") as caught:
+        load_schema(tmp_path / "schema")
+    assert FOREIGN[kind].name in str(caught.value)
+    assert caught.value.source == str(tmp_path / "schema")

@@ -7,6 +7,7 @@ parsed at once if the resulting columns can be cut into batches again.
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +18,7 @@ from tfrecord_lite.dataset.chunks import BatchChunk, ColumnChunk, ObjectChunk, R
 from tfrecord_lite.dataset.feed import further
 from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError
+from tfrecord_lite.files.names import SIDECAR_SUFFIX
 from tfrecord_lite.schema import FixedLenFeature
 
 if TYPE_CHECKING:
@@ -160,7 +162,7 @@ class Parse(Stage):
                 return self._labelled(self.parser(records.block))
             return self._labelled(self.parser.parse_single(records.block[0]))
         except TFRecordError as error:
-            raise records.located(error) from None
+            raise _with_hint(records.located(error)) from None
 
     def _labelled(self, columns: dict[str, Any]) -> Any:
         """Take the label out."""
@@ -168,6 +170,18 @@ class Parse(Stage):
             return columns
         label = columns.pop(self.label_key)
         return columns, label
+
+
+def _with_hint(error: TFRecordError) -> TFRecordError:
+    """Return an error about values of another kind as one that names the sidecar, if there is one."""
+    sidecar = f"{error.source}{SIDECAR_SUFFIX}"
+    if error.reason is not Reason.WRONG_KIND or not os.path.isfile(sidecar):  # noqa: PTH113
+        return error
+    detail = (
+        f"{error.detail}; {os.path.basename(sidecar)} tells how the values are stored: "  # noqa: PTH119
+        "load(path, batch_size=...) gives them as they were saved"
+    )
+    return error.at(detail=detail)
 
 
 def fingerprint(*groups: Any, strings: str) -> str:

@@ -24,7 +24,7 @@ from tfrecord_lite.files.names import (
     not_a_source,
     position_of,
 )
-from tfrecord_lite.files.remote import fsspec_module, remote_place
+from tfrecord_lite.files.remote import remote_file, remote_place
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.atomic import TemporaryFile
@@ -305,7 +305,7 @@ def _remote_output(url: str, storage_options: StorageOptions, *, atomic: bool) -
 
 def _remote_file(url: str, storage_options: StorageOptions, *, atomic: bool) -> OutputFile:
     if not atomic:
-        file = fsspec_module().open(url, "wb", **(storage_options or {}))
+        file = remote_file(url, "wb", storage_options)
         return OutputFile(url, file.open())
     filesystem, path = remote_place(url, storage_options)
     directory, _, base = path.rpartition("/")

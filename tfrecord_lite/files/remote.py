@@ -12,6 +12,8 @@ import io
 import os
 from typing import IO, TYPE_CHECKING, Any
 
+from tfrecord_lite.errors import argument_error
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -28,8 +30,34 @@ def fsspec_module() -> Any:
 
 def remote_place(url: str, storage_options: Mapping[str, Any] | None = None) -> tuple[Any, str]:
     """Return the file system of a URL (fsspec's), and the file's path there."""
-    filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
+    with _choosing_file_system(url):
+        filesystem, path = fsspec_module().core.url_to_fs(url, **(storage_options or {}))
     return filesystem, path
+
+
+def remote_file(url: str, mode: str, storage_options: Mapping[str, Any] | None) -> Any:
+    """Return fsspec's file of a URL, not open yet."""
+    with _choosing_file_system(url):
+        return fsspec_module().open(url, mode, **(storage_options or {}))
+
+
+@contextlib.contextmanager
+def _choosing_file_system(url: str) -> Iterator[None]:
+    """Raise our errors about a URL that no installed file system is for."""
+    scheme = url.partition("://")[0]
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("Protocol not known"):
+            raise
+        raise argument_error(f"no file system for {scheme}:// is known", source=url) from None
+    except ImportError as error:
+        missing = getattr(error.__cause__, "name", None)
+        if missing is None:
+            raise
+        package = missing.partition(".")[0]
+        detail = f"{scheme}:// needs another package: pip install {package}"
+        raise ImportError(f"{url}: {detail}", name=missing) from None
 
 
 class RemoteFile:
@@ -38,8 +66,7 @@ class RemoteFile:
     def __init__(self, url: str, storage_options: Mapping[str, Any] | None) -> None:
         self.name = url
         with as_os_errors(url, ValueError, ImportError):
-            file = fsspec_module().open(url, "rb", **(storage_options or {}))
-            self._file: IO[bytes] = file.open()
+            self._file: IO[bytes] = remote_file(url, "rb", storage_options).open()
 
     def read(self, n_bytes: int = -1) -> bytes:
         """Return the next bytes, at most `n_bytes`, none at the end of the file."""

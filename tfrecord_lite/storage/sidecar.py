@@ -26,10 +26,12 @@ import json
 import os
 import re
 import zlib
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from tfrecord_lite.convert.dataframes import check_description
 from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.files.compression import detect
 from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import (
     SIDECAR_SUFFIX,
@@ -39,6 +41,8 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
+from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import FORMAT, SEQUENCE_FORMAT
 from tfrecord_lite.storage.content import content_of
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
+_NEVER_SCHEMAS = ("a Git LFS", "an HTML", "XML", "the index")
+"""How the recogniser of foreign files names texts that are no schema either."""
 _TFX_NAMES = (".pbtxt", ".textproto", ".prototxt")
 _TFX = re.compile(
     rb"^\s*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -131,8 +137,8 @@ def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidec
         return None
     if not fits:
         raise argument_error(
-            f"the sidecar was written for other data than are now in {name}; if it does "
-            "fit them, give it as schema_path",
+            f"the sidecar was written for other data than are now in {name}; delete it if the "
+            "file was written anew, or if it does fit, give it as schema_path",
             source=f"{name}{SIDECAR_SUFFIX}",
         )
     return found._replace(fingerprint=None)
@@ -154,6 +160,18 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
         name = features
     elif is_directory or os.path.basename(name) == "dataset_info.json":  # noqa: PTH119
         return Sidecar(Directory(name, storage_options).schema())
+    try:
+        return _read_file(name, storage_options)
+    except (InvalidArgumentError, ImportError) as error:
+        detail = _not_a_schema(name, storage_options)
+        if detail is not None:
+            raise argument_error(detail, source=name) from None
+        if isinstance(error, InvalidArgumentError):
+            raise error.at(source=name) from None
+        raise
+
+
+def _read_file(name: str, storage_options: StorageOptions) -> Sidecar:
     content = content_of(name, storage_options)
     tfds_info = None
     folder, base = os.path.split(name)
@@ -161,12 +179,28 @@ def read(path: Path, storage_options: StorageOptions = None) -> Sidecar:
         with contextlib.suppress(FileNotFoundError):
             info_name = os.path.join(folder, "dataset_info.json")  # noqa: PTH118
             tfds_info = content_of(info_name, storage_options)
-    try:
-        found = parse(name, content, tfds_info)
-        check_originals(found.schema)
-    except InvalidArgumentError as error:
-        raise error.at(source=name) from None
+    found = parse(name, content, tfds_info)
+    check_originals(found.schema)
     return found
+
+
+def _not_a_schema(name: str, storage_options: StorageOptions) -> str | None:
+    """Say what a file that is no schema file is; None if it is like one."""
+    try:
+        with closing(open_input(name, storage_options)) as file:
+            head = file.peek(HEAD_BYTES)
+    except (OSError, ImportError, ValueError):
+        return None
+    found = looks_like(head, is_whole=len(head) < HEAD_BYTES)
+    is_binary = b"\0" in head
+    if is_header(head[:HEADER_BYTES]) or (found is None and is_binary and detect(head)):
+        beside = f"{name}{SIDECAR_SUFFIX}"
+        if os.path.isfile(beside):  # noqa: PTH113 - may be a URL
+            return f"this is a data file; its sidecar is {beside}"
+        return "this is a data file, not a schema; infer_schema makes one of its records"
+    if found and (is_binary or found.startswith(_NEVER_SCHEMAS)):
+        return f"not a schema file; it looks like {found}"
+    return None
 
 
 def parse(name: str, content: bytes, tfds_info: bytes | None = None) -> Sidecar:
