@@ -68,7 +68,7 @@ class Reason(StrEnum):
     BAD_ARGUMENT = "argument out of range"
     UNSUPPORTED = "not supported here"
     CLOSED = "closed"
-    IN_USE = "in use by another writer"
+    IN_USE = "in use"
     NOT_SEEKABLE = "cannot be read a second time"
     STALE_INDEX = "index does not fit the file"
 

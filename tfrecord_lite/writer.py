@@ -374,9 +374,10 @@ class TFRecordWriter(MessageWriter):
     the moment is such a failure, a :class:`BlockingIOError`. The end of a ``with`` block tries
     once.
 
-    One thread at a time may use a writer: several need a lock around their calls, or a writer
-    each. A thread that enters while another one writes gets a FailedPreconditionError, ``IN_USE``;
-    no record is lost silently, or written twice.
+    :meth:`write` of bytes may be called by several threads, and by signal handlers; of all other
+    calls there is one at a time: several threads need a lock around them, or a writer each. A call
+    that enters while another one is at work raises a FailedPreconditionError, ``IN_USE``, and
+    writes nothing.
 
     Examples
     --------

@@ -11,6 +11,7 @@ Reading is :class:`tfrecord_lite.records.stream.RecordStream`'s.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 import threading
@@ -32,7 +33,7 @@ from tfrecord_lite.records.framing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from typing_extensions import Buffer
@@ -76,8 +77,8 @@ class Turn:
     def error(self) -> FailedPreconditionError:
         """Return the error about a second thread."""
         detail = (
-            "another thread is using the writer; give each thread a writer of its own, or hold "
-            "one lock around all calls"
+            "another call is using the writer, of another thread or one that a signal has "
+            "interrupted; give each thread a writer of its own, or hold one lock around all calls"
         )
         return FailedPreconditionError(Reason.IN_USE, source=self._source, detail=detail)
 
@@ -95,9 +96,10 @@ class RecordSink:
     disk) raises :class:`OSError` and loses nothing: the file is as it was before, and the next
     call tries again.
 
-    One thread at a time may use it; another one gets an error where it would write to the file
-    (`turn`, which the sinks of one writer share), and :meth:`add` otherwise adds its record. So
-    :meth:`add` needs no check of its own: an append to a list is one step.
+    One call at a time may write to the file (`turn`, which the sinks of one writer share): another
+    thread, or a signal handler that interrupts such a call, gets an error. :meth:`add` is open to
+    all of them and needs no check, since an append to a list is one step: a record that comes
+    while another call writes is pending.
 
     An interrupt (Ctrl-C) leaves a file without torn frames or a torn compressed stream, and a
     sink that can be used, finished or abandoned. What was flushed is in the file. Records that
@@ -127,6 +129,7 @@ class RecordSink:
         self._calls: list[Call] = []  # of the compressor; at most one
         self._unwritten: list[bytes | bytearray | memoryview] = []  # for the end of the file
         self._is_ended = False  # the end of the file is made: no record can be added
+        self._is_writing = False  # a call is between taking what is pending and having written it
         _SINKS.add(self)
 
     @property
@@ -144,7 +147,7 @@ class RecordSink:
         self._records.append(record)
         self._n_bytes += len(record) + OVERHEAD_BYTES  # type: ignore[arg-type]
         if self._n_bytes >= self._buffer_bytes:
-            self._drain()
+            self._drain_if_free()
 
     def add_all(self, records: Sequence[Buffer] | Block) -> None:
         """Add many records, which must not change until they are written; write if enough.
@@ -160,7 +163,7 @@ class RecordSink:
         self._records += records
         self._n_bytes += sum(map(len, records)) + len(records) * OVERHEAD_BYTES  # type: ignore[arg-type]
         if self._n_bytes >= self._buffer_bytes:
-            self._drain()
+            self._drain_if_free()
 
     def add_block(self, block: Block) -> None:
         """Add the records of a block that others may hold too; its memory is not written to."""
@@ -186,16 +189,39 @@ class RecordSink:
             if n_bytes <= _MAX_KEPT_BYTES:  # it was written; the next record may use the memory
                 self._large = buffer
 
+    def _drain_if_free(self) -> None:
+        """Write what is pending; leave it to the next call if another one is writing."""
+        is_last = not self._buffer_bytes  # the file is being closed, which is worth waiting for
+        if not self.turn.lock.acquire(blocking=is_last):
+            return
+        try:
+            if is_last or not self._is_writing:
+                with self._alone():
+                    self._drain()
+        finally:
+            self.turn.lock.release()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Raise ``IN_USE`` in another thread, and in a call that interrupts one of this thread."""
+        with self.turn:
+            if self._is_writing:
+                raise self.turn.error()
+            try:
+                self._is_writing = True
+                yield
+            finally:
+                self._is_writing = False
+
     def _drain(self) -> None:
         """Frame, compress and write what is pending."""
-        with self.turn:
-            self._check_open(has_more=bool(self._records))
-            self._take_pending()
-            self._write()
+        self._check_open(has_more=bool(self._records))
+        self._take_pending()
+        self._write()
 
     def _write_frames(self, frames: bytearray | memoryview, n_records: int) -> None:
         """Write what is pending, then these frames."""
-        with self.turn:
+        with self._alone():
             self._check_open(has_more=True)
             self._take_pending()
             self._n_framed += n_records
@@ -233,7 +259,7 @@ class RecordSink:
 
     def flush(self) -> None:
         """Make every record readable that was added so far (rule O6)."""
-        with self.turn:
+        with self._alone():
             self._drain()
             if self._compressor is not None:
                 self._calls = [self._compressor.flush()]
@@ -246,8 +272,9 @@ class RecordSink:
         After a failure it can be called again, but no more records can be added if
         only the end was left to write.
         """
-        with self.turn:
-            # From here on each added record is written at once, which another thread may not.
+        with self._alone():
+            # From here on a record that another thread adds waits until the file is closed, and is
+            # rejected then if it came too late.
             buffer_bytes, self._buffer_bytes = self._buffer_bytes, 0
             try:
                 self._drain()
@@ -278,6 +305,7 @@ class RecordSink:
     def disown(self) -> None:
         """Leave pending records to the process that opened the file, and reject later ones."""
         self._records, self._buffer_bytes = [], 0
+        self._is_writing = False  # the call that was at it is not in this process
 
     @property
     def belongs_here(self) -> bool:
