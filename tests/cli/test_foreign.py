@@ -210,8 +210,10 @@ def test_every_file_of_the_corpus(run_verb: Run, tmp_path: Path, verb: str) -> N
 
         said = " ".join([*done.out, *done.err])
         if path.suffix in (".json", ".pbtxt"):
-            kind = "JSON" if path.suffix == ".json" else "a protobuf message in text form"
-            assert f"{copy}: not a TFRecord file; it looks like {kind}" in said
+            kind = (
+                f"{path.name} of TFDS" if path.suffix == ".json" else "schema of TFX in text form"
+            )
+            assert f"{copy}: not a TFRecord file; it looks like a {kind}" in said
             assert done.status == 2
         elif verb == "index" and path.suffix in (".gz", ".tfr"):
             assert "random access needs an uncompressed file" in said

@@ -81,10 +81,10 @@ def test_one_file_is_shown_in_full(run: Run, tmp_path: Path) -> None:
         "  content       tf.train.Example",
         "",
         "features of the first record",
-        "  image   bytes   1",
-        "  label   int64   1",
-        "  name    bytes   1",
-        "  petals  float  20",
+        "  image   string    1",
+        "  label   int64     1",
+        "  name    string    1",
+        "  petals  float32  20",
     ]
 
 
@@ -94,7 +94,7 @@ def test_features_of_the_other_messages(run: Run, tmp_path: Path) -> None:
         {
             "section": "feature_lists",
             "name": "ragged",
-            "kind": "float",
+            "kind": "float32",
             "steps": 3,
             "min": 1,
             "max": 3,
@@ -102,14 +102,14 @@ def test_features_of_the_other_messages(run: Run, tmp_path: Path) -> None:
         {
             "section": "feature_lists",
             "name": "word",
-            "kind": "bytes",
+            "kind": "string",
             "steps": 3,
             "min": 1,
             "max": 1,
         },
     ]
     assert info(run, write(tmp_path / "b", [ranking(9)]))["features"] == [
-        {"section": "context", "name": "query", "kind": "bytes", "count": 1},
+        {"section": "context", "name": "query", "kind": "string", "count": 1},
         {"section": "example 0 of 9", "name": "relevance", "kind": "int64", "count": 1},
     ]
     assert info(run, write(tmp_path / "c", [event(1)]))["features"] is None

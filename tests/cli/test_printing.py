@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.samples import JPEG, damage, feature, features, flower, odd, ranking, sequence, write
+from tests.cli.samples import (
+    JPEG,
+    damage,
+    event,
+    feature,
+    features,
+    flower,
+    odd,
+    ranking,
+    sequence,
+    write,
+)
 from tests.support.corpus import CorpusFile, corpus_files
 from tfrecord_lite import TFRecordReader
 from tfrecord_lite.messages import Example
@@ -61,16 +72,25 @@ class TestHead:
 
 
 class TestText:
+    def test_the_first_event_says_what_reads_events(self, run: Run, tmp_path: Path) -> None:
+        done = run("head", write(tmp_path / "a", [event(1), event(2)]))
+
+        heads = [line for line in done.out if line.startswith("record")]
+        assert heads == [
+            f"record 0: TensorBoard event, {len(event(1))} bytes (tfrecord_lite.read_events reads these)",
+            f"record 1: TensorBoard event, {len(event(2))} bytes",
+        ]
+
     def test_an_example_shows_its_features_in_columns(self, run: Run, tmp_path: Path) -> None:
         record = flower(2)
         done = run("cat", write(tmp_path / "a", [record]))
 
         assert done.out == [
             f"record 0: tf.train.Example, {len(record):,} bytes",
-            f"  image   bytes   1  <{len(JPEG):,} bytes: ff d8 ff e0 00 10 4a 46 ...>",
-            "  label   int64   1  2",
-            "  name    bytes   1  'Löwenzahn'",
-            "  petals  float  20  " + ", ".join(f"{i / 10}" for i in range(25, 40)) + ", ...",
+            f"  image   string    1  <{len(JPEG):,} bytes: ff d8 ff e0 00 10 4a 46 ...>",
+            "  label   int64     1  2",
+            "  name    string    1  'Löwenzahn'",
+            "  petals  float32  20  " + ", ".join(f"{i / 10}" for i in range(25, 39)) + ", ...",
         ]
 
     def test_a_sequence_example_shows_its_steps(self, run: Run, tmp_path: Path) -> None:
@@ -80,8 +100,8 @@ class TestText:
             "  context",
             "    id  int64  1  7",
             "  feature_lists",
-            "    ragged  float  3 x 1-3  [1.5], [1.5, 1.5], [1.5, 1.5, 1.5]",
-            "    word    bytes    3 x 1  ['w0'], ['w1'], ['w2']",
+            "    ragged  float32  3 x 1-3  [1.5], [1.5, 1.5], [1.5, 1.5, 1.5]",
+            "    word    string     3 x 1  ['w0'], ['w1'], ['w2']",
         ]
 
     def test_a_ranking_list_shows_context_and_examples(self, run: Run, tmp_path: Path) -> None:
@@ -89,7 +109,7 @@ class TestText:
 
         assert done.out[1:] == [
             "  context",
-            "    query  bytes  1  'tulip'",
+            "    query  string  1  'tulip'",
             "  example 0 of 2",
             "    relevance  int64  1  0",
             "  example 1 of 2",
@@ -101,10 +121,10 @@ class TestText:
 
         assert done.out == [
             f"record 0: tf.train.Example, {len(odd())} bytes",
-            "  key    bytes  2  <2 bytes: 00 ff>, 'text'",
-            "  none   unset  0",
-            "  ratio  float  3  0.1, nan, 3.0",
-            "  zero   int64  0",
+            "  key    string   2  <2 bytes: 00 ff>, 'text'",
+            "  none   unset    0",
+            "  ratio  float32  3  0.1, nan, 3.0",
+            "  zero   int64    0",
             "",
             "record 1: tf.train.Example, 0 bytes",
             "  (no features)",
@@ -153,7 +173,7 @@ class TestText:
         _, many, one = run("cat", write(tmp_path / "a", [record])).out
 
         assert len(one) <= 100
-        assert one.startswith("  one   bytes  1  'a\\nba\\nb")
+        assert one.startswith("  one   string  1  'a\\nba\\nb")
         assert one.endswith("'... (3,000 bytes)")
         assert "'wordwordword" in many
         assert many.endswith("(400 bytes), ...")

@@ -88,6 +88,35 @@ def _files() -> dict[str, Foreign]:
         "text protobuf": Foreign(
             b'item {\n  id: 1\n  name: "cat"\n}\n', "a protobuf message in text form"
         ),
+        "TFX schema": Foreign(
+            b'# proto-message: Schema\nfeature {\n  name: "x"\n  type: FLOAT\n}\n',
+            "a schema of TFX in text form (load_schema reads it)",
+        ),
+        "text Features": Foreign(
+            b'feature {\n  key: "x"\n  value { int64_list { value: 1 } }\n}\n',
+            "a protobuf message in text form",
+        ),
+        "features.json": Foreign(
+            b'{\n  "type": "tensorflow_datasets.core.features.Tensor",\n  "content": {}\n}\n',
+            "a features.json of TFDS (load_schema reads it, load_tfds its directory)",
+        ),
+        "dataset_info.json": Foreign(
+            b'{\n  "citation": "",\n  "fileFormat": "tfrecord",\n  "name": "a",\n  "splits": []\n}\n',
+            "a dataset_info.json of TFDS (load_tfds reads its directory)",
+        ),
+        "package.json": Foreign(b'{\n  "name": "a",\n  "description": "b, c"\n}\n', "JSON"),
+        "spaced CSV": Foreign(b"id, full name, score\n1, Ada L, 0.5\n2, Alan T, 0.7\n", "CSV"),
+        "CSV with texts": Foreign(
+            b"text,label\nA text of some words.,1\nAnother one of them.,0\n",
+            "CSV",
+        ),
+        "prose with commas": Foreign(
+            b"When it rained, we stayed.\nWhen it did not, we went out.\n", "plain text"
+        ),
+        "wrapped prose": Foreign(
+            b"of all the files that were there, one\nwas left over and nobody knew, why it was\n",
+            "plain text",
+        ),
         "CSV": Foreign(table.encode(), "CSV"),
         "TSV": Foreign(table.replace(",", "\t").encode(), "CSV"),
         "plain text": Foreign(LONG_TEXT.encode(), "plain text"),

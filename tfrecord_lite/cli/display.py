@@ -15,6 +15,7 @@ import numpy as np
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import plural
 from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence, text_of
+from tfrecord_lite.schema.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """``bytes``, ``float``, ``int64`` or ``unset``; more than one if the steps differ."""
+        """``string``, ``float32``, ``int64`` or ``unset``; more than one if the steps differ."""
         return "/".join(sorted({kind_of(step) for step in self.steps})) or "-"
 
     @property
@@ -89,8 +90,9 @@ def _section(title: str, features: Mapping[str, Feature]) -> Section:
 
 
 def kind_of(feature: Feature) -> str:
-    """Return ``bytes``, ``float``, ``int64`` or ``unset``."""
-    return (feature.WhichOneof("kind") or "unset").removesuffix("_list")
+    """Return ``string``, ``float32``, ``int64`` or ``unset``."""
+    kind = feature.WhichOneof("kind")
+    return Kind[kind.removesuffix("_list").upper()].label if kind else "unset"
 
 
 def values_of(feature: Feature) -> Sequence[bytes] | Sequence[float] | Sequence[int]:
@@ -184,11 +186,11 @@ def _enough(room: int | None) -> int | None:
 def _values(feature: Feature, room: int | None) -> str:
     """Show the first values of a feature, as many as there is room for."""
     kind, most = kind_of(feature), _enough(room)
-    if kind == "bytes":
+    if kind == Kind.BYTES.label:
         values = feature.bytes_list.value
         each = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
         return _joined([_bytes(value, each) for value in islice(values, most)], room)
-    if kind == "float":
+    if kind == Kind.FLOAT.label:
         return _joined(float_texts(feature.float_list.value, most), room)
     return _joined(list(map(str, islice(values_of(feature), most))), room)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli.display import float_texts, kind_of, values_of
+from tfrecord_lite.cli.display import float_texts, values_of
 from tfrecord_lite.example.content import ExampleList, is_sequence, text_of
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def _features(features: Mapping[str, Feature]) -> dict[str, Any]:
 
 
 def _feature(feature: Feature) -> list[Any] | None:
-    kind = kind_of(feature)
-    if kind == "unset":
+    kind = feature.WhichOneof("kind")
+    if kind is None:
         return None
-    if kind == "bytes":
+    if kind == "bytes_list":
         return [_bytes(value) for value in feature.bytes_list.value]
-    if kind == "float":
+    if kind == "float_list":
         texts = float_texts(feature.float_list.value)
         return [{"float": _NOT_JSON[text]} if text in _NOT_JSON else float(text) for text in texts]
     return list(values_of(feature))

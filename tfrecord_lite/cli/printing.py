@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _NO_HINT = (ContentType.EMPTY, ContentType.UNKNOWN)  # say nothing about the records that follow
 
+_HINTS = {ContentType.EVENT: " (tfrecord_lite.read_events reads these)"}
+"""What to say of the first of some records."""
+
 JSON_HELP = """\
 with --json, one object per line:
   an Example            {"name": [values], ...}   null for a feature with no kind set
@@ -51,6 +54,7 @@ class Printer:
     def print(self, record: bytes, index: int, name: str) -> None:
         """Print a record, given its number in the file and the file's name."""
         content = detect(record, self._likely)
+        is_new = content.type is not self._likely
         if content.type not in _NO_HINT:
             self._likely = content.type
         if self._as_json:
@@ -61,6 +65,7 @@ class Printer:
             say()
         self._n_printed += 1
         of = f" of {name}" if self._with_names else ""
-        say(f"record {index}{of}: {content.type}, {plural(len(record), 'byte')}")
+        hint = _HINTS.get(content.type, "") if is_new else ""
+        say(f"record {index}{of}: {content.type}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width):
             say(line)

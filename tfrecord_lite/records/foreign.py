@@ -80,6 +80,13 @@ _TEXT_PROTO = re.compile(
     r"\s*(#[^\n]*\n\s*)*[a-z]\w*\s*(\{|<|:\s*(\{|\"|'|-?\d|true\b|false\b|[A-Z]))"
 )
 _TEXT_EXAMPLE = re.compile(r"\s*(#[^\n]*\n\s*)*(features|context|feature_lists)\s*:?\s*\{")
+_TFX_SCHEMA = re.compile(
+    r"\s*(#[^\n]*\n\s*)*(feature|sparse_feature|string_domain|int_domain|float_domain"
+    r"|tensor_representation_group)\s*:?\s*\{(?!\s*key\b)"
+)
+_DATASET_INFO = re.compile(
+    r'"(citation|configDescription|configName|downloadSize|fileFormat|releaseNotes|splits)":'
+)
 _INDEX = re.compile(r"0 \d+\r?\n(\d+ \d+\r?\n)*(\d+ ?\d*)?\Z")
 
 
@@ -122,10 +129,25 @@ def _text(start: _Start) -> str | None:
 
 
 def _is_table(text: str) -> bool:
-    """Whether the first lines have the same number of columns, two or more."""
+    """Whether the first lines have the same number of columns, two or more, and are not prose."""
     lines = text.splitlines()[:4]
-    counts = [{line.count(separator) for line in lines} for separator in ",;\t"]
-    return len(lines) > 1 and any(len(found) == 1 and found != {0} for found in counts)
+    return len(lines) > 1 and any(_has_columns(lines, separator) for separator in "\t,;")
+
+
+def _has_columns(lines: list[str], separator: str) -> bool:
+    rows = [line.split(separator) for line in lines]
+    if len({len(row) for row in rows}) > 1 or len(rows[0]) == 1:
+        return False
+    # In prose a space follows each comma, and sentences end, or parts of them have several words.
+    is_spaced = separator != "\t" and all(
+        not cell or cell[0] == " " for row in rows for cell in row[1:]
+    )
+    ends = any(line.rstrip().endswith((".", "!", "?")) for line in lines)
+    return not (is_spaced and (ends or any(len(cell.split()) > 3 for row in rows for cell in row)))
+
+
+def _is_dataset_info(text: str) -> bool:
+    return bool(_JSON.match(text)) and len(set(_DATASET_INFO.findall(text))) > 1
 
 
 def _is_json_lines(text: str) -> bool:
@@ -154,12 +176,18 @@ _TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
         "an HTML page (a failed download often leaves one)",
     ),
     (_XML.match, "XML"),
+    (
+        lambda text: _JSON.match(text) and '"tensorflow_datasets.' in text[:HEAD_BYTES],
+        "a features.json of TFDS (load_schema reads it, load_tfds its directory)",
+    ),
+    (_is_dataset_info, "a dataset_info.json of TFDS (load_tfds reads its directory)"),
     (lambda text: _JSON.match(text) and _is_json_lines(text), "JSON lines"),
     (_JSON.match, "JSON"),
     (
         _TEXT_EXAMPLE.match,
         "a tf.train.Example in text form (google.protobuf.text_format.Parse reads it)",
     ),
+    (_TFX_SCHEMA.match, "a schema of TFX in text form (load_schema reads it)"),
     (_is_table, "CSV"),
     (
         _TEXT_PROTO.match,
