@@ -236,6 +236,15 @@ def day_frame(**options: Any) -> Any:
         pd.DataFrame({"b": pd.array([True, None, False], "boolean")}),
         pd.DataFrame({"f": pd.Series([2**60 + 1, None], dtype="Int64")}),
         pd.DataFrame({"x": pd.Series(["a", pd.NA], dtype=object)}),
+        pd.DataFrame({"x": pd.Series([dt.date(2020, 1, 1), None], dtype=object)}),
+        pd.DataFrame(
+            {
+                "x": pd.Series(
+                    [dt.datetime.fromisoformat("9999-12-31T23:59:59.999999")], dtype=object
+                )
+            }
+        ),
+        pd.DataFrame({"x": pd.Series([dt.timedelta(1, 2, 3)] * 2, dtype=object)}),
         pd.DataFrame({"x": pd.Series([b"\xff", None, b"\0"], dtype="category")}),
     ],
     ids=lambda frame: "-".join(map(str, frame.dtypes)) or f"{len(frame)} rows",
@@ -253,7 +262,9 @@ def test_a_frame_comes_back_with_its_index_and_all(frame: Any) -> None:
         (lambda: [[1], (2,)], "x", 1, "tuple here, but list before"),
         (lambda: [[1], 2], "x", 1, "int here, but list before"),
         (lambda: [[(1,)], [(2,)]], "x", None, "make all of them lists"),
-        (lambda: [dt.date(2020, 1, 1)], "x", None, "date"),
+        (lambda: [dt.time(12)], "x", None, "time"),
+        (lambda: [pd.Timestamp("2020")], "x", None, r"Timestamp; give .* pd\.to_datetime"),
+        (lambda: [dt.date(2020, 1, 1), dt.timedelta(1)], "x", 1, "together: date, timedelta"),
         (lambda: [{"a": 1}], "x", None, "dict"),
         (lambda: [2**70], "x", None, "int"),
     ],

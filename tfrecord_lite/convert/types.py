@@ -12,7 +12,8 @@ object arrays, lists                                 by the values in them: one 
 Floats are rounded whatever their type, as protobuf does (P2): a scalar, a list and an array of
 the same numbers give the same list. Any other value that would not come back is an error with
 the record's number: a finite float beyond float32's range, an integer among floats that
-float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several kinds.
+float32 does not hold, uint64 from 2**63 on, complex, NaT, objects of several kinds. Python's
+datetime, date and timedelta become arrays only under the strict policy.
 
 The converters here take values end to end and raise errors whose `index` is the number of a
 value; :func:`at_record` turns it into that of a record. No columns, schemas or wire format.
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -348,6 +350,8 @@ def _no_array_error(items: list[Any], types: set[type]) -> InvalidArgumentError:
     detail = f"no array holds values of these types together: {names}"
     if len(types) == 1:
         detail = f"no dtype holds these values of type {names}"
+    if any(issubclass(cls, _TIMES) for cls in types):
+        detail += "; give np.datetime64 or np.timedelta64 of one unit, or pd.to_datetime(values)"
     number = next((i for i, item in enumerate(items) if type(item) is not type(items[0])), 0)
     return _value_error(number, detail)
 
@@ -360,6 +364,8 @@ def _no_family_error(items: list[Any], types: set[type]) -> InvalidArgumentError
             return _unsupported_error("complex", 0)
         detail = f"an Example cannot store a value of type {cls.__name__}"
         detail += "; give numbers, strings, a list or an array"
+        if issubclass(cls, _TIMES):
+            detail += ", such as np.datetime64 or np.timedelta64, stored as the count of its unit"
         return _value_error(0, detail, Reason.UNSUPPORTED)
     names = ", ".join(sorted(cls.__name__ for cls in types))
     return _value_error(_misfit(items, types), f"values of several kinds: {names}")
@@ -521,6 +527,35 @@ def _array_of_numbers(items: list[Any]) -> AnyArray:
     return array
 
 
+_TIMES = date, timedelta  # a datetime is a date
+_TIME_DTYPES: dict[type, str] = {
+    datetime: "datetime64[us]",
+    date: "datetime64[D]",
+    timedelta: "timedelta64[us]",
+}
+
+
+def _array_of_times(items: list[Any]) -> AnyArray:
+    """Return times as an array of the unit that Python counts them in."""
+    types = set(map(type, items))
+    # Not their subclasses: those of pandas are finer.
+    if len(types) != 1 or type(items[0]) not in _TIME_DTYPES:
+        raise _no_array_error(items, types)
+    for i, item in enumerate(items):
+        if getattr(item, "tzinfo", None) is not None:
+            detail = (
+                "this datetime has a time zone, which no dtype holds; convert it to UTC without "
+                "one: t.astimezone(timezone.utc).replace(tzinfo=None)"
+            )
+            raise _value_error(i, detail)
+        if isinstance(item, timedelta) and abs(item.days) > _MAX_DAYS:
+            raise _value_error(i, "this timedelta is too long for timedelta64[us]")
+    return np.array(items, _TIME_DTYPES[type(items[0])])
+
+
+_MAX_DAYS = 2**63 // (24 * 60 * 60 * 10**6) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class _Family:
     """Types whose values may stand together, and what converts them under each policy."""
@@ -544,6 +579,7 @@ _FAMILIES = (
     _Family(float | np.floating | _WHOLE, _python_floats, _array_of_numbers),
     _Family(np.generic, _numpy_scalars, _array_of_numbers),
     _Family(int | float | complex | np.generic, None, _array_of_numbers),
+    _Family(date | timedelta, None, _array_of_times),
 )
 
 PLAIN_INTEGERS = frozenset({bool, int, *(d.type for d in EXACT_DTYPES if d.kind in "iu")})

@@ -8,12 +8,14 @@ A type in JSON is the name of a dtype of NumPy, or of pandas' own that may have 
     {"category": TYPE}                           of the categories, which are in the schema
     {"arrow": TYPE}                              as of a Table
     {"object": "list", "missing": "None"}        what the objects are, and what stands for none
+    {"object": "time"}                           datetime, date or timedelta of Python
 
 A description also has the ``"index"``: a list of levels, or ``{"range": [start, stop, step]}``.
 """
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -69,6 +71,7 @@ _KINDS: dict[str, Any] = {
     "complex": complex | np.complexfloating,
     "str": str,
     "bytes": bytes | bytearray | memoryview,
+    "time": date | timedelta,
 }
 _TITLES = Original("string", (), "str")
 _NULLABLE = {"float16": "Float32", "bool": "boolean"}
@@ -258,7 +261,7 @@ def _objects_of(name: str, series: Any) -> Any:
             f"a {forms.removeprefix('nested ')} that holds arrays or tuples; make all of them lists"
         )
         raise column_error(name, detail, None, Reason.UNREPRESENTABLE)
-    found = {"object": forms if forms in _SEQUENCES else "value"}
+    found = {"object": forms if forms in _SEQUENCES | {"time"} else "value"}
     return found | ({} if absent in (None, "None") else {"missing": absent})
 
 
@@ -481,7 +484,7 @@ def _object_array(pd: Any, column: Any, kind: Any) -> Any:
         mask = None
     else:
         values, mask = parts_of(column)
-        is_time = values.dtype.kind in "Mm" and form != "array"
+        is_time = values.dtype.kind in "Mm" and form not in ("array", "time")
         rows = list(values) if is_time or values.ndim > 1 else values.tolist()
         if values.ndim > 1 and form != "array":
             rows = values.tolist()
