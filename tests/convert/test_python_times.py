@@ -57,7 +57,10 @@ def test_they_come_back_as_the_dtype_that_counts_like_them(
 
 
 def test_save_keeps_them_in_any_form(tmp_path: Path) -> None:
-    rows = [{"t": NOON, "d": date.max, "s": None}, {"t": NOON, "d": date.min, "s": LONGEST}]
+    rows: list[dict[str, Any]] = [
+        {"t": NOON, "d": date.max, "s": None},
+        {"t": NOON, "d": date.min, "s": LONGEST},
+    ]
     for i, data in enumerate(
         [rows, iter(rows), {name: [row[name] for row in rows] for name in "tds"}]
     ):
