@@ -264,6 +264,39 @@ def test_what_numpy_has_becomes_lists(column: Any, wanted: list[Any]) -> None:
     assert [decode_example(record)["x"].tolist() for record in block] == [[v] for v in wanted]
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        memoryview(np.arange(3)),
+        memoryview(np.arange(1000)),
+        memoryview(np.ones((2, 3), np.float32)),
+        memoryview(np.asfortranarray(np.arange(6).reshape(2, 3))),
+        memoryview(np.array(5)),
+        memoryview(b"abcdef")[::2],
+    ],
+    ids=["int64", "large", "float32", "fortran", "scalar", "strided"],
+)
+def test_a_memoryview_of_any_items_is_stored_as_all_its_bytes(view: memoryview) -> None:
+    whole = view.tobytes()
+
+    for column in ([view, b"tail"], ["head", view, b"tail"], [[b"x", view], [b"tail"]]):
+        rows = decode_examples(encode_examples({"x": column}))
+        assert whole in [value for row in rows for value in row["x"].tolist()]
+        assert rows[-1]["x"].tolist() == [b"tail"]
+    assert decode_example(encode_example({"x": view}))["x"].tolist() == [whole]
+    sequence = encode_sequence_example({"feature_lists": {"x": [[view, b"tail"]]}})
+    (step,) = decode_sequence_example(sequence)["feature_lists"]["x"]
+    assert step.tolist() == [whole, b"tail"]
+
+
+@pytest.mark.parametrize("others", [[b"a"], ["a"]])
+def test_a_memoryview_of_objects_is_rejected(others: list[Any]) -> None:
+    view = memoryview(np.array([None, "a"], object))
+
+    with pytest.raises(InvalidArgumentError, match="record 1.*memoryview of Python objects"):
+        encode_examples({"x": [*others, view]})
+
+
 def test_a_float32_keeps_its_bits() -> None:
     bits = np.array([0x7FA12345, 0xFFC00001, 1, 0x80000000], np.uint32)
 

@@ -395,6 +395,18 @@ def _byte_strings(items: list[Any]) -> FlatList:
     return Kind.BYTES, large if is_large else large.to_ranges()
 
 
+def _views(items: list[Any]) -> FlatList:
+    """Take memoryviews among others; their length counts items, which may be several bytes."""
+    return _byte_strings([_bytes_of(i, item) for i, item in enumerate(items)])
+
+
+def _bytes_of(number: int, item: Any) -> bytes | bytearray:
+    if isinstance(item, memoryview) and "O" in item.format:
+        detail = "a memoryview of Python objects, which have no bytes; give numbers or strings"
+        raise _value_error(number, detail, Reason.UNSUPPORTED)
+    return item if isinstance(item, bytearray) else bytes(item)
+
+
 def _texts(items: list[Any]) -> FlatList:
     counts = np.fromiter(map(len, items), np.int64, len(items))
     whole = "".join(items)
@@ -413,7 +425,7 @@ def _mixed_strings(items: list[Any]) -> FlatList:
     encoded = []
     for i, item in enumerate(items):
         try:
-            encoded.append(item.encode() if isinstance(item, str) else bytes(item))
+            encoded.append(item.encode() if isinstance(item, str) else _bytes_of(i, item))
         except UnicodeEncodeError:
             raise _value_error(i, _SURROGATES) from None
     return _byte_strings(encoded)
@@ -465,7 +477,9 @@ def _numpy_scalars(items: list[Any]) -> FlatList:
 
 def _array_of_strings(items: list[Any]) -> AnyArray:
     array = np.empty(len(items), object)
-    array[:] = [item if isinstance(item, str) else bytes(item) for item in items]
+    array[:] = [
+        item if isinstance(item, str) else bytes(_bytes_of(i, item)) for i, item in enumerate(items)
+    ]
     return array
 
 
@@ -572,7 +586,8 @@ class _Family:
 
 # The first family that has all types decides; no types at all belong to every one.
 _FAMILIES = (
-    _Family(bytes | bytearray | memoryview, _byte_strings, _array_of_strings),
+    _Family(bytes | bytearray, _byte_strings, _array_of_strings),
+    _Family(bytes | bytearray | memoryview, _views, _array_of_strings),
     _Family(str, _texts, _array_of_strings),
     _Family(bytes | str | bytearray | memoryview, _mixed_strings, None),
     _Family(_WHOLE, _python_integers, _array_of_integers),
