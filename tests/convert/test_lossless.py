@@ -358,6 +358,19 @@ def test_every_number_of_ml_dtypes_comes_back_to_the_bit(name: str) -> None:
         assert one.view(bits).ravel().tolist() == other.view(bits).ravel().tolist()
 
 
+@pytest.mark.parametrize("name", [n for n in EXTRAS if "int" not in n])
+def test_no_number_is_rounded_to_an_extra_dtype(name: str) -> None:
+    schema = schema_of({"x": all_of(name)})
+
+    for column in ([1, 257], [1.0, 0.1], np.array([1, 1 / 3], np.float32)):
+        with pytest.raises(InvalidArgumentError, match="astype") as caught:
+            encode_examples({"x": column}, schema)
+        error = caught.value
+        assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
+        with pytest.raises(InvalidArgumentError, match=f"is not a {name}"):
+            restore({"x": np.array(column, np.float32)}, schema)
+
+
 @pytest.mark.parametrize("name", [n for n in EXTRAS if n not in ("bfloat16", "float8_e8m0fnu")])
 def test_numbers_that_an_extra_dtype_does_not_have_are_errors(name: str) -> None:
     schema = schema_of({"x": all_of(name)})
@@ -432,6 +445,8 @@ MISFITS: list[tuple[str, list[Any], list[Any]]] = [
     ("i4", [0, 2**31], [2**31 - 1, -(2**31)]),
     ("?", [1, 7], [1, 0]),
     ("f2", [1.0, 65520.0], [float("inf"), float("nan")]),
+    ("f2", [1, 2049], [2048, 2050]),
+    ("f2", [1.0, 0.1], [-0.0, 2.0**-24]),
     ("U1", ["a", "äb"], ["a", "ä"]),
     ("S1", [b"a", b"ab"], [b"a", b""]),
 ]

@@ -30,6 +30,7 @@ from tfrecord_lite import (
     load_schema,
     parse_example,
     save,
+    schema_of,
     to_dense,
 )
 from tfrecord_lite.files.output import OutputFile
@@ -298,6 +299,56 @@ def test_byte_strings_are_not_text(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgumentError, match="decode them") as caught:
             save(tmp_path / "d", {"x": column}, schema=schema)
         assert (caught.value.reason, caught.value.key) == (Reason.WRONG_KIND, "x")
+
+
+LARGE = 2**24 + 1
+"""The first integer that float32 does not hold."""
+
+
+@pytest.mark.parametrize(
+    ("example", "column"),
+    [
+        (np.zeros(1, np.float32), [0.5, LARGE]),
+        (np.zeros(1, np.float32), np.array([0.5, LARGE], object)),
+        (np.zeros(1, np.float32), [0.5, np.array(LARGE)]),
+        (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
+        (np.zeros((1, 2), np.float32), np.array([[0.5, 1], [2, LARGE]], object)),
+        (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
+        (np.ma.MaskedArray(np.zeros(2, np.float32), [0, 1]), [None, LARGE, 0.5]),
+        (np.zeros(1, np.complex64), [1j, LARGE]),
+    ],
+)
+@pytest.mark.parametrize("form", ["columns", "rows"])
+def test_integers_among_floats_are_never_rounded(
+    tmp_path: Path, example: Any, column: Any, form: str
+) -> None:
+    schema = schema_of({"x": example})
+
+    with pytest.raises(InvalidArgumentError, match="16777217 is not exact") as caught:
+        data = {"x": column} if form == "columns" else [{"x": value} for value in column]
+        save(tmp_path / "d", data, schema=schema)
+
+    assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
+    assert caught.value.index == 1
+    assert not (tmp_path / "d").exists()
+
+
+def test_integers_among_floats_are_never_rounded_in_what_is_stored_rounded(tmp_path: Path) -> None:
+    schema = schema_of({"x": np.zeros(1)}, lossless=False)
+
+    with pytest.raises(InvalidArgumentError, match="16777217 is not exact"):
+        save(tmp_path / "d", {"x": [0.5, LARGE]}, schema=schema)
+    save(tmp_path / "d", {"x": [0.5, LARGE - 1, float(LARGE)]}, schema=schema)
+
+    assert load(tmp_path / "d")["x"].tolist() == [0.5, LARGE - 1, LARGE - 1]
+
+
+def test_floats_are_rounded_to_float32_alone_or_in_arrays(tmp_path: Path) -> None:
+    schema = schema_of({"x": np.zeros(1, np.float32)})
+
+    for column in ([0.1], np.array([0.1]), np.array([0.1], object), [np.float64(0.1)]):
+        save(tmp_path / "d", {"x": column}, schema=schema)
+        assert load(tmp_path / "d")["x"].tolist() == [np.float32(0.1)]
 
 
 def test_rows_take_the_form_of_a_schema(tmp_path: Path) -> None:

@@ -16,7 +16,14 @@ import numpy as np
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import ValueLists, empty_lists
-from tfrecord_lite.convert.lossless import is_raw, outside, to_raw, to_storable, too_long
+from tfrecord_lite.convert.lossless import (
+    SMALL_FLOATS,
+    is_raw,
+    outside,
+    to_raw,
+    to_storable,
+    too_long,
+)
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import column_error, record_of
 from tfrecord_lite.errors import Reason, plural
@@ -106,6 +113,8 @@ def _check_original(name: str, out: ValueLists, original: Original, *, is_signed
     index = record_of(out.splits(), number)
     detail = f"a value that does not fit into {what}, the original dtype in the schema; "
     detail += "make the schema with schema_of, from columns that have all values"
+    if out.kind is Kind.FLOAT and original.dtype in SMALL_FLOATS:
+        detail += f", or round the column by astype({original.dtype!r})"
     raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
 
 

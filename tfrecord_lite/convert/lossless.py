@@ -77,6 +77,9 @@ Described: TypeAlias = "tuple[FeatureSpec, Original]"
 RAW = frozenset({"float64", "complex64", "complex128"})
 """The dtypes that are stored as their bytes, unless rounding is asked for."""
 
+SMALL_FLOATS = frozenset({"float16", *EXTRA_FLOATS})
+"""The floats that do not have every float32."""
+
 
 def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) -> Schema:
     """Return the schema that stores columns so that nothing is lost.
@@ -500,12 +503,12 @@ def _from_stored(key: str, values: Any, original: Original) -> Any:
 def outside(values: Any, original: Original) -> BoolArray | None:
     """Find the stored numbers, int64 or float32, that the original's dtype does not have.
 
-    None if it has all; it has a float that is rounded, but not one that would be infinite.
+    None if it has all.
     """
     dtype = original_dtype(original.dtype)
     is_whole = values.dtype.kind in "iu"
     wrong: BoolArray
-    if dtype.name == "float16" or dtype.name in EXTRA_FLOATS:
+    if dtype.name in SMALL_FLOATS:
         wrong = _outside_floats(values, dtype)
     elif not (dtype.kind in "biu" or dtype.name in EXTRA_INTEGERS) or (
         is_whole and dtype.itemsize == 8  # two's complement
@@ -523,19 +526,11 @@ def outside(values: Any, original: Original) -> BoolArray | None:
     return wrong if wrong.any() else None
 
 
-_LARGEST = {"float4_e2m1fn": 6.0, "float6_e2m3fn": 7.5, "float6_e3m2fn": 28.0}
-"""The largest number of floats without infinity and NaN, which larger ones become."""
-
-
 def _outside_floats(values: Any, dtype: np.dtype[Any]) -> BoolArray:
-    """Find the numbers that would become infinite, NaN, or finite, in a small float."""
+    """Find the numbers that a small float does not have."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         back = values.astype(dtype).astype(np.float32)
-    wrong: BoolArray = (np.isfinite(back) != np.isfinite(values)) | (
-        np.isnan(back) != np.isnan(values)
-    )
-    if dtype.name in _LARGEST:
-        wrong |= abs(values) > _LARGEST[dtype.name]
+    wrong: BoolArray = (back != values) & ~(np.isnan(back) & np.isnan(values))
     return wrong
 
 

@@ -254,14 +254,14 @@ def _lists_of_sequences(key: str, items: list[Any]) -> ValueLists:
         joined = np.concatenate([item.ravel() for item in items])
         kind, flat = flat_list(key, joined, row_splits(counts))
         return ValueLists(len(items), kind, counts, flat)
-    lists = [_flattened(key, item) for item in items]
+    lists = [flattened(key, item) for item in items]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     values = list(chain.from_iterable(lists))
     kind, flat = list_of_objects(key, values, set(map(type, values)), row_splits(counts))
     return ValueLists(len(items), kind, counts, flat)
 
 
-def _flattened(key: str, item: Any) -> list[Any]:
+def flattened(key: str, item: Any) -> list[Any]:
     """Return the values of nested sequences, end to end; those of arrays as NumPy's scalars."""
     values = _opened(item)
     if any(isinstance(value, _SEQUENCES) for value in values):

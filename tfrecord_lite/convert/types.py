@@ -456,9 +456,9 @@ def _python_floats(items: list[Any]) -> FlatList:
         raise _value_error(number, _TOO_LARGE) from None
     kind, narrow = _floats(wide)
     is_large = not np.fmax.reduce(abs(wide), initial=0) <= 2**24  # all integers up to it are exact
-    if is_large and any(issubclass(cls, _WHOLE) for cls in types):
+    if is_large and any(issubclass(cls, WHOLE) for cls in types):
         for i, (ours, own) in enumerate(zip(narrow.tolist(), items, strict=True)):  # type: ignore[union-attr]
-            if isinstance(own, _WHOLE) and ours != int(own):
+            if isinstance(own, WHOLE) and ours != int(own):
                 detail = f"this integer among floats is not exact in float32; {_AS_IT_IS}"
                 raise _value_error(i, detail)
     return kind, narrow
@@ -484,8 +484,9 @@ def _array_of_strings(items: list[Any]) -> AnyArray:
 
 
 # Not np.integer, of which timedelta64 is one.
-_WHOLE: Any = int | np.bool | np.unsignedinteger
-_WHOLE |= np.byte | np.short | np.intc | np.long | np.longlong
+WHOLE: Any = int | np.bool | np.unsignedinteger
+WHOLE |= np.byte | np.short | np.intc | np.long | np.longlong
+"""The types of integers, and bool."""
 
 
 def _array_of_integers(items: list[Any]) -> AnyArray:
@@ -590,8 +591,8 @@ _FAMILIES = (
     _Family(bytes | bytearray | memoryview, _views, _array_of_strings),
     _Family(str, _texts, _array_of_strings),
     _Family(bytes | str | bytearray | memoryview, _mixed_strings, None),
-    _Family(_WHOLE, _python_integers, _array_of_integers),
-    _Family(float | np.floating | _WHOLE, _python_floats, _array_of_numbers),
+    _Family(WHOLE, _python_integers, _array_of_integers),
+    _Family(float | np.floating | WHOLE, _python_floats, _array_of_numbers),
     _Family(np.generic, _numpy_scalars, _array_of_numbers),
     _Family(int | float | complex | np.generic, None, _array_of_numbers),
     _Family(date | timedelta, None, _array_of_times),

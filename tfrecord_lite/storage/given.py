@@ -15,10 +15,10 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import masked_rows
 from tfrecord_lite.convert.lossless import original_dtype, with_values
-from tfrecord_lite.convert.normalize import normalize, present_records
-from tfrecord_lite.convert.types import at_records, column_error
+from tfrecord_lite.convert.normalize import flattened, normalize, present_records
+from tfrecord_lite.convert.types import WHOLE, at_records, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
-from tfrecord_lite.schema import FixedLenFeature, RaggedFeature
+from tfrecord_lite.schema import FixedLenFeature, Kind, RaggedFeature
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.stream_schema import first_misfit, items_of
 from tfrecord_lite.storage.structure import completed, flatten
@@ -108,6 +108,7 @@ def _column(name: str, values: Any, item: SchemaItem) -> Any:
         return None if missing.size and missing.all() else values
     try:
         made = _typed(name, normalize(name, kept, "strict"), original)
+        _check_integers(name, kept, made, item)
         if isinstance(kept, list) and not any(isinstance(v, np.ndarray | np.generic) for v in kept):
             made = with_values(made, lambda flat: _rounded(name, flat, original))
         made = _shaped(name, made, shape)
@@ -155,6 +156,28 @@ def _typed(name: str, made: Any, original: Original) -> Any:
         detail = "byte strings, but the schema says that these are text; decode them"
         raise column_error(name, detail, None, Reason.WRONG_KIND)
     return made
+
+
+def _check_integers(name: str, kept: Any, made: Any, item: SchemaItem) -> None:
+    """Reject an integer of Python's that the schema's float32 does not hold; floats are rounded."""
+    is_complex = item.is_raw and item.original is not None and item.original.dtype == "complex64"
+    if not (is_complex or item.kind is Kind.FLOAT) or _is_typed(kept):
+        return
+    flat = getattr(made, "flat_values", made)
+    if flat.dtype.kind not in "iufc" or not np.any((flat.real > 2**24) | (flat.real < -(2**24))):
+        return  # smaller integers are exact
+    rows = kept.to_list() if isinstance(kept, RaggedTensor) else kept
+    for i, row in enumerate(rows):
+        for value in () if _is_typed(row) else flattened(name, [row]):
+            if isinstance(value, WHOLE) and float(np.float32(value)) != int(value):
+                detail = f"the integer {value} is not exact in float32, which the schema stores"
+                raise column_error(name, detail, i, Reason.UNREPRESENTABLE)
+
+
+def _is_typed(values: Any) -> bool:
+    """Return whether values have a dtype of numbers, which tells floats from integers."""
+    flat = getattr(values, "flat_values", values)
+    return isinstance(flat, np.ndarray) and flat.ndim > 0 and flat.dtype.kind != "O"
 
 
 def _rounded(name: str, flat: Any, original: Original) -> Any:

@@ -135,8 +135,8 @@ def save(
     of nothing but None, or of empty lists, is one of byte strings until a value comes.
 
     With a `schema`, a row may lack a feature, and None is a masked value if the schema's original
-    says so, an empty row where lengths vary, and an error elsewhere. Python's floats are rounded to
-    float32 if that is the schema's dtype; arrays must fit as they are.
+    says so, an empty row where lengths vary, and an error elsewhere. Floats are rounded to float32
+    where the schema stores that; other values must fit as they are.
 
     Examples
     --------
