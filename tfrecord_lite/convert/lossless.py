@@ -42,7 +42,7 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.dataframes import open_columns, with_traits
 from tfrecord_lite.convert.lists import masked_rows
-from tfrecord_lite.convert.normalize import normalize, present_records
+from tfrecord_lite.convert.normalize import normalize, present_records, text_objects
 from tfrecord_lite.convert.types import (
     ByteItems,
     at_records,
@@ -419,7 +419,7 @@ def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> Ragged
         raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
     if inner:
         values, counts = values.reshape(-1, *inner), counts // size
-    return RaggedTensor.from_row_lengths(values, counts)
+    return RaggedTensor.from_row_lengths(text_objects(values), counts)
 
 
 def _ragged_back(name: str, column: RaggedTensor, original: Original, *, raw: bool) -> Any:

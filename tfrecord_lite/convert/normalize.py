@@ -361,7 +361,7 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
         if not isinstance(row, _SEQUENCES):
             raise column_error(key, _MIXED, int(np.flatnonzero(~mask)[i]), Reason.UNREPRESENTABLE)
     arrays = [row for row in rows if isinstance(row, np.ndarray)]
-    if len(arrays) == len(rows) and len({(a.shape, a.dtype) for a in arrays}) == 1:
+    if len(arrays) == len(rows) and len({(a.shape, _joinable(a.dtype)) for a in arrays}) == 1:
         stacked = np.stack(arrays)
         return masked_rows(stacked, mask) if mask.any() else _arrays(key, stacked)
     if mask.any():
@@ -371,12 +371,23 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
         if len(arrays) < len(rows):
             values = list(chain.from_iterable(rows))
             flat = _array_of_objects(key, values, (len(values),))
-        elif len({(a.shape[1:], a.dtype) for a in arrays}) == 1:
+        elif len({(a.shape[1:], _joinable(a.dtype)) for a in arrays}) == 1:
             flat = _arrays(key, np.concatenate(arrays))
         else:
             detail = "arrays of several dtypes, or of shapes that differ in more than the first"
             raise column_error(key, detail, None, Reason.UNREPRESENTABLE)
-        return RaggedTensor(_without_missing(key, flat), splits)
+        return RaggedTensor(text_objects(_without_missing(key, flat)), splits)
+
+
+def _joinable(dtype: np.dtype[Any]) -> Any:
+    """Return what arrays have in common that can be joined: a dtype, or strings of any width."""
+    return dtype.kind if dtype.kind in "SU" else dtype
+
+
+def text_objects(values: Any) -> Any:
+    """Return arrays of text as objects: a RaggedTensor would make byte strings of them."""
+    is_text = isinstance(values, np.ndarray) and values.dtype.kind in "UT"
+    return values.astype(object) if is_text else values
 
 
 def _without_missing(key: str, values: Any) -> Any:

@@ -12,6 +12,7 @@ before and now                           wider
 always there, and sometimes missing      a masked array
 int32 and uint8; float16 and float32     the dtype that holds both, if stored alike
 ``U3`` and ``U5``                        ``U5``
+``U3`` and str; ``S3`` and bytes         str; bytes
 =======================================  ==============================================
 
 A row that does not fit raises an error with its number and the column's name. The schemas of
@@ -322,7 +323,9 @@ class _Column:
         mask = np.ma.getmaskarray(made) if isinstance(made, np.ma.MaskedArray) else np.False_
         is_missing = bool(mask.all()) and made.dtype == object
         is_empty = is_empty_lists(made)
+        text = None
         if _is_untyped(made) and self.item is not None and self.item.original is not None:
+            text = self.item.original.text
             dtype = original_dtype(self.item.original.dtype)
             made = with_values(made, lambda values: values.astype(dtype))
         has_missing = self.has_missing or bool(mask.any())
@@ -332,6 +335,8 @@ class _Column:
         item = self.item
         if not (is_missing or is_empty):
             new = items_of(schema_of({self.name: made}))[self.name]
+            if text is not None and new.original is not None:
+                new = new._replace(original=replace(new.original, text=text))
             item = new if item is None else widened(self.name, item, new)
         if item is not None and has_missing:
             item = as_missing(self.name, item)
@@ -471,6 +476,9 @@ def _text(before: Original, after: Original) -> str | None:
         return old
     if old and new and old[0] == new[0]:  # S, or U
         return max(old, new, key=lambda text: int(text[1:]))
+    are_bytes = {text is None or text[0] == "S" for text in (old, new)}
+    if len(are_bytes) == 1:  # of several types, objects of Python's
+        return None if True in are_bytes else "str"
     raise IncompatibleError(f"strings of {new or 'bytes'} here, but of {old or 'bytes'} before")
 
 
