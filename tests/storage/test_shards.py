@@ -314,7 +314,7 @@ LARGE = 2**24 + 1
         (np.zeros((1, 2), np.float32), [[0.5, 1], [2, LARGE]]),
         (np.zeros((1, 2), np.float32), np.array([[0.5, 1], [2, LARGE]], object)),
         (RaggedTensor(np.zeros(0, np.float32), [0]), [[0.5, 2.0], [LARGE]]),
-        (np.ma.MaskedArray(np.zeros(2, np.float32), [0, 1]), [None, LARGE, 0.5]),
+        (np.ma.MaskedArray(np.zeros(2, np.float32), [False, True]), [None, LARGE, 0.5]),
         (np.zeros(1, np.complex64), [1j, LARGE]),
     ],
 )
@@ -323,9 +323,9 @@ def test_integers_among_floats_are_never_rounded(
     tmp_path: Path, example: Any, column: Any, form: str
 ) -> None:
     schema = schema_of({"x": example})
+    data = {"x": column} if form == "columns" else [{"x": value} for value in column]
 
     with pytest.raises(InvalidArgumentError, match="16777217 is not exact") as caught:
-        data = {"x": column} if form == "columns" else [{"x": value} for value in column]
         save(tmp_path / "d", data, schema=schema)
 
     assert (caught.value.reason, caught.value.key) == (Reason.UNREPRESENTABLE, "x")
