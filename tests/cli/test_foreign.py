@@ -178,7 +178,8 @@ class TestNoFiles:
     def test_what_is_not_a_file(self, run_verb: Run, tmp_path: Path, verb: str) -> None:
         missing = tmp_path / "missing"
 
-        assert run_verb(verb, tmp_path).err == [f"tfrecord: {tmp_path}: Is a directory"]
+        (said,) = run_verb(verb, tmp_path).err
+        assert said.startswith(f"tfrecord: {tmp_path}: Is a directory")
         assert run_verb(verb, missing).err == [f"tfrecord: {missing}: No such file or directory"]
         if verb != "recover":
             assert run_verb(verb, tmp_path / "*.none").err == [

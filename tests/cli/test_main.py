@@ -65,7 +65,8 @@ class TestInputs:
         assert len(done.err) == 4
         assert all(line.startswith("tfrecord: ") for line in done.err)
         assert f"tfrecord: {missing}: No such file or directory" in done.err
-        assert f"tfrecord: {tmp_path}: Is a directory" in done.err
+        directory = f"tfrecord: {tmp_path}: Is a directory; name its files, as '{tmp_path}/*'"
+        assert directory in done.err
 
     @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
     def test_a_file_without_permission(self, run: Run, tmp_path: Path) -> None:

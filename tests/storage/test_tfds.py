@@ -570,3 +570,50 @@ def test_the_real_para_crawl(corpus: Path) -> None:
     assert list(found) == ["de", "en"]
     whole: Any = load_tfds(folder, "train")
     assert found["en"].tolist() == whole["en"].tolist()[7:]
+
+
+def test_a_directory_given_as_a_file_leads_on(today: Path) -> None:
+    for directory in (today, today.parent, today.parent.parent):
+        with pytest.raises(IsADirectoryError, match="load_tfds reads it") as caught:
+            load(directory)
+        assert caught.value.filename == str(directory)
+
+    (today / "plain" / "below").mkdir(parents=True)
+    with pytest.raises(IsADirectoryError, match=r"name its files, as '.*/plain/\*'"):
+        load(today / "plain")
+    with pytest.raises(IsADirectoryError, match="Is a directory: "):
+        load(today / "plain" / "below")
+
+
+def test_a_tilde_is_the_home_directory(today: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(today.parent.parent))
+    monkeypatch.setenv("USERPROFILE", str(today.parent.parent))
+
+    assert numbers_of("~/flowers", "test") == [0, 1]
+    assert tfds_info("~/flowers").directory == str(today)
+
+
+@pytest.mark.needs("dataframes")
+def test_a_split_as_a_data_frame(today: Path) -> None:
+    frame: Any = load_tfds(today, "train", columns=["n", "label"], as_="pandas")
+    batches: Any = load_tfds(today, "train", 5, columns=["n"], as_="pandas")
+
+    assert list(frame.columns) == ["n", "label"]
+    assert frame["n"].tolist() == list(range(12))
+    assert [batch["n"].tolist() for batch in batches] == [
+        [0, 1, 2, 3, 4],
+        [5, 6, 7, 8, 9],
+        [10, 11],
+    ]
+    with pytest.raises(InvalidArgumentError, match="as_"):
+        load_tfds(today, "train", as_="excel")  # type: ignore[call-overload]
+
+
+def test_damage_that_is_only_looked_at_is_not_raised(old: Path) -> None:
+    path = old / "flowers-train.tfrecord-00002-of-00004"
+    path.write_bytes(path.read_bytes()[:-5])
+
+    assert numbers_of(old, "test") == [0, 1]
+    assert numbers_of(old, "train[:4]") == [0, 1, 2, 3]
+    with pytest.raises(DataLossError, match="00002-of-00004"):
+        load_tfds(old, "train")

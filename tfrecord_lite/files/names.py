@@ -259,19 +259,41 @@ def _set_name(shard: re.Match[str], count: str) -> str:
     return f"{stem}-*-of-{count}{suffix}"
 
 
-def missing_error(error: FileNotFoundError, name: str) -> FileNotFoundError:
-    """Return the error about a file that is not there; one that names its shards if they are."""
+def opening_error(error: OSError, name: str) -> OSError:
+    """Return the error about a file that could not be opened; one that says what is there instead."""
+    if isinstance(error, FileNotFoundError):
+        detail = _shards_instead(name)
+    elif isinstance(error, IsADirectoryError) and not is_url(name):
+        detail = _files_below(name)
+    else:
+        return error
+    if not detail or error.errno is None:
+        return error
+    return OSError(error.errno, f"{error.strerror}{detail}", name)
+
+
+def _shards_instead(name: str) -> str:
+    """Name the shards that are there for a file that is not."""
     folder, base = os.path.split(name)
     try:
         shards = [found for each in os.listdir(folder or ".") if (found := _SHARD.fullmatch(each))]
     except OSError:  # nor is the folder; or a URL
-        return error
+        return ""
     of_this = [shard for shard in shards if shard["stem"] + shard["suffix"] == base]
     sets = sorted({os.path.join(folder, _set_name(shard, shard["count"])) for shard in of_this})
-    if not sets or error.errno is None:
-        return error
-    detail = f"{error.strerror}; its shards are there, name them {' or '.join(map(repr, sets))}"
-    return FileNotFoundError(error.errno, detail, name)
+    return f"; its shards are there, name them {' or '.join(map(repr, sets))}" * bool(sets)
+
+
+def _files_below(folder: str) -> str:
+    """Say how the files of a directory are read."""
+    for below in ("", "*", "*/*"):
+        info = os.path.join(glob.escape(folder), below, "dataset_info.json")
+        if next(glob.iglob(info), None):
+            return " of TensorFlow Datasets; load_tfds reads it"
+    try:
+        return f"; name its files, as {os.path.join(folder, '*')!r}" * bool(os.listdir(folder))
+    except OSError:
+        return ""
 
 
 def _is_ours(match: str) -> bool:

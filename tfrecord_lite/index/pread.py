@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from tfrecord_lite.errors import FailedPreconditionError, Reason
-from tfrecord_lite.files.names import is_url, missing_error
+from tfrecord_lite.files.names import is_url, opening_error
 from tfrecord_lite.index.remote import RemoteHandle
 from tfrecord_lite.records.framing import HEADER_BYTES
 
@@ -88,8 +88,8 @@ def open_handle(name: str, storage_options: StorageOptions = None) -> AnyHandle:
         return RemoteHandle(name, storage_options)
     try:
         return Handle(name)
-    except FileNotFoundError as error:
-        raise missing_error(error, name) from None
+    except OSError as error:
+        raise opening_error(error, name) from None
 
 
 @dataclass(frozen=True, slots=True)

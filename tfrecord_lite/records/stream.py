@@ -16,7 +16,7 @@ from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.files.compression import codec_named, detect
 from tfrecord_lite.files.inflate import Inflated
 from tfrecord_lite.files.input import open_input
-from tfrecord_lite.files.names import missing_error, name_of
+from tfrecord_lite.files.names import name_of, opening_error
 from tfrecord_lite.records.decoder import FrameDecoder
 from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import (
@@ -72,8 +72,8 @@ class RecordStream:
         self._block_records = block_records
         try:
             self._file: InputFile = open_input(source, options.storage_options)
-        except FileNotFoundError as error:
-            raise missing_error(error, self.name) from None
+        except OSError as error:
+            raise opening_error(error, self.name) from None
         try:
             named = options.codec_name
             self.compression: str = _detect(self._file) if named is None else named

@@ -200,7 +200,8 @@ class Directory:
         ]
         if not files:
             return self._schema_without_records()
-        reader = TFRecordReader(files, storage_options=self.options)
+        # Damage is reported when the data are read, not before.
+        reader = TFRecordReader(files, on_error=lambda _: None, storage_options=self.options)
         decoded = self.info.decoded
         kinds: dict[str, Kind] = {}
         stored = summarize(reader, max_records=_LOOKED_AT)
@@ -286,6 +287,7 @@ _MOST_SHOWN = 8
 def _version_of(directory: str, storage_options: StorageOptions) -> str:
     """Return the directory with the description: this one, or the only one below."""
     directory = directory.rstrip("/") or directory
+    directory = directory if is_url(directory) else os.path.expanduser(directory)  # noqa: PTH111
     if os.path.basename(directory) == _INFO:  # noqa: PTH119 - may be a URL
         return os.path.dirname(directory)  # noqa: PTH120
     if _is_there(_join(directory, _INFO), storage_options):

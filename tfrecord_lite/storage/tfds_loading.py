@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from tfrecord_lite.block import Block
+from tfrecord_lite.convert.dataframes import check_library
 from tfrecord_lite.files.names import check_storage_options
 from tfrecord_lite.reader import TFRecordReader
 from tfrecord_lite.storage.formats.dataset_info import parts_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tfrecord_lite.columns import Column
+    from tfrecord_lite.convert.dataframes import Library
     from tfrecord_lite.files.names import StorageOptions
 
     Path = str | os.PathLike[str]
@@ -41,6 +43,7 @@ def load_tfds(
     batch_size: None = None,
     *,
     columns: Sequence[str] | None = None,
+    as_: None = None,
     storage_options: StorageOptions = None,
 ) -> dict[str, Column]: ...
 @overload
@@ -50,14 +53,36 @@ def load_tfds(
     batch_size: int,
     *,
     columns: Sequence[str] | None = None,
+    as_: None = None,
     storage_options: StorageOptions = None,
 ) -> Iterator[dict[str, Column]]: ...
+@overload
+def load_tfds(
+    directory: Path,
+    split: str,
+    batch_size: None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: Library,
+    storage_options: StorageOptions = None,
+) -> Any: ...
+@overload
+def load_tfds(
+    directory: Path,
+    split: str,
+    batch_size: int,
+    *,
+    columns: Sequence[str] | None = None,
+    as_: Library,
+    storage_options: StorageOptions = None,
+) -> Iterator[Any]: ...
 def load_tfds(
     directory: Path,
     split: str,
     batch_size: int | None = None,
     *,
     columns: Sequence[str] | None = None,
+    as_: Library | None = None,
     storage_options: StorageOptions = None,
 ) -> Any:
     """Load a split that TensorFlow Datasets has written, or a part of it, without that package.
@@ -75,6 +100,8 @@ def load_tfds(
         of all records at once.
     columns : sequence of str, optional
         The names of the features to load; the others are not parsed.
+    as_ : {"pandas", "polars", "arrow"}, optional
+        Return a data frame of this library instead of a dict, as :func:`load`.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -83,7 +110,8 @@ def load_tfds(
     dict of str to column
         As :func:`load`, in the order of the files, with the original dtypes and shapes. Names of
         nested features are joined by ``/``. Images are the bytes of their files, and labels are
-        numbers, whose names :func:`tfds_info` has. With `batch_size`, an iterator of these.
+        numbers, whose names :func:`tfds_info` has. With `as_` a data frame. With `batch_size`, an
+        iterator of these.
 
     Raises
     ------
@@ -97,6 +125,8 @@ def load_tfds(
         hold the number of records that the ``dataset_info.json`` says.
     TypeError
         If `split` is not a str.
+    ImportError
+        If the library of `as_` is not installed.
 
     Notes
     -----
@@ -110,6 +140,8 @@ def load_tfds(
     >>> train["image"].shape, train["label"].dtype  # doctest: +SKIP
     ((810,), dtype('int64'))
     """
+    if as_ is not None:
+        check_library(as_)
     check_storage_options(storage_options, directory)
     found = Directory(directory, storage_options)
     pieces = _pieces(found, split)
@@ -119,7 +151,7 @@ def load_tfds(
         read = _blocks(pieces, storage_options)
         return read if n_records is None else _batched(read, n_records)
 
-    return load_blocks(described, columns, batch_size, blocks)
+    return load_blocks(described, columns, batch_size, blocks, as_)
 
 
 def _pieces(found: Directory, expression: str) -> list[_Piece]:
