@@ -26,6 +26,7 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     VarLenFeature,
+    encode_examples,
     infer_schema,
     load_schema,
     parse_example,
@@ -341,6 +342,35 @@ def test_integers_among_floats_are_never_rounded_in_what_is_stored_rounded(tmp_p
     save(tmp_path / "d", {"x": [0.5, LARGE - 1, float(LARGE)]}, schema=schema)
 
     assert load(tmp_path / "d")["x"].tolist() == [0.5, LARGE - 1, LARGE - 1]
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("S2", b"a\0"), ("S2", b"\0"), ("U2", "a\0")])
+def test_strings_that_numpy_cuts_are_rejected(tmp_path: Path, dtype: str, value: Any) -> None:
+    schema = schema_of({"x": np.zeros(1, dtype)})
+    objects = np.array([b"ab" if dtype == "S2" else "ab", value], object)
+
+    for data in ({"x": objects.tolist()}, {"x": objects}, [{"x": item} for item in objects]):
+        with pytest.raises(InvalidArgumentError, match="NULs at the end") as caught:
+            save(tmp_path / "d", data, schema=schema)
+        assert (caught.value.reason, caught.value.index) == (Reason.UNREPRESENTABLE, 1)
+    with pytest.raises(InvalidArgumentError, match="NULs at the end"):
+        encode_examples({"x": objects}, schema)
+    save(tmp_path / "d", {"x": objects.astype(dtype)}, schema=schema)
+    assert load(tmp_path / "d")["x"].tolist() == objects.astype(dtype).tolist()
+
+
+def test_none_is_never_taken_for_an_array_of_length_0(tmp_path: Path) -> None:
+    empty = np.zeros(0, np.int64)
+    given = schema_of({"x": np.zeros((1, 0), np.int64)})
+    column = [None, empty]
+
+    for values in (column, [None] * 2048 + [empty], [empty] * 2048 + [None]):
+        with pytest.raises(InvalidArgumentError, match="missing"):
+            save(tmp_path / "d", [{"x": value} for value in values])
+    for schema in (None, given):
+        with pytest.raises(InvalidArgumentError, match="missing record"):
+            save(tmp_path / "d", {"x": column}, schema=schema)
+    assert not (tmp_path / "d").exists()
 
 
 def test_floats_are_rounded_to_float32_alone_or_in_arrays(tmp_path: Path) -> None:

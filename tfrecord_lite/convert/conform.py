@@ -18,6 +18,7 @@ from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.lists import ValueLists, empty_lists
 from tfrecord_lite.convert.lossless import (
     SMALL_FLOATS,
+    ends_in_nul,
     is_raw,
     outside,
     to_raw,
@@ -107,6 +108,9 @@ def _check_original(name: str, out: ValueLists, original: Original, *, is_signed
     else:
         wrong = too_long(out.flat, original.text)
         what = str(original.text)
+        if wrong is None:
+            wrong = ends_in_nul(out.flat, original.text)
+            what += " (it drops NULs at the end)"
     if wrong is None:
         return
     number = int(wrong.argmax())

@@ -579,6 +579,17 @@ def too_long(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | N
     return wrong if wrong.any() else None
 
 
+def ends_in_nul(strings: ByteRanges | ByteItems, text: str | None) -> BoolArray | None:
+    """Find the strings whose last bytes NumPy would drop; None if there are none."""
+    if text is None or text[0] not in "SU":
+        return None
+    strings = strings.to_ranges() if isinstance(strings, ByteItems) else strings
+    filled = np.flatnonzero(strings.lengths)
+    wrong = np.zeros(strings.lengths.size, np.bool_)
+    wrong[filled] = strings.data[(strings.starts + strings.lengths)[filled] - 1] == 0
+    return wrong if wrong.any() else None
+
+
 def _check_width(key: str, strings: AnyArray, text: str) -> None:
     """Reject strings that NumPy would cut off."""
     width = int(text[1:])

@@ -363,6 +363,8 @@ def _array_of_sequences(key: str, rows: list[Any], mask: BoolArray) -> Any:
     arrays = [row for row in rows if isinstance(row, np.ndarray)]
     if len(arrays) == len(rows) and len({(a.shape, _joinable(a.dtype)) for a in arrays}) == 1:
         stacked = np.stack(arrays)
+        if mask.any() and not stacked.size:  # nothing would tell missing records from empty ones
+            raise missing_row_error(key, mask)
         return masked_rows(stacked, mask) if mask.any() else _arrays(key, stacked)
     if mask.any():
         raise missing_row_error(key, mask)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import masked_rows
+from tfrecord_lite.convert.lists import masked_rows, missing_row_error
 from tfrecord_lite.convert.lossless import original_dtype, with_values
 from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import WHOLE, at_records, column_error
@@ -97,6 +97,8 @@ def _column(name: str, values: Any, item: SchemaItem) -> Any:
     shape = None if original is None else original.shape
     if missing.any() and None in (shape or ()):  # where lengths vary, an empty row
         kept, missing = [[] if value is None else value for value in values], missing[:0]
+    if missing.any() and 0 in (shape or ()):  # nothing would tell it from an empty row
+        raise missing_row_error(name, missing)
     if missing.any() and _is_required(item):
         detail = "required by the schema, but missing"
         raise column_error(name, detail, int(missing.argmax()), Reason.MISSING)

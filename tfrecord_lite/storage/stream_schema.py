@@ -339,6 +339,8 @@ class _Column:
                 new = new._replace(original=replace(new.original, text=text))
             item = new if item is None else widened(self.name, item, new)
         if item is not None and has_missing:
+            if item.original is not None and 0 in (item.original.shape or ()):
+                raise IncompatibleError(_MISSING_ROW)
             item = as_missing(self.name, item)
         if item is not None and has_empty:
             item = as_ragged(self.name, item)
