@@ -384,6 +384,22 @@ def test_numbers_that_an_extra_dtype_does_not_have_are_errors(name: str) -> None
         assert (error.reason, error.key, error.index) == (Reason.UNREPRESENTABLE, "x", 1)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "c8", "M8[s]", "m8[D]", "u8", "i4", "f4", "?", "U1"])
+def test_a_batch_without_values_fits_the_schema_of_another(dtype: str) -> None:
+    values = np.zeros(1, dtype)
+    masked = schema_of({"x": np.ma.MaskedArray(values, [True])})
+    rows = schema_of({"x": RaggedTensor(values, [0, 1])})
+    levels = schema_of({"x": RaggedTensor(RaggedTensor(values, [0, 1]), [0, 1])})
+
+    missing = back({"x": [None, None]}, masked)["x"]
+    assert (np.ma.count(missing), len(missing), missing.dtype) == (0, 2, values.dtype)
+    for column in ([[], []], np.array([[], None], object)[:1]):
+        assert back({"x": column}, rows)["x"].to_list() == [[]] * len(column)
+        found = back({"x": column}, levels)["x"]
+        assert (found.to_list(), found.ragged_rank) == ([[]] * len(column), 2)
+    assert back({"x": [[[]], [], [[], []]]}, levels)["x"].to_list() == [[[]], [], [[], []]]
+
+
 def test_the_nan_of_another_program_is_one_of_ours() -> None:
     values = all_of("float8_e5m2")
     schema = schema_of({"x": values})

@@ -24,6 +24,7 @@ from tfrecord_lite.convert.lossless import (
     to_raw,
     to_storable,
     too_long,
+    without_values,
 )
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import column_error, record_of
@@ -65,11 +66,24 @@ def conform(columns: Mapping[str, Any], schema: Mapping[str, FeatureLike]) -> di
             if isinstance(feature, Dense) and feature.default is None and feature.size:
                 raise column_error(name, "required, but without a column", None, Reason.MISSING)
             continue
-        for key, lists in _CONFORM[type(feature)](name, column, feature, originals.get(name)):
+        original = originals.get(name)
+        if original is not None and _has_no_value(column) and len(column):
+            made = normalize(name, column, "strict")
+            if isinstance(made, RaggedTensor) or not isinstance(feature, Dense):
+                column = without_values(made, original)
+        for key, lists in _CONFORM[type(feature)](name, column, feature, original):
             if key in found:
                 raise column_error(key, f"two features write this key; one of them is {name!r}")
             found[key] = lists
     return found
+
+
+def _has_no_value(column: Any) -> bool:
+    """Return whether nothing but None and empty lists is there, which do not tell a dtype."""
+    is_objects = type(column) is np.ndarray and column.dtype == object and column.ndim == 1
+    if is_objects or isinstance(column, list | tuple):
+        return all(map(_has_no_value, column))
+    return column is None
 
 
 def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> ValueLists:
