@@ -393,7 +393,8 @@ def test_a_batch_without_values_fits_the_schema_of_another(dtype: str) -> None:
 
     missing = back({"x": [None, None]}, masked)["x"]
     assert (np.ma.count(missing), len(missing), missing.dtype) == (0, 2, values.dtype)
-    for column in ([[], []], np.array([[], None], object)[:1]):
+    columns: list[Any] = [[[], []], np.array([[], None], object)[:1]]
+    for column in columns:
         assert back({"x": column}, rows)["x"].to_list() == [[]] * len(column)
         found = back({"x": column}, levels)["x"]
         assert (found.to_list(), found.ragged_rank) == ([[]] * len(column), 2)
