@@ -11,7 +11,9 @@ import pytest
 
 from tfrecord_lite import (
     Block,
+    ExampleListParser,
     FixedLenFeature,
+    InvalidArgumentError,
     ShardedTFRecordWriter,
     TFRecordDataset,
     TFRecordFile,
@@ -19,8 +21,10 @@ from tfrecord_lite import (
     TFRecordReader,
     TFRecordWriter,
     encode_examples,
+    load,
     tf_record_iterator,
     tf_record_random_reader,
+    verify,
 )
 
 if TYPE_CHECKING:
@@ -48,7 +52,8 @@ def test_no_instance_takes_more_than_a_line(tmp_path: Path) -> None:
             next(reader.blocks()), reader, iter(reader), reader.blocks(), reader.examples(), closed,
             writer, sharded, options, TFRecordOptions(options), file, file.indexes[0],
             tf_record_iterator(paths[0]), tf_record_random_reader(paths[0]), data, iter(data),
-            *file.block([0, 4999]).spans,
+            *file.block([0, 4999]).spans, iter(file), load(paths[0], batch_size=2),
+            ExampleListParser(MANY, MANY), verify(paths), verify(paths).files[0],
         ]  # fmt: skip
         shown = {repr(thing): len(repr(thing)) for thing in things}
 
@@ -94,3 +99,51 @@ def test_a_reader_of_many_long_names_shows_their_ends() -> None:
     reader = TFRecordReader(["x" * 300 + "a", "b", io.BytesIO()])
 
     assert repr(reader) == f"TFRecordReader(...{'x' * 56}a, b, ... (3 files))"
+
+
+def test_iterators_and_parsers_say_of_what(tmp_path: Path) -> None:
+    reader = TFRecordReader(tmp_path / "a")
+
+    assert repr(reader.examples()) == repr(iter(reader)) == f"<ReaderIterator of {reader!r}>"
+    assert repr(ExampleListParser({"q": int}, {})) == (
+        "ExampleListParser(1 context feature: 'q'; 0 example features)"
+    )
+
+
+def test_a_report_is_true_if_all_is_sound(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "good") as writer:
+        writer.write(b"one")
+        writer.write(b"two")
+    data = (tmp_path / "good").read_bytes()
+    (tmp_path / "bad").write_bytes(data[:15] + b"." + data[16:])
+
+    good = verify(tmp_path / "good", messages=False)
+    bad = verify([tmp_path / "good", tmp_path / "bad", tmp_path / "none"])
+
+    assert good
+    assert repr(good) == "<DamageReport of 1 file: 2 records, sound>"
+    assert not bad
+    assert repr(bad) == (
+        "<DamageReport of 3 files: 3 records, 1 damaged place (19 bytes), 1 file not read to the end>"
+    )
+    assert [bool(file) for file in bad.files] == [True, False, False]
+    assert "bad: 1 record, 1 damaged place (19 bytes)>" in repr(bad.files[1])
+
+
+@pytest.mark.parametrize("many", [[1, 0], (1, 0), np.array([1, 0]), np.array([1])])
+def test_many_records_are_read_by_block(tmp_path: Path, many: Any) -> None:
+    with TFRecordWriter(tmp_path / "a") as writer:
+        writer.write_blocks([Block.from_records([b"one", b"two"])])
+
+    with TFRecordFile(tmp_path / "a") as file:
+        with pytest.raises(TypeError, match=r"block\(indices\) reads many records"):
+            file[many]
+        one: Any = np.array(1)
+        assert file[one] == b"two"
+
+
+def test_a_mode_is_not_a_compression(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="a mode is a keyword: mode='a'"):
+        TFRecordWriter(tmp_path / "a", "a")
+
+    assert not list(tmp_path.iterdir())

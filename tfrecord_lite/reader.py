@@ -73,19 +73,24 @@ class ReaderIterator(chain[_Item]):
 
     # No method of Python's is called per item: a chain takes the items out of lists.
     _batches: Generator[Iterable[_Item], None, None]
+    _of: str
 
     @classmethod
-    def of(cls, batches: Iterator[Iterable[_Item]]) -> ReaderIterator[_Item]:
-        """Iterate over the items of batches, which are read when they are needed."""
+    def of(cls, batches: Iterator[Iterable[_Item]], name: str) -> ReaderIterator[_Item]:
+        """Iterate over the items of batches, which are read when they are needed; `name` is shown."""
         guarded = _raising_again(batches)
         next(guarded)  # enters the try statement, so that every interrupt is met inside
         iterator = cast("ReaderIterator[_Item]", cls.from_iterable(guarded))
-        iterator._batches = guarded  # noqa: SLF001 - a second constructor
+        iterator._batches, iterator._of = guarded, name  # noqa: SLF001 - a second constructor
         return iterator
 
     def close(self) -> None:
         """Close the file; only what was read from it already still comes. May be called twice."""
         self._batches.close()
+
+    def __repr__(self) -> str:
+        """Name what is iterated over."""
+        return f"<ReaderIterator of {self._of}>"
 
     def __copy__(self) -> NoReturn:
         """Raise: a copy would take the items of this iterator."""
@@ -281,7 +286,7 @@ class TFRecordReader:
 
         After an error the iterator raises it again: it never looks as if the data had ended.
         """
-        return ReaderIterator.of(self._records())
+        return ReaderIterator.of(self._records(), repr(self))
 
     def blocks(self, num_records: int | None = None) -> Iterator[Block]:
         """Yield the records of all files, many at a time.
@@ -309,7 +314,7 @@ class TFRecordReader:
         """
         if num_records is not None:
             num_records = require_int("num_records", num_records, 1)
-        return ReaderIterator.of(zip(self._blocks(num_records)))
+        return ReaderIterator.of(zip(self._blocks(num_records)), repr(self))
 
     def examples(self) -> Iterator[dict[str, AnyArray]]:
         """Yield the records of all files as dictionaries, without a schema.
@@ -333,7 +338,7 @@ class TFRecordReader:
         from tfrecord_lite.example.to_dicts import ExampleDecoder  # noqa: PLC0415
 
         check = TypeCheck(ContentType.EXAMPLE)
-        return ReaderIterator.of(self._rows(check, ExampleDecoder()))
+        return ReaderIterator.of(self._rows(check, ExampleDecoder()), repr(self))
 
     def sequence_examples(self) -> Iterator[SequenceRow]:
         """Yield the SequenceExamples of all files as dictionaries, without a schema.
@@ -358,7 +363,7 @@ class TFRecordReader:
         from tfrecord_lite.example.survey import TypeCheck  # noqa: PLC0415
 
         check = TypeCheck(ContentType.SEQUENCE_EXAMPLE, ContentType.EXAMPLE)
-        return ReaderIterator.of(self._rows(check, SequenceExampleDecoder()))
+        return ReaderIterator.of(self._rows(check, SequenceExampleDecoder()), repr(self))
 
     def messages(self, message_class: type[AnyMessage]) -> Iterator[AnyMessage]:
         r"""Yield the records of all files as messages of a protobuf class.
@@ -393,7 +398,7 @@ class TFRecordReader:
         [[7, 8]]
         """
         check_message_class(message_class)
-        return ReaderIterator.of(zip(self._messages(message_class)))
+        return ReaderIterator.of(zip(self._messages(message_class)), repr(self))
 
     # Nothing but the loops below holds an iterator of blocks: it ends, and its file is closed,
     # as soon as an error leaves the loop, even if the error is kept.

@@ -26,6 +26,7 @@ from tfrecord_lite.example.decode.reader import as_block, as_bytes
 from tfrecord_lite.example.parse import ExampleParser
 from tfrecord_lite.example.proto import ITEMS, ITEMS_CONTEXT
 from tfrecord_lite.example.to_dicts import ExampleDecoder
+from tfrecord_lite.schema.text import listed
 from tfrecord_lite.wire.fields import Fields, tokenise
 from tfrecord_lite.wire.scalar import LEN, WireError
 
@@ -117,6 +118,7 @@ array([0, 2, 4]))
         *,
         strings: Literal["ndarray", "BytesColumn"] = "ndarray",
     ) -> None:
+        self._features = context_features, example_features
         self._context = _parser(context_features, strings)
         self._examples = _parser(example_features, strings)
 
@@ -140,6 +142,14 @@ array([0, 2, 4]))
             :class:`ExampleParser`.
         """
         return ParsedExampleLists(*_read(as_block(serialized), self._context, self._examples))
+
+    def __repr__(self) -> str:
+        """Return the numbers of features, and the names of the first."""
+        context, examples = self._features
+        return (
+            f"ExampleListParser({listed(context, 'context feature')}; "
+            f"{listed(examples, 'example feature')})"
+        )
 
 
 def decode_example_lists(serialized: Serialized) -> list[ExampleList]:

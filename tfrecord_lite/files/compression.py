@@ -328,6 +328,8 @@ def _unknown_error(name: object, *others: str) -> InvalidArgumentError:
     detail = f"unknown compression {name!r}, expected one of {known}"
     if isinstance(name, str) and name.upper() in CODECS:
         detail += f"; did you mean {name.upper()!r}?"
+    elif name in ("w", "a", "wb", "ab"):
+        detail += f"; a mode is a keyword: mode={name[0]!r}"
     return InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
 
 

@@ -185,7 +185,13 @@ class TFRecordFile:
         """
         if isinstance(key, slice):
             return self.block(np.arange(*key.indices(len(self)))).to_list()
-        number, place = self._locate_one(require_int("index", key))
+        try:
+            number, place = self._locate_one(require_int("index", key))
+        except TypeError:
+            if not isinstance(key, list | tuple | np.ndarray):
+                raise
+            detail = "index must be an integer or a slice; block(indices) reads many records"
+            raise TypeError(detail) from None
         index = self._indexes[number]
         offset, size = int(index.offsets[place]), int(index.sizes[place])
         frame = self._handle(number).read(size, offset)
@@ -338,7 +344,7 @@ class TFRecordFile:
 
         After an error the iterator raises it again: it never looks as if the data had ended.
         """
-        return ReaderIterator.of(self._batches())
+        return ReaderIterator.of(self._batches(), repr(self))
 
     def _batches(self) -> Iterator[list[bytes]]:
         first = 0

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
+from tfrecord_lite.files.names import short_name
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -327,7 +328,7 @@ class DamagedSpan:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What was read of one file, and what was lost."""
+    """What was read of one file, and what was lost; true if the file is sound."""
 
     source: str
     """Path or URL."""
@@ -353,16 +354,26 @@ class FileReport:
         """Whether the file was read to its end, without damage or wrong messages."""
         return not (self.n_damaged or self.n_message_errors or self.failure)
 
+    def __bool__(self) -> bool:
+        """Return `is_sound`."""
+        return self.is_sound
+
+    def __repr__(self) -> str:
+        """Return the name of the file and what was found, in numbers."""
+        return f"<FileReport of {short_name(self.source)}: {_found((self,))}>"
+
 
 @dataclass(frozen=True, slots=True)
 class DamageReport:
-    """What was read of some files, and what was lost.
+    """What was read of some files, and what was lost; true if all files are sound.
 
     Examples
     --------
     >>> report = DamageReport((FileReport("a", 10, 990), FileReport("b", 5, 400)))
-    >>> report.records, report.is_sound
-    (15, True)
+    >>> report
+    <DamageReport of 2 files: 15 records, sound>
+    >>> report.records, report.is_sound, bool(report)
+    (15, True, True)
     """
 
     files: tuple[FileReport, ...]
@@ -393,6 +404,14 @@ class DamageReport:
         """Whether all files were read to their ends, without damage or wrong messages."""
         return all(file.is_sound for file in self.files)
 
+    def __bool__(self) -> bool:
+        """Return `is_sound`; compare with None to ask whether there is a report."""
+        return self.is_sound
+
+    def __repr__(self) -> str:
+        """Return what was found, in numbers; `summary` tells more."""
+        return f"<DamageReport of {plural(len(self.files), 'file')}: {_found(self.files)}>"
+
     def summary(self) -> str:
         """Say in one line what was skipped.
 
@@ -410,6 +429,17 @@ class DamageReport:
             f"({self.lost_bytes} bytes) in {n_files:,} of "
             f"{plural(len(self.files), 'file')}, and read {plural(self.records, 'record')}{first}"
         )
+
+
+def _found(files: tuple[FileReport, ...]) -> str:
+    """Return what was found in files, in numbers."""
+    damaged, lost = sum(file.n_damaged for file in files), sum(file.lost_bytes for file in files)
+    wrong, failed = sum(file.n_message_errors for file in files), [f for f in files if f.failure]
+    parts = [plural(sum(file.records for file in files), "record")]
+    parts += [f"{plural(damaged, 'damaged place')} ({plural(lost, 'byte')})"] * (damaged > 0)
+    parts += [plural(wrong, "wrong message")] * (wrong > 0)
+    parts += [f"{plural(len(failed), 'file')} not read to the end"] * (len(failed) > 0)
+    return ", ".join(parts if len(parts) > 1 else [*parts, "sound"])
 
 
 def error_of(span: DamagedSpan) -> DataLossError:

@@ -304,7 +304,7 @@ def load_blocks(
     if batch_size is None:
         return loader.whole(blocks(None))
     batch_size = require_int("batch_size", batch_size, 1)
-    return ReaderIterator.of(zip(loader.batches(blocks(batch_size))))
+    return ReaderIterator.of(zip(loader.batches(blocks(batch_size))), f"batches of {batch_size}")
 
 
 def _loader_of(described: Sidecar, columns: Sequence[str] | None, as_: Library | None) -> _Loader:
