@@ -311,3 +311,53 @@ def test_times_in_lists_must_be_in_the_zone_of_the_schema() -> None:
     encode_examples({"t": zoned}, schema_of({"t": zoned}))
     with pytest.raises(InvalidArgumentError, match="without a time zone"):
         encode_examples({"t": naive}, schema_of({"t": zoned}))
+
+
+CATEGORIES: list[tuple[Any, Any]] = [
+    (["a", "é"], "b"),
+    ([b"a", b"b"], b"c"),
+    ([1, 2], 3),
+    ([2**63, 1], 2**63 + 1),
+    ([True], False),
+    ([0.1, 0.5], 0.2),
+]
+
+
+@pytest.mark.parametrize(("listed", "other"), CATEGORIES, ids=repr)
+def test_a_value_that_is_not_one_of_the_categories_is_an_error(
+    tmp_path: Path, listed: list[Any], other: Any
+) -> None:
+    schema = schema_of({"x": pd.Categorical([*listed, None], categories=listed)})
+    good, bad = [listed[-1], None, listed[0]], [listed[0], None, listed[-1], other]
+
+    several: list[Any] = [bad, pd.Categorical(bad, categories=[*listed, other])]
+    several.append(np.ma.MaskedArray([listed[0], other, other], [False, True, False]))
+    for column in several:
+        for call in (encode_examples, lambda d, s: save(tmp_path / "d", d, schema=s)):
+            with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
+                call({"x": column}, schema)
+            assert (caught.value.key, caught.value.index) == ("x", len(column) - 1)
+            assert caught.value.reason == Reason.UNREPRESENTABLE
+            assert repr(other) in str(caught.value)
+    with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
+        save(tmp_path / "d", [{"x": value} for value in bad], schema=schema)
+    assert caught.value.index == 3
+    hidden = np.ma.MaskedArray([listed[0], other], [False, True])
+    for data in ({"x": good}, {"x": hidden}, [{"x": value} for value in good]):
+        save(tmp_path / "d", data, schema=schema)
+        found = load(tmp_path / "d", as_="pandas")["x"]
+        assert found.cat.categories.tolist() == listed
+
+
+def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> None:
+    for listed, other in CATEGORIES:
+        indices = pa.array([0, 0, 0])
+        kind = pa.uint64() if other == 2**63 + 1 else None
+        values = [pa.array(items, kind) for items in (listed, [other])]
+        kinds = [pa.DictionaryArray.from_arrays(indices, each) for each in values]
+        good, bad = (pa.ListArray.from_arrays(pa.array([0, 0, 2, 3]), kind) for kind in kinds)
+        schema = schema_of({"x": good})
+        encode_examples({"x": good}, schema)
+        with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
+            encode_examples({"x": bad}, schema)
+        assert caught.value.index == 1

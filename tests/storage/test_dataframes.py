@@ -751,6 +751,86 @@ def test_with_a_schema_a_frame_has_its_types(tmp_path: Path) -> None:
     assert load(tmp_path / "2", as_="pandas")["c"].tolist() == [b"b", b"a", b"b"]
 
 
+def test_the_given_schema_decides_the_types_of_a_frame(tmp_path: Path) -> None:
+    schema = save(tmp_path / "s", pd.DataFrame({"x": pd.array([1, None], "Int64")}))
+    for dtype in ("Int64", "int64", "int8", "bool", "boolean", "UInt8"):
+        save(tmp_path / dtype, pd.DataFrame({"x": pd.array([1, 0], dtype)}), schema=schema)
+        expected = pd.DataFrame({"x": pd.array([1, 0], "Int64")})
+        same_pandas(load(tmp_path / dtype, as_="pandas"), expected)
+    pairs: list[tuple[Any, Any]] = [
+        (pd.Series([0.5], dtype="float64"), pd.Series([0.5], dtype="float32")),
+        (pd.Series([1], dtype="int8"), pd.Series([1], dtype="int64")),
+        (pd.Series([None]), pd.Series([None], dtype="Int64")),
+        (pd.Series([None]), pd.Series([None], dtype="string")),
+        (pa.table({"x": [0.5]}), pa.table({"x": pa.array([0.5], pa.float32())})),
+        (pa.table({"x": [[1]]}), pa.table({"x": pa.array([[1]], pa.list_(pa.int64(), 1))})),
+        (pl.DataFrame({"x": [1]}, {"x": pl.Int8}), pl.DataFrame({"x": [1]})),
+        (pl.DataFrame({"x": [[1]]}), pl.DataFrame({"x": [[1]]}, {"x": pl.Array(pl.Int64, 1)})),
+    ]
+    for data, wanted in pairs:
+        frames = [x.to_frame("x") if isinstance(x, pd.Series) else x for x in (data, wanted)]
+        save(tmp_path / "d", frames[0], schema=schema_of(frames[1]))
+        if isinstance(data, pd.Series):
+            found = load(tmp_path / "d", as_="pandas")["x"]
+            assert isinstance(found.dtype, pd.StringDtype) or found.dtype == wanted.dtype
+            assert found.isna().all() or found.tolist() == wanted.tolist()
+        elif isinstance(data, pl.DataFrame):
+            same_polars(load(tmp_path / "d", as_="polars"), wanted)
+        else:
+            same_arrow(load(tmp_path / "d", as_="arrow"), wanted)
+
+
+def test_types_that_a_schema_does_not_tell_stay_those_of_the_frame(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {
+            "lists": [[1], []],
+            "arrow": pd.array([1, 2], dtype=pd.ArrowDtype(pa.int64())),
+            "objects": pd.Series([1, 2], dtype=object),
+            "strings": pd.array(["a", "b"], dtype="string[python]"),
+            "times": pd.to_datetime([1, 2]),
+        }
+    )
+    save(tmp_path / "d", frame, schema=schema_of(frame))
+    same_pandas(load(tmp_path / "d", as_="pandas"), frame)
+    empty = frame.assign(lists=[[], []])
+    save(tmp_path / "d", empty, schema=schema_of(frame))
+    same_pandas(load(tmp_path / "d", as_="pandas"), empty)
+    small = pa.array(["a"]).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
+    many = pa.array([str(i) for i in range(200)] + ["a"]).dictionary_encode()
+    save(tmp_path / "d", pa.table({"x": small}), schema=schema_of(pa.table({"x": many})))
+    assert load(tmp_path / "d", as_="arrow")["x"].to_pylist() == ["a"]
+
+
+def test_an_order_of_categories_is_not_lost_by_a_schema(tmp_path: Path) -> None:
+    def frame(names: str, values: str, *, ordered: bool) -> Any:
+        return pd.DataFrame({"c": pd.Categorical([*values], [*names], ordered=ordered)})
+
+    free, ordered = (schema_of(frame("abc", "a", ordered=is_it)) for is_it in (False, True))
+    for data, schema in (
+        (frame("abc", "b", ordered=True), free),
+        (frame("ba", "b", ordered=True), ordered),
+    ):
+        with pytest.raises(InvalidArgumentError, match="categories with an order") as caught:
+            save(tmp_path / "d", data, schema=schema)
+        assert (caught.value.key, caught.value.reason) == ("c", Reason.WRONG_KIND)
+    for data in (frame("ac", "a", ordered=True), frame("ba", "a", ordered=False)):
+        save(tmp_path / "d", data, schema=ordered)
+        same_pandas(load(tmp_path / "d", as_="pandas"), frame("abc", "a", ordered=True))
+
+
+@pytest.mark.parametrize("names", [["k"], [None], ["k", "l"]])
+def test_a_multiindex_comes_back_as_one(tmp_path: Path, names: list[str | None]) -> None:
+    index = pd.MultiIndex.from_arrays([["a", "b"]] * len(names), names=names)
+    frame = pd.DataFrame({"x": [1, 2]}, index=index)
+
+    found = again(frame, "pandas")
+
+    same_pandas(found, frame)
+    assert isinstance(found.index, pd.MultiIndex)
+    save(tmp_path / "0", frame)
+    assert isinstance(load([tmp_path / "0"] * 2, as_="pandas").index, pd.MultiIndex)
+
+
 def test_a_value_that_is_no_category_is_an_error_with_its_row(tmp_path: Path) -> None:
     schema = Schema(
         {"c": FixedLenFeature([], bytes)}, {"c": Original("string", (), "str", categories=["a"])}

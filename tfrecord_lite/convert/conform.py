@@ -19,6 +19,7 @@ from tfrecord_lite.convert.lists import ValueLists, empty_lists
 from tfrecord_lite.convert.lossless import (
     SMALL_FLOATS,
     ends_in_nul,
+    from_raw,
     is_raw,
     outside,
     to_raw,
@@ -27,7 +28,7 @@ from tfrecord_lite.convert.lossless import (
     without_values,
 )
 from tfrecord_lite.convert.normalize import normalize
-from tfrecord_lite.convert.types import column_error, record_of
+from tfrecord_lite.convert.types import ByteItems, column_error, record_of
 from tfrecord_lite.errors import Reason, plural
 from tfrecord_lite.schema import (
     Dense,
@@ -103,6 +104,8 @@ def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> Val
     if out.kind is kind:
         if original is not None and not is_raw(original, kind):
             _check_original(name, out, original, is_signed=is_signed)
+        if original is not None and original.categories is not None:
+            _check_categories(name, out, original)
         return out
     if out.kind is not None and out.counts_array().any():
         detail = f"the column holds {out.kind.label}, but the schema says {kind.label}"
@@ -134,6 +137,35 @@ def _check_original(name: str, out: ValueLists, original: Original, *, is_signed
     if out.kind is Kind.FLOAT and original.dtype in SMALL_FLOATS:
         detail += f", or round the column by astype({original.dtype!r})"
     raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
+
+
+def _check_categories(name: str, out: ValueLists, original: Original) -> None:
+    """Reject values that are not among the categories, of which a data frame could not be made."""
+    categories: Any = original.categories
+    places = out.splits()  # of the records among the values
+    if out.kind is Kind.BYTES:
+        strings = out.flat.to_ranges() if isinstance(out.flat, ByteItems) else out.flat
+        values: Any = BytesColumn(row_splits(strings.lengths), strings.joined())
+        if original.dtype != "string":
+            values, counts = from_raw(name, values, original)
+            places = row_splits(counts)[places]
+    else:
+        values = out.flat.astype(original.dtype)
+    if original.dtype == "string":
+        known = {c.encode() if isinstance(c, str) else c for c in categories}
+        wrong = np.array([item not in known for item in values], np.bool_)
+    else:
+        wrong = ~np.isin(values, np.array(categories, original.dtype))
+    if out.present is not None:
+        wrong &= np.repeat(out.present, np.diff(places))
+    if wrong.any():
+        number = int(wrong.argmax())
+        value = values[number]
+        shown = value.decode() if original.text is not None else value
+        shown = shown.item() if isinstance(shown, np.generic) else shown
+        detail = f"{shown!r} is not one of the categories in the schema; "
+        detail += "make the schema from a column that has all of them"
+        raise column_error(name, detail, record_of(places, number), Reason.UNREPRESENTABLE)
 
 
 def _require(name: str, wrong: AnyArray, reason: Reason, detail: str) -> None:

@@ -416,7 +416,7 @@ def _dense_back(name: str, column: Any, original: Original, *, raw: bool) -> Any
         if isinstance(values, np.ndarray) and is_whole:
             return values.reshape(len(values), *original.shape)
         return values
-    values, counts = _from_raw(name, column, original)
+    values, counts = from_raw(name, column, original)
     if original.shape is None or None in original.shape:
         inner = () if original.shape is None else original.shape[1:]
         return _rows(name, values, counts, inner)
@@ -456,7 +456,7 @@ def _ragged_back(name: str, column: RaggedTensor, original: Original, *, raw: bo
     inner_shape = () if rank is None else original.shape[rank:]
     if raw:
         with at_records(column.row_splits):
-            values, counts = _from_raw(name, column.values, original)
+            values, counts = from_raw(name, column.values, original)
             rows = _rows(name, values, counts, inner_shape)
         splits = rows.row_splits.astype(column.row_splits.dtype)
         return RaggedTensor(RaggedTensor(rows.values, splits), column.row_splits)
@@ -473,7 +473,7 @@ def _masked_back(name: str, column: RaggedTensor, original: Original, *, raw: bo
     present = counts > 0
     with at_records(column.row_splits):
         if raw:
-            values, sizes = _from_raw(name, column.values, original)
+            values, sizes = from_raw(name, column.values, original)
         else:
             values, sizes = _from_stored(name, column.values, original), counts[present]
     if raw:
@@ -496,7 +496,7 @@ def _sparse_back(name: str, column: SparseTensor, original: Original, *, raw: bo
         if not raw:
             values = _from_stored(name, column.values, original)
         else:
-            values, counts = _from_raw(name, column.values, original)
+            values, counts = from_raw(name, column.values, original)
             _check_counts(name, counts, 1, original)
     except InvalidArgumentError as error:
         if error.index is None:
@@ -625,7 +625,7 @@ def _check_width(key: str, strings: AnyArray, text: str) -> None:
         raise column_error(key, detail, int(np.argwhere(wrong)[0][0]), Reason.UNREPRESENTABLE)
 
 
-def _from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int64Array]:
+def from_raw(key: str, strings: Any, original: Original) -> tuple[AnyArray, Int64Array]:
     """Return the values of raw strings end to end, and the number of values in each."""
     column = strings if isinstance(strings, BytesColumn) else BytesColumn.from_list(strings)
     dtype = original_dtype(original.dtype)

@@ -44,11 +44,12 @@ from tfrecord_lite.storage.structure import completed, flatten
 if TYPE_CHECKING:
     import os
 
+    from tfrecord_lite.convert.dataframes import Traits
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.progress import Progress
-    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.schema import FeatureSpec, Original
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
@@ -216,7 +217,9 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
     else:
         check_traits(columns, traits, given)
         made, schema = GivenSchema(given).add_columns(columns), given
-        described = fitting_description(described, given, traits)
+        if described is not None:
+            originals = _originals_of(columns, traits)
+            described = fitting_description(described, given, originals)
         structure = None if structure is None else completed(structure, given)
     is_bare = described is not None and not columns  # a frame of rows without columns
     files.n_records = num_rows(data) if is_bare else _num_records(columns | made)
@@ -228,6 +231,16 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
     else:
         files.put([b""] * files.n_records)
     return Sidecar(schema, structure, dataframe=described)
+
+
+def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:
+    """Return the originals that columns have by themselves; without those that have none."""
+    found: dict[str, Original] = {}
+    for name, column in columns.items():
+        with contextlib.suppress(InvalidArgumentError):
+            schema = with_traits(schema_of({name: column}), {name: traits.get(name, {})})
+            found |= schema.originals
+    return found
 
 
 def _num_records(columns: Mapping[str, Any]) -> int:

@@ -136,8 +136,12 @@ def check_traits(columns: Mapping[str, Any], traits: Traits, schema: Mapping[str
     originals = schema.originals if isinstance(schema, Schema) else {}
     for name, members in traits.items():
         original = originals.get(name)
-        if original is not None and original.dtype.startswith("datetime64"):
+        if original is None:
+            continue
+        if original.dtype.startswith("datetime64"):
             _check_zone(name, columns[name], members.get("zone"), original.zone)
+        if original.categories is not None and members.get("ordered"):
+            _check_order(name, members["categories"], original)
 
 
 def _check_zone(name: str, column: Any, ours: str | None, wanted: str | None) -> None:
@@ -150,6 +154,17 @@ def _check_zone(name: str, column: Any, ours: str | None, wanted: str | None) ->
     else:
         how = "give them this one" if ours is None else "convert them to it"
         detail = f"{found}, but the schema's are in {wanted}; {how}"
+    raise column_error(name, detail, None, Reason.WRONG_KIND)
+
+
+def _check_order(name: str, ours: Collection[Any], original: Original) -> None:
+    order = {value: i for i, value in enumerate(original.categories or ())}
+    places = [order[value] for value in ours if value in order]
+    if original.ordered and places == sorted(places):
+        return
+    found = "in another order" if original.ordered else "without one"
+    detail = f"categories with an order, but the schema has them {found}; change their order"
+    detail += ", or make the schema from this column"
     raise column_error(name, detail, None, Reason.WRONG_KIND)
 
 
@@ -193,20 +208,23 @@ def describe_frame(data: Any) -> Description | None:
 
 
 def fitting_description(
-    description: Description | None, schema: Schema, traits: Traits
+    description: Description | None, schema: Schema, originals: Mapping[str, Original]
 ) -> Description | None:
-    """Return a description without the types that do not go with a schema."""
+    """Return a description without the types that do not go with a schema.
+
+    `originals` are those that the frame has by itself.
+    """
     if description is None:
         return None
+    library, given = _LIBRARIES[description["library"]], schema.originals
 
     def kept(name: str, kind: Any) -> Any:
-        original, members = schema.originals.get(name), traits.get(name, {})
-        if original is None or original.zone != members.get("zone"):
+        ours, wanted = originals.get(name), given.get(name)
+        if wanted is None or not library.is_fitting(kind, wanted):
             return None
-        for member in ("text", "categories"):
-            if (getattr(original, member) is None) != (members.get(member) is None):
-                return None
-        return kind
+        if isinstance(kind, dict) and kind.get("object") in ("list", "tuple", "array"):
+            return kind if wanted.shape else None  # rows of any values
+        return kind if ours is not None and _is_alike(ours, wanted) else None
 
     types = {name: kept(name, kind) for name, kind in description["columns"].items()}
     fitting = {**description, "columns": types}
@@ -214,7 +232,20 @@ def fitting_description(
         fitting["index"] = [
             {**level, "type": kept(level["feature"], level["type"])} for level in index
         ]
+    if "required" in description:
+        fitting["required"] = [
+            name for name in description["required"] if name not in given or not given[name].missing
+        ]
     return fitting
+
+
+def _is_alike(ours: Original, wanted: Original) -> bool:
+    """Return whether columns of two originals have the same type, but for what is missing."""
+    forms = [
+        (each.dtype, each.shape, each.zone, each.text is None, each.categories is None)
+        for each in (ours, wanted)
+    ]
+    return forms[0] == forms[1]
 
 
 def check_library(name: Any) -> None:

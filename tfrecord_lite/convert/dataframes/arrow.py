@@ -187,6 +187,16 @@ def type_of(kind: Any) -> Any:
     return made | ({} if field.nullable else {"nullable": False})
 
 
+def is_fitting(found: Any, original: Original) -> bool:
+    """Return whether a type in JSON can have what an original says."""
+    if not isinstance(found, dict):
+        return True
+    if "dictionary" in found:
+        largest = int(np.iinfo(found["index"]).max)
+        return len(original.categories or ()) <= largest + 1
+    return all(is_fitting(inner, original) for inner in found.values())
+
+
 def _made_type(pa: Any, found: Any) -> Any:
     """Return the type that JSON describes."""
     if isinstance(found, str):

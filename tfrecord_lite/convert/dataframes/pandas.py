@@ -182,6 +182,8 @@ def describe(frame: Any) -> dict[str, Any]:
             {"feature": feature, "name": title, "type": _type_of(feature, level)}
             for title, (feature, level) in zip(index.names, index_of(frame).items(), strict=True)
         ]
+        if type(index).__name__ == "MultiIndex":
+            described["multiindex"] = True
         freq = getattr(index, "freqstr", None)
         described |= {} if freq is None else {"freq": freq}
     return described | {"header": _header(frame.columns)}
@@ -217,6 +219,13 @@ def _type_of(name: str, series: Any) -> Any:
     if str(dtype) not in _EXTENSIONS:
         raise type_error(name, dtype)
     return str(dtype)
+
+
+def is_fitting(found: Any, original: Original) -> bool:
+    """Return whether a type in JSON can have what an original says."""
+    if isinstance(found, str):
+        return not original.missing or found in _EXTENSIONS or found.lstrip("<>")[0] in "dtMm"
+    return arrow.is_fitting(found, original)
 
 
 def _zoned_type(name: str, dtype: Any) -> Any:
@@ -342,7 +351,7 @@ def _index(
         kind, original = level.get("type"), originals.get(name)
         array = array_of(name, columns[name], kind, original)
         levels.append(_made(pd.Index, array, name=_title(level)))
-    if len(levels) > 1:
+    if len(levels) > 1 or description.get("multiindex") is True:
         return pd.MultiIndex.from_arrays(levels)
     return _with_freq(levels[0], description.get("freq"))
 
@@ -504,6 +513,7 @@ def _natural_type(name: str, column: Any, original: Original | None) -> Any:
     if original is not None and original.categories is not None:
         return {"category": _flat_type(name, column.dtype, original, missing=False)}
     missing = isinstance(column, np.ma.MaskedArray) and bool(np.ma.getmaskarray(column).any())
+    missing |= original is not None and original.missing
     return _flat_type(name, column.dtype, original, missing=missing)
 
 
