@@ -376,6 +376,8 @@ def test_none_is_never_taken_for_an_array_of_length_0(tmp_path: Path) -> None:
 def test_floats_are_rounded_to_float32_alone_or_in_arrays(tmp_path: Path) -> None:
     schema = schema_of({"x": np.zeros(1, np.float32)})
 
+    save(tmp_path / "d", {"x": [np.float16(0.5), np.float16(2)]}, schema=schema)
+    assert load(tmp_path / "d")["x"].tolist() == [0.5, 2]
     for column in ([0.1], np.array([0.1]), np.array([0.1], object), [np.float64(0.1)]):
         save(tmp_path / "d", {"x": column}, schema=schema)
         assert load(tmp_path / "d")["x"].tolist() == [np.float32(0.1)]

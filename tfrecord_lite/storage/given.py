@@ -166,7 +166,8 @@ def _check_integers(name: str, kept: Any, made: Any, item: SchemaItem) -> None:
     if not (is_complex or item.kind is Kind.FLOAT) or _is_typed(kept):
         return
     flat = getattr(made, "flat_values", made)
-    if flat.dtype.kind not in "iufc" or not np.any((flat.real > 2**24) | (flat.real < -(2**24))):
+    exact = np.float64(2**24)  # of NumPy: float16 does not hold it
+    if flat.dtype.kind not in "iufc" or not np.any((flat.real > exact) | (flat.real < -exact)):
         return  # smaller integers are exact
     rows = kept.to_list() if isinstance(kept, RaggedTensor) else kept
     for i, row in enumerate(rows):
