@@ -144,7 +144,7 @@ def test_damage_is_raised_again_wherever_records_are_iterated(tmp_path: Path, wa
 @pytest.mark.parametrize("way", OTHER_WAYS)
 def test_after_an_interrupt_no_iteration_has_ended(tmp_path: Path, way: str) -> None:
     path = tmp_path / "five.tfrecord"
-    for step in itertools.count(0, 7):
+    for step in itertools.count(0, pick(101, 7)):
         path.write_bytes(reference.encode(ROWS))
         items = OTHER_WAYS[way](path)
         gc.collect()  # an interrupt while generators of the last step are collected would be lost
@@ -157,7 +157,7 @@ def test_after_an_interrupt_no_iteration_has_ended(tmp_path: Path, way: str) -> 
             next(items)
         with pytest.raises(FailedPreconditionError, match="begin another one"):
             next(items)
-    assert step > 7
+    assert step > 101
 
 
 @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="no such pipes here")

@@ -127,8 +127,10 @@ def check(path: Path, compression: str, written: Written, n_safe: int) -> list[b
     report = verify(path, compression)
     assert (report.records, report.is_sound) == (len(found), loss is None)
     saved = path.with_name("saved")
-    assert recover(path, saved, compression, overwrite=True).records == len(found)
-    assert list(TFRecordReader(saved, compression)) == found
+    saved.unlink(missing_ok=True)
+    assert recover(path, saved, compression).records == len(found)
+    if found:  # of a damaged file without an intact record none is made
+        assert list(TFRecordReader(saved, compression)) == found
     return found
 
 
