@@ -537,6 +537,39 @@ class TestClosing:
 
         assert caught.value.reason is Reason.CLOSED
 
+    @pytest.mark.parametrize("n_taken", [0, 1, 3])
+    @pytest.mark.parametrize(
+        "begin",
+        [
+            iter,
+            lambda reader: reader.blocks(2),
+            lambda reader: reader.examples(),
+            lambda reader: reader.sequence_examples(),
+            lambda reader: reader.messages(Int64List),
+        ],
+    )
+    def test_after_close_an_iteration_gives_nothing(
+        self, begin: Callable[[TFRecordReader], Any], n_taken: int
+    ) -> None:
+        files = [io.BytesIO(frame([b""] * 10)) for _ in range(2)]
+        iterator = begin(TFRecordReader(files))
+        for _ in range(n_taken):
+            next(iterator)
+
+        iterator.close()
+
+        assert list(iterator) == []
+        iterator.close()
+        assert next(iterator, None) is None
+
+    def test_an_iteration_that_an_error_ended_can_be_closed(self) -> None:
+        iterator: Any = iter(TFRecordReader(io.BytesIO(STREAM[:-1])))
+        with pytest.raises(DataLossError):
+            list(iterator)
+
+        iterator.close()
+        iterator.close()
+
     def test_a_file_object_of_the_user_stays_open(self) -> None:
         file = io.BytesIO(STREAM)
         with TFRecordReader(file) as reader:

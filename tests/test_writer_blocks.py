@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import io
 import itertools
 import pickle
@@ -21,6 +22,7 @@ from tests.support import reference
 from tests.support.file_objects import Device
 from tfrecord_lite import (
     Block,
+    DataLossError,
     FailedPreconditionError,
     Reason,
     ShardedTFRecordWriter,
@@ -114,16 +116,55 @@ def test_shards_get_of_blocks_what_they_get_of_records(
     assert contents[0] == contents[1]
 
 
-def test_a_damaged_footer_in_a_block_is_not_copied() -> None:
-    stream = bytearray(reference.encode(LARGE))
-    stream[-1] ^= 1
-    block = next(TFRecordReader(io.BytesIO(stream), verify=False).blocks(50))
-    out = io.BytesIO()
+def damaged_blocks(tmp_path: Path, items: list[bytes]) -> list[Block]:
+    """Read records, of which the one before the last is damaged, without a check, in many ways."""
+    stream = bytearray(reference.encode(items))
+    stream[-(len(items[-1]) + 16) - 5] ^= 1
+    (tmp_path / "damaged").write_bytes(stream)
+    reader = TFRecordReader(tmp_path / "damaged", verify=False)
+    whole = Block.concat(list(reader.blocks()))
+    n_records = len(items)
+    mask = np.arange(n_records) != 0
+    joined = Block.concat([whole[:0], whole[-2:], Block.from_records([b"memory"])])
+    return [whole, whole[::-1], whole[mask], whole[-2:-1], whole[-2:-1].copy(), joined]
 
-    with TFRecordWriter(out) as writer:
-        writer.write(block)
 
-    assert out.getvalue() == reference.encode(LARGE)
+@pytest.mark.parametrize("sharded", [False, True])
+@pytest.mark.parametrize("items", [MANY, LARGE, [b"one", b"two", b"three"]])
+def test_a_damaged_record_gets_no_new_crc(
+    tmp_path: Path, items: list[bytes], sharded: bool
+) -> None:
+    for block in damaged_blocks(tmp_path, items):
+        with (ShardedTFRecordWriter if sharded else TFRecordWriter)(tmp_path / "new@2") as writer:
+            writer.write(b"first")
+            with pytest.raises(DataLossError) as caught:
+                writer.write(block)
+            with pytest.raises(DataLossError):
+                writer.write_blocks([block[:0], block])
+            writer.write(b"last")
+
+        error = caught.value
+        offset = len(reference.encode(items[:-2]))
+        assert (error.reason, error.source) == (Reason.DATA_CRC, str(tmp_path / "damaged"))
+        assert (error.index, error.offset) == (len(items) - 2, offset)
+        assert sorted(TFRecordReader(tmp_path / "new@2" if sharded else tmp_path / "new@2*")) == [
+            b"first",
+            b"last",
+        ]
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("items", [LARGE, [b"\0" * 40] * 2_000, [b"\0" * 40] * 5])
+def test_blocks_with_other_extents_are_framed_anew(items: list[bytes], verify: bool) -> None:
+    block = next(TFRecordReader(io.BytesIO(reference.encode(items)), verify=verify).blocks())
+    for start, cut in ((5, 5), (0, 3), (5, 10), (20, 40), (12, 12)):
+        lengths = block.lengths - cut
+        changed = dataclasses.replace(block, offsets=block.offsets + start, lengths=lengths)
+        for each in (changed, changed.copy(), Block.concat([block[:1], changed])):
+            out = io.BytesIO()
+            with TFRecordWriter(out) as writer:
+                writer.write(each)
+            assert out.getvalue() == reference.encode(list(each))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +173,11 @@ def test_a_damaged_footer_in_a_block_is_not_copied() -> None:
         (lambda writer: writer.write_blocks([b"one"]), "blocks, as blocks\\(\\) yields, not bytes"),
         (lambda writer: writer.write_blocks(block_of([b"one"])), "write takes a single one"),
         (lambda writer: writer.write([b"one"]), "a Block of records, not list"),
+        (
+            lambda writer: writer.write_blocks(TFRecordReader(io.BytesIO())),
+            "a reader yields records, not blocks; write_blocks takes its .blocks\\(\\)",
+        ),
+        (lambda writer: writer.write_blocks(None), "takes an iterable of blocks, not NoneType"),
     ],
 )
 def test_what_is_no_block_is_a_type_error(
@@ -141,9 +187,10 @@ def test_what_is_no_block_is_a_type_error(
         with pytest.raises(TypeError, match=text):
             call(writer)
         writer.close()
-        with pytest.raises(FailedPreconditionError) as caught:
-            writer.write(Block.from_records([b"late"]))
-        assert caught.value.reason is Reason.CLOSED
+        for blocks in ([Block.from_records([b"late"])], []):
+            with pytest.raises(FailedPreconditionError) as caught:
+                writer.write_blocks(blocks)
+            assert caught.value.reason is Reason.CLOSED
 
 
 def test_blocks_that_do_not_fit_on_a_disk_stay_pending() -> None:

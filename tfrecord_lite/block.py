@@ -46,6 +46,9 @@ _Error = TypeVar("_Error", bound=TFRecordError)
 SPARE_BYTES = 512
 """At least this many bytes follow the last record of every block; their content is arbitrary."""
 
+_HEADER_BYTES, _FOOTER_BYTES = 12, 4
+"""Bytes before and after the data of a record that was read, which copies have too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -215,8 +218,9 @@ class Block:
     @classmethod
     def _joined(cls, blocks: Sequence[Block]) -> Block:
         """Copy non-empty blocks into one."""
-        starts = [int(block.offsets.min()) for block in blocks]
-        stops = [int((block.offsets + block.lengths).max()) for block in blocks]
+        # With what is around them: the first header, and the last footer.
+        starts = [max(int(block.offsets.min()) - _HEADER_BYTES, 0) for block in blocks]
+        stops = [int((b.offsets + b.lengths).max()) + _FOOTER_BYTES for b in blocks]
         parts = [b.data[lo:hi] for b, lo, hi in zip(blocks, starts, stops, strict=True)]
         data = np.concatenate([*parts, np.zeros(SPARE_BYTES, np.uint8)])
         shifts = [
@@ -229,7 +233,6 @@ class Block:
                 span,
                 first=first + span.first,
                 base=None if span.base is None else span.base - shift,
-                is_framed=False,  # the first header is not copied, nor the last footer
             )
             for block, shift, first in zip(blocks, shifts, firsts, strict=False)
             for span in block.spans or (Span(0, None, 0, None),)
@@ -296,8 +299,9 @@ class Block:
         >>> block[block.lengths > 3], list(block[[2, 0]])
         (<Block of 1 record, 5 bytes>, [b'three', b'one'])
         """
-        if isinstance(key, (list, np.ndarray)) and np.ndim(key):
-            return self._chosen(self._numbers(np.asarray(key)))
+        is_number = isinstance(key, np.ndarray) and not key.ndim and key.dtype.kind in "iu"
+        if isinstance(key, (list, np.ndarray)) and not is_number:
+            return self._chosen(self._numbers(_key_array(key)))
         if not isinstance(key, slice):
             key = self._number(key)  # type: ignore[arg-type]
             start, length = int(self.offsets[key]), int(self.lengths[key])
@@ -315,7 +319,7 @@ class Block:
                 detail = f"the mask has the shape {key.shape}, expected ({n_records},)"
                 raise IndexError(detail)
             return np.flatnonzero(key)
-        if key.size and (key.dtype.kind not in "iu" or key.ndim != 1):
+        if key.dtype.kind not in "iu" or key.ndim != 1:
             found = f"{key.dtype} of shape {key.shape}"
             raise TypeError(f"the key is an array of {found}, expected a vector of int or bool")
         outside = np.flatnonzero((key < -n_records) | (key >= n_records))
@@ -392,6 +396,20 @@ class Block:
             if span.first <= i:
                 break
         return Place(None, i, None)
+
+
+def _key_array(key: Sequence[int] | AnyArray) -> AnyArray:
+    """Return a list of numbers or bools, or an array, as an array."""
+    if isinstance(key, np.ma.MaskedArray):
+        if np.ma.is_masked(key):
+            detail = "the key has masked items; replace them, for example with filled(False)"
+            raise TypeError(detail)
+        return np.asarray(key)
+    try:
+        return np.asarray(key, np.int64 if isinstance(key, list) and not key else None)
+    except ValueError:
+        detail = "the key is a list of lists of different lengths, expected int or bool"
+        raise TypeError(detail) from None
 
 
 def _check_array(name: str, value: object, dtype: type[np.generic]) -> None:

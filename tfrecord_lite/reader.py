@@ -14,6 +14,8 @@ records after it too. No knowledge of schemas: Examples are decoded as they desc
 
 from __future__ import annotations
 
+import contextlib
+from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
@@ -68,7 +70,7 @@ class ReaderIterator(chain[_Item]):
 
     An error ends it: after a read error, or an interrupt (Ctrl-C), it raises again rather than
     looking like the end of the data. Begin another iteration to go on. It belongs to one thread,
-    and cannot be pickled. `close`, or forgetting it, closes its file.
+    and cannot be pickled. `close`, or forgetting it, closes its file; after `close` nothing comes.
     """
 
     # No method of Python's is called per item: a chain takes the items out of lists.
@@ -85,8 +87,12 @@ class ReaderIterator(chain[_Item]):
         return iterator
 
     def close(self) -> None:
-        """Close the file; only what was read from it already still comes. May be called twice."""
-        self._batches.close()
+        """Close the file, and drop what was read from it already. May be called twice."""
+        try:
+            self._batches.close()
+        finally:
+            with contextlib.suppress(Exception):  # the error that ended it
+                deque(self, maxlen=0)  # the rest of the batch
 
     def __repr__(self) -> str:
         """Name what is iterated over."""

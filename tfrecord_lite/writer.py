@@ -29,6 +29,7 @@ from tfrecord_lite.files.compression import (
 )
 from tfrecord_lite.files.names import check_storage_options, local_size, name_of, short_name
 from tfrecord_lite.files.output import open_output
+from tfrecord_lite.records.framing import checked
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
@@ -236,13 +237,23 @@ class MessageWriter:
         ------
         TypeError
             For anything that is not a block; the blocks before it are written.
+        DataLossError
+            ``DATA_CRC`` for a block that was read with ``verify=False``, if one of its records is
+            damaged. Nothing of the block is written: damage gets no CRC that looks right. What
+            ``block.to_list()`` returns can be written one by one.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError
             If a block cannot be written. Its records stay pending.
         """
+        self._check_open()
         if isinstance(blocks, Block):
             raise TypeError("write_blocks takes an iterable of blocks; write takes a single one")
+        if hasattr(blocks, "blocks"):
+            raise TypeError("a reader yields records, not blocks; write_blocks takes its .blocks()")
+        if not hasattr(blocks, "__iter__"):
+            found = type(blocks).__name__
+            raise TypeError(f"write_blocks takes an iterable of blocks, not {found}")
         for block in blocks:
             if not isinstance(block, Block):
                 found = type(block).__name__
@@ -252,6 +263,7 @@ class MessageWriter:
     def _write_block(self, block: Block) -> None:
         """Write a block after the rows that wait; if that fails, its records wait as well."""
         self._check_open()
+        block = checked(block)
         with self._turn:
             self._check_open()
             try:
@@ -438,6 +450,8 @@ class TFRecordWriter(MessageWriter):
         ------
         TypeError
             For anything else.
+        DataLossError
+            ``DATA_CRC`` for a block with a damaged record, as :meth:`write_blocks`.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close` (rule O5).
         OSError
