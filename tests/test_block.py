@@ -301,7 +301,7 @@ def test_a_mask_or_numbers_pick_records_that_know_their_places(
         (["a"], TypeError, "vector of int or bool"),
         ([[1], [2, 0]], TypeError, "list of lists of different lengths"),
         (np.array(True), IndexError, r"mask has the shape \(\), expected \(3,\)"),
-        (np.ma.array([0, 1], mask=[0, 1]), TypeError, "masked items"),
+        (np.ma.array([0, 1], mask=[False, True]), TypeError, "masked items"),
         (np.ma.masked, TypeError, "masked items"),
         (np.empty((0, 2), int), TypeError, r"int64 of shape \(0, 2\)"),
         (np.empty(0), TypeError, r"float64 of shape \(0,\)"),

@@ -127,7 +127,7 @@ SMALL = {
     "empty JSON": Foreign(b"{}", "JSON"),
     "empty array": Foreign(b"[]\n", "JSON"),
     "CSV": Foreign(b"a,b\n1,2\n", "CSV"),
-    "YAML": Foreign(b"a: 1\n", "a protobuf message in text form"),
+    "YAML": Foreign(b"a: 1\n", "plain text"),
     "HTML": Foreign(b"<html>", "an HTML page"),
     "like ZLIB": Foreign(b"x^2 + 1\n", "plain text"),
 }
@@ -196,6 +196,32 @@ class TestNotMistaken:
             data[bit // 8] ^= 1 << bit % 8
 
         self.check(bytes(data))
+
+    @pytest.mark.parametrize("bit", range(32, 64))
+    def test_a_flipped_bit_before_bytes_like_a_pickle(self, bit: int, tmp_path: Path) -> None:
+        """The length 640 starts as pickles do, and the last byte of a CRC may be a full stop."""
+        ends = (reference.encode([bytes(640), b"good", b"%d" % i]) for i in range(10_000))
+        data = bytearray(next(stream for stream in ends if stream.endswith(b".")))
+        data[bit // 8] ^= 1 << bit % 8
+
+        self.check(bytes(data))
+        (tmp_path / "a").write_bytes(data)
+        assert recover(tmp_path / "a", tmp_path / "new").records >= 2
+
+    @pytest.mark.needs("zstd")
+    @pytest.mark.parametrize("size", [13, 100])
+    def test_a_flipped_bit_of_a_compressed_stream(self, size: int, tmp_path: Path) -> None:
+        with TFRecordWriter(tmp_path / "a", "ZSTD") as writer:
+            writer.write((b"text here\n" * 11)[:size])
+            writer.write(b"good record")
+        intact = (tmp_path / "a").read_bytes()
+        for bit in range(32, 8 * len(intact)):
+            data = bytearray(intact)
+            data[bit // 8] ^= 1 << bit % 8
+            try:
+                list(TFRecordReader(io.BytesIO(data), "ZSTD"))
+            except DataLossError as error:
+                assert error.reason is not Reason.NOT_A_TFRECORD  # noqa: PT017
 
     @given(st.binary(min_size=12, max_size=12))
     def test_any_bytes_in_place_of_the_first_header(self, header: bytes) -> None:

@@ -85,6 +85,11 @@ def _files() -> dict[str, Foreign]:
         "JSON with a BOM": Foreign(b"\xef\xbb\xbf" + json.dumps(ROWS).encode(), "JSON"),
         "JSON lines": Foreign(lines.encode(), "JSON lines"),
         "text Example": Foreign(text_example.encode(), "a tf.train.Example in text form"),
+        "YAML": Foreign(b"a: 1\nb:\n  - x\n  - y\n", "plain text"),
+        "nested YAML": Foreign(
+            b"name: 'x'\nmodel: {size: 3}\nlayers:\n- {units: 3}\n", "plain text"
+        ),
+        "flat YAML": Foreign(b'a: 1\nname: "x"\n', "plain text"),
         "text protobuf": Foreign(
             b'item {\n  id: 1\n  name: "cat"\n}\n', "a protobuf message in text form"
         ),

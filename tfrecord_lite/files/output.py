@@ -11,6 +11,7 @@ import contextlib
 import errno
 import io
 import os
+import reprlib
 import stat
 from typing import IO, TYPE_CHECKING, cast
 
@@ -103,6 +104,9 @@ class OutputFile:
             raise BlockingIOError(errno.EAGAIN, "non-blocking, and takes no more now")
         if n_bytes == 0:
             detail = f"its write() has taken none of {plural(len(data), 'byte')}"
+            raise OSError(errno.EIO, detail)
+        if n_bytes is not None and not (hasattr(n_bytes, "__index__") and n_bytes > 0):
+            detail = f"its write() returned {reprlib.repr(n_bytes)}, expected a number of bytes"
             raise OSError(errno.EIO, detail)
         # Objects that return None have taken all.
         return len(data) if n_bytes is None else n_bytes

@@ -4,7 +4,8 @@ It is asked only about a file whose first 12 bytes are not the header of a recor
 whose first record is damaged has to stay one: a record below 4 GiB has zeros in bytes 4 to 7, so
 what is shorter than 8 bytes of magic is believed only if these are not all zero, or if something
 else proves it; and text has no zeros at all. A file shorter than a header may be one that was
-cut, unless a byte from 4 to 7 is not zero, or it is an empty JSON document.
+cut, unless a byte from 4 to 7 is not zero, or it is an empty JSON document. A header that was right
+before a bit flipped, or one of the length and one of the CRC, is damage, whatever follows.
 
 :data:`_MAGICS` lists formats by magic bytes, :data:`_CHECKS` those that need a closer look. No I/O.
 """
@@ -16,6 +17,7 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from tfrecord_lite.records.crc32c import masked_crc32c
 from tfrecord_lite.records.framing import HEADER_BYTES
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
 
@@ -79,6 +81,8 @@ _JSON = re.compile(r"\s*(\{\s*([\"}]|$)|\[\s*([\[\]{\"\d.-]|true|false|null|$))"
 _TEXT_PROTO = re.compile(
     r"\s*(#[^\n]*\n\s*)*[a-z]\w*\s*(\{|<|:\s*(\{|\"|'|-?\d|true\b|false\b|[A-Z]))"
 )
+_MESSAGE = re.compile(r"^[^#\"']*\w\s*(\{|<|:\s*[{<]\s*$)", re.MULTILINE)
+_YAML = re.compile(r"^\s*(-\s|---|[\w.-]+:\s*$)", re.MULTILINE)
 _TEXT_EXAMPLE = re.compile(r"\s*(#[^\n]*\n\s*)*(features|context|feature_lists)\s*:?\s*\{")
 _TFX_SCHEMA = re.compile(
     r"\s*(#[^\n]*\n\s*)*(feature|sparse_feature|string_domain|int_domain|float_domain"
@@ -102,6 +106,8 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
     """
     if len(head) < HEADER_BYTES and not (is_whole and _is_no_cut_header(head)):
         return None
+    if len(head) >= HEADER_BYTES and _is_nearly_header(head[:HEADER_BYTES]):
+        return None
     for check in _CHECKS:
         if found := check(_Start(head, is_whole)):
             return found
@@ -115,6 +121,14 @@ def looks_like(head: bytes, *, is_whole: bool) -> str | None:
 def _is_no_cut_header(head: bytes) -> bool:
     """Whether so few bytes are not the start of a header: of a record below 4 GiB."""
     return any(head[4:8]) or head.strip() in (b"{}", b"[]")
+
+
+def _is_nearly_header(data: bytes) -> bool:
+    """Whether it is a record's header, but for at most a bit of its length and one of its CRC."""
+    length, stored = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
+    lengths = [length, *(length ^ 1 << bit for bit in range(64))]
+    crcs = {masked_crc32c(each.to_bytes(8, "little")) for each in lengths}
+    return not crcs.isdisjoint([stored, *(stored ^ 1 << bit for bit in range(32))])
 
 
 def _text(start: _Start) -> str | None:
@@ -190,7 +204,7 @@ _TEXTS: tuple[tuple[Callable[[str], object], str], ...] = (
     (_TFX_SCHEMA.match, "a schema of TFX in text form (load_schema reads it)"),
     (_is_table, "CSV"),
     (
-        _TEXT_PROTO.match,
+        lambda text: _TEXT_PROTO.match(text) and _MESSAGE.search(text) and not _YAML.search(text),
         "a protobuf message in text form (google.protobuf.text_format.Parse reads it)",
     ),
 )

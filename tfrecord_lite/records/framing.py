@@ -115,7 +115,8 @@ def _has_header(block: Block) -> BoolArray:
     """Whether each record of a block is after its header; shape (n,)."""
     starts = block.offsets - HEADER_BYTES
     lengths, is_bad = read_headers(block.data, np.maximum(starts, 0))
-    return ~is_bad & (lengths == block.lengths.view(np.uint64)) & (starts >= 0)
+    is_bad |= (lengths != block.lengths.view(np.uint64)) | (starts < 0)
+    return ~is_bad
 
 
 def _has_lengths(block: Block) -> bool:

@@ -9,7 +9,6 @@ Writing is :class:`tfrecord_lite.records.sink.RecordSink`'s.
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, cast
 
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
@@ -323,10 +322,15 @@ class RecordStream:
             detail = f"not a {self.compression} stream, nor a TFRecord file; it looks like {found}"
             return error.at(detail=detail) if found else error
         decoder, is_whole = self._decoder, False
-        with contextlib.suppress(OSError):  # the next read raises it
+        try:
             while decoder.pending_bytes < HEAD_BYTES and not is_whole:
-                is_whole = not self._fill_after_damage()
-            is_whole = is_whole or not self._fill_after_damage()
+                is_whole = not self._fill(None)
+            is_whole = is_whole or not self._fill(None)
+        except OSError:  # the next read raises it
+            pass
+        except DataLossError as loss:
+            if loss.reason is Reason.COMPRESSED_CORRUPT:  # so may be what was inflated before
+                return error
         found = looks_like(decoder.pending.tobytes(), is_whole=is_whole)
         if found is None:
             return error
