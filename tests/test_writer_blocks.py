@@ -130,7 +130,7 @@ def damaged_blocks(tmp_path: Path, items: list[bytes]) -> list[Block]:
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-@pytest.mark.parametrize("items", [MANY, LARGE, [b"one", b"two", b"three"]])
+@pytest.mark.parametrize("items", [MANY[:400], LARGE[:3], [b"one", b"two", b"three"]])
 def test_a_damaged_record_gets_no_new_crc(
     tmp_path: Path, items: list[bytes], sharded: bool
 ) -> None:
@@ -154,7 +154,7 @@ def test_a_damaged_record_gets_no_new_crc(
 
 
 @pytest.mark.parametrize("verify", [True, False])
-@pytest.mark.parametrize("items", [LARGE, [b"\0" * 40] * 2_000, [b"\0" * 40] * 5])
+@pytest.mark.parametrize("items", [LARGE[:3], [b"\0" * 40] * 900, [b"\0" * 40] * 5])
 def test_blocks_with_other_extents_are_framed_anew(items: list[bytes], verify: bool) -> None:
     block = next(TFRecordReader(io.BytesIO(reference.encode(items)), verify=verify).blocks())
     for start, cut in ((5, 5), (0, 3), (5, 10), (20, 40), (12, 12)):
