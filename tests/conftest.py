@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 WITH_FULL = "pytest --full"
 MOST_PROCESSES = 8
+MOST_PARAMETERS = 10
+"""Of a test with more of them a short run takes this many, unless it bears the mark ``every``."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,9 +86,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out[item] = _install(missing[0])
         elif item.get_closest_marker("full") and not (effort.full or are_named):
             left_out[item] = WITH_FULL
+    if not (effort.full or are_named):
+        kept = [item for item in items if item not in left_out]
+        left_out |= dict.fromkeys(_surplus(kept), WITH_FULL)
     config.stash[LEFT_OUT].update(left_out.values())
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
+
+
+def _surplus(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield the parameters of tests beyond `MOST_PARAMETERS`, evenly spread."""
+    for _, group in groupby(items, lambda item: item.nodeid.partition("[")[0]):
+        cases = list(group)
+        taken = {i * len(cases) // MOST_PARAMETERS for i in range(MOST_PARAMETERS)}
+        if len(cases) > MOST_PARAMETERS and not cases[0].get_closest_marker("every"):
+            yield from (case for i, case in enumerate(cases) if i not in taken)
 
 
 def pytest_collection_finish() -> None:

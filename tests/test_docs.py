@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+pytestmark = pytest.mark.every
+
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 MODULES = [

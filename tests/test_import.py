@@ -15,6 +15,8 @@ import pytest
 import tfrecord_lite
 from tests.support.subprocesses import run_fresh
 
+pytestmark = pytest.mark.every
+
 MODULES = sorted(
     info.name
     for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")

@@ -11,6 +11,8 @@ import pytest
 
 import tfrecord_lite
 
+pytestmark = pytest.mark.every
+
 PACKAGE = Path(tfrecord_lite.__file__).parent
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.stem.endswith("_pb2"))

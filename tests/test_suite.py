@@ -104,6 +104,24 @@ def test_each(n): assert n == 1
 
 
 @pytest.mark.full
+@pytest.mark.parametrize(("arguments", "n_run"), [([], 10 + 30), (["--full"], 30 + 30)])
+def test_a_short_run_takes_some_of_many_parameters(
+    tmp_path: Path, arguments: list[str], n_run: int
+) -> None:
+    text = """
+@pytest.mark.parametrize("n", range(30))
+def test_some(n): pass
+@pytest.mark.every
+@pytest.mark.parametrize("n", range(30))
+def test_every(n): pass
+"""
+
+    done = run_tests(tmp_path / "test_x.py", text, *arguments)
+
+    assert f"{n_run} passed" in done.stdout
+
+
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "profile", "printed"),
     [

@@ -453,6 +453,7 @@ class TestClosing:
         assert zlib.decompress((tmp_path / "a").read_bytes()) == FRAMES
 
     @pytest.mark.parametrize("atomic", [True, False])
+    @pytest.mark.full
     def test_a_forgotten_writer_does_its_work_when_warnings_are_errors(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool
     ) -> None:

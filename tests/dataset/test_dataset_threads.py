@@ -362,6 +362,7 @@ def test_a_worker_that_dies_is_noticed(names: list[str]) -> None:
         for method in multiprocessing.get_all_start_methods()
     ],
 )
+@pytest.mark.full
 def test_no_descriptor_is_left_without_a_collection(
     names: list[str], end: str, method: str
 ) -> None:

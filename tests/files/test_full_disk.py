@@ -353,6 +353,7 @@ print(n_failed)
 
 
 @pytest.mark.parametrize("kind", ["in place", "in place, GZIP", "atomic", "atomic, GZIP", "shards"])
+@pytest.mark.full
 def test_it_is_the_same_where_the_system_rejects_to_write(tmp_path: Path, kind: str) -> None:
     # A limit on the size of files fails as a full disk does, after a short write.
     pytest.importorskip("resource")

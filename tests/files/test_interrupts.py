@@ -215,6 +215,7 @@ def test_an_interrupted_recovery_leaves_all_of_the_new_file_or_none(
 
 # A writer that was left on its way to being closed finds its file gone.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.full
 def test_an_interrupted_save_leaves_both_files_or_none(tmp_path: Path) -> None:
     save(tmp_path / "warm", {"x": np.arange(5)})  # what is loaded once is not looked at
     for step in itertools.count():

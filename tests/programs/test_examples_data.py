@@ -69,6 +69,7 @@ def test_an_image_pipeline_splits_reads_and_decodes() -> None:
 
 
 @pytest.mark.needs("image")
+@pytest.mark.full
 def test_an_image_pipeline_takes_files_and_says_what_is_wrong_with_them(tmp_path: Path) -> None:
     for i in range(2):
         with TFRecordWriter(tmp_path / f"good-{i}") as writer:
@@ -113,6 +114,7 @@ def test_a_folder_of_images_comes_back() -> None:
 
 
 @pytest.mark.needs("image")
+@pytest.mark.full
 def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     for label, shade in (("cats", 10), ("dogs", 200)):
         (tmp_path / "in" / label).mkdir(parents=True)
@@ -160,6 +162,7 @@ def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------- values and tables
 
 
+@pytest.mark.full
 def test_values_go_to_lists_and_tensors_come_back(tmp_path: Path) -> None:
     done = run("tensor_features.py")
     assert "enum     <Size.LARGE: 2>          -> int64_list [2]" in done.stdout
