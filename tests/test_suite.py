@@ -104,7 +104,7 @@ def test_each(n): assert n == 1
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("arguments", "n_run"), [([], 10 + 30), (["--full"], 30 + 30)])
+@pytest.mark.parametrize(("arguments", "n_run"), [([], 6 + 30), (["--full"], 30 + 30)])
 def test_a_short_run_takes_some_of_many_parameters(
     tmp_path: Path, arguments: list[str], n_run: int
 ) -> None:
