@@ -243,6 +243,7 @@ def read_copy(file: TFRecordFile) -> bytes:
     return file[11]
 
 
+@pytest.mark.full  # a process that forks while its HTTP client is at work may have to wait
 @pytest.mark.skipif(
     "fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system"
 )
