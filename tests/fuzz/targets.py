@@ -95,7 +95,8 @@ def framing(data: bytes) -> str:
         stream = mended(stream)
     verify, most = not options & 1, 2**31 if options & 2 else 100
     reader = TFRecordReader(io.BytesIO(stream), "", verify=verify, max_record_bytes=most)
-    found = outcome_of(reader if options & 4 else (r for b in reader.blocks(2) for r in b))
+    records = reader if options & 4 else (r for b in reader.blocks(2) for r in b)
+    found = outcome_of(records, len(stream))
     wanted = reference.decode(stream, verify=verify, max_record_bytes=most)
     if found != wanted:
         raise differ(f"read {found}, the reference {wanted}")
