@@ -15,6 +15,7 @@ from pathlib import Path
 __all__ = ["EXTRAS", "is_installed", "missing_for"]
 
 EXTRAS = {
+    "arrow": ("pyarrow",),
     "cli": ("tqdm",),
     "dataframes": ("pandas", "polars", "pyarrow"),
     "dtypes": ("ml_dtypes",),
@@ -23,6 +24,8 @@ EXTRAS = {
     "image": ("PIL",),
     "lint": ("mypy",),
     "remote": ("fsspec", "aiohttp"),
+    "sql": ("duckdb", "polars", "pyarrow"),
+    "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
     "torch": ("torch",),
     "yaml": ("yaml",),
     "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),

@@ -7,6 +7,7 @@
     columns, originals, description ──frame_of──> frame
 
     pandas, polars, arrow   one library each: to columns, its types in JSON, and back
+    from_arrow              Arrow's arrays to columns
     common                  what the three share
 
 They are recognised by their methods, and a library is imported only to make its frames. *Traits* are

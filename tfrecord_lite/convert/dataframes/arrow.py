@@ -17,27 +17,17 @@ import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.dataframes.common import (
-    TEXT,
     UNUSABLE,
-    Opened,
     as_frame_column,
-    chosen,
     codes_of,
-    fixed_rows,
     has,
-    library,
-    masked,
     misfit_error,
-    null_error,
-    objects,
     parts_of,
-    rows_of,
     ticks_in,
     time_unit,
-    time_values,
-    type_error,
     with_none,
 )
+from tfrecord_lite.convert.dataframes.from_arrow import LISTS, TICKS, imported, open_column
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
 
@@ -47,19 +37,10 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, BoolArray
     from tfrecord_lite.schema import Original
 
+__all__ = ["imported", "open_column"]
+
 is_frame: Callable[[Any], bool] = has("column_names", "column", "to_pylist")
 is_series: Callable[[Any], bool] = has("null_count", "to_pylist", "type")
-
-_NUMBERS = ("bool", "int", "uint", "float", "double", "halffloat")
-_TEXTS = ("string", "large_string", "string_view")
-_BYTES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
-_TICKS = ("timestamp", "duration", "date", "time")
-_LISTS = ("list<", "large_list<", "fixed_size_list<")
-
-
-def imported() -> Any:
-    """Return the library; ImportError if it is not installed."""
-    return library("pyarrow")
 
 
 def names_of(table: Any) -> list[str]:
@@ -75,85 +56,6 @@ def column_of(table: Any, name: str) -> Any:
 def index_of(table: Any) -> dict[str, Any]:  # noqa: ARG001 - tables have none
     """Return the levels of the index."""
     return {}
-
-
-# -------------------------------------------------------------------------------- to columns
-
-
-def open_column(name: str, column: Any) -> Opened:
-    """Return the values and traits of an array."""
-    word = str(column.type)
-    if word.startswith(_TICKS):
-        zone = getattr(column.type, "tz", None)
-        return Opened(_times(name, column, word), {} if zone is None else {"zone": zone})
-    if word.startswith("dictionary<"):
-        return _open_dictionary(name, column)
-    if word.startswith(_LISTS):
-        return _open_lists(name, column)
-    if word.startswith(_NUMBERS):
-        mask = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
-        if mask.any() and word != "halffloat":  # which earlier versions cannot fill
-            column = column.fill_null(False if word == "bool" else 0)
-        return Opened(masked(column.to_numpy(zero_copy_only=False), mask), {})
-    if word not in _TEXTS and not word.startswith((*_BYTES, "null")):
-        raise type_error(name, column.type)
-    return Opened(objects(column.to_pylist()), TEXT if word in _TEXTS else {})
-
-
-def _times(name: str, column: Any, word: str) -> Any:
-    """Return times as datetime64 or timedelta64."""
-    pa = imported()
-    unit = {"date32": "D", "date64": "ms"}.get(word.partition("[")[0])
-    unit = column.type.unit if unit is None else unit
-    whole = column.cast(pa.int32() if word.startswith(("date32", "time32")) else pa.int64())
-    mask = np.asarray(whole.is_null().to_numpy(zero_copy_only=False))
-    ticks = np.asarray(whole.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-    kind = "M8" if word.startswith(("timestamp", "date")) else "m8"
-    return time_values(name, ticks, f"{kind}[{unit}]", mask)
-
-
-def _whole(column: Any) -> Any:
-    """Return an array of one chunk."""
-    if not hasattr(column, "chunks"):
-        return column
-    # As one array: chunks have no flatten that goes down one level only.
-    return column.combine_chunks() if len(column.chunks) != 1 else column.chunks[0]
-
-
-def _open_dictionary(name: str, column: Any) -> Opened:
-    if hasattr(column, "unify_dictionaries"):
-        column = column.unify_dictionaries()
-    whole = _whole(column)
-    mask = np.asarray(whole.indices.is_null().to_numpy(zero_copy_only=False))
-    codes = np.asarray(whole.indices.fill_null(0).to_numpy(zero_copy_only=False))
-    is_null = np.asarray(whole.dictionary.is_null().to_numpy(zero_copy_only=False))
-    if is_null.any():  # a null is not a category: what stands for it is missing
-        mask = mask | is_null[codes]
-        codes = np.cumsum(~is_null)[codes] - 1
-    categories = open_column(name, whole.dictionary.drop_null()).values
-    return chosen(name, categories, codes, mask, ordered=bool(column.type.ordered))
-
-
-def _has_missing(values: Any) -> bool:
-    """Return whether a value is missing, such as one that stands for a dictionary's null."""
-    if isinstance(values, np.ndarray) and values.dtype == object:
-        return any(value is None for value in values.ravel())
-    return bool(np.ma.is_masked(values))
-
-
-def _open_lists(name: str, column: Any) -> Opened:
-    is_fixed = str(column.type).startswith("fixed")
-    mask = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
-    kept = _whole(column.drop_null())
-    flat = kept.flatten()
-    if flat.null_count:
-        raise null_error(name)
-    inner, traits = open_column(name, flat)
-    if _has_missing(inner):
-        raise null_error(name)
-    if is_fixed:
-        return Opened(fixed_rows(name, inner, len(kept), column.type.list_size, mask), traits)
-    return Opened(rows_of(name, inner, np.diff(np.asarray(kept.offsets)), mask), traits)
 
 
 # ------------------------------------------------------------------------------------ types
@@ -178,7 +80,7 @@ def type_of(kind: Any) -> Any:
     if word.startswith("dictionary<"):
         index, values = type_of(kind.index_type), type_of(kind.value_type)
         return {"dictionary": values, "index": index, "ordered": bool(kind.ordered)}
-    if not word.startswith(_LISTS):
+    if not word.startswith(LISTS):
         return word
     made = {word.partition("<")[0]: type_of(kind.value_type)}
     made |= {"size": kind.list_size} if word.startswith("fixed") else {}
@@ -299,7 +201,7 @@ def _array(
 ) -> Any:
     pa = imported()
     word = str(kind)
-    if word.startswith(_LISTS):
+    if word.startswith(LISTS):
         return _list_array(name, values, mask, kind, original)
     if isinstance(values, RaggedTensor) or values.ndim != 1:
         raise misfit_error(name, kind)
@@ -312,7 +214,7 @@ def _array(
         listed = () if original is None else original.categories
         categories = pa.array(listed, kind.value_type)
         return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
-    if word.startswith(_TICKS):
+    if word.startswith(TICKS):
         return _tick_array(name, values, mask, kind)
     if values.dtype.kind in "OSUT":
         given = values if mask is None else np.ma.MaskedArray(values, mask)

@@ -57,12 +57,13 @@ def has(*names: str) -> Callable[[Any], bool]:
     return lambda data: all(hasattr(type(data), name) for name in names)
 
 
-def library(name: str) -> Any:
-    """Import a library."""
+def library(name: str, extra: str = "dataframes") -> Any:
+    """Import a library, or a module of it."""
     try:
         return import_module(name)
     except ImportError:
-        hint = f"frames of {name} need it: pip install 'tfrecord-numpy[dataframes]'"
+        first = name.partition(".")[0]
+        hint = f"frames of {first} need it: pip install 'tfrecord-numpy[{extra}]'"
         raise ImportError(hint) from None
 
 
