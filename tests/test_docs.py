@@ -43,10 +43,12 @@ EXAMPLES = [
 MARKS = {
     "records.md": pytest.mark.needs("remote"),
     "schemas.md": pytest.mark.needs("yaml"),
+    "tables.md": pytest.mark.needs("tables"),
     "tensors.md": pytest.mark.needs("image"),
     "testing.md": pytest.mark.full,
     "tfrecord_lite.integrations.image": pytest.mark.needs("image"),
     "tfrecord_lite.storage.formats.superserial": pytest.mark.needs("yaml"),
+    "tfrecord_lite.tables": pytest.mark.needs("arrow"),
     "tfrecord_lite.storage.sidecar.load_schema": pytest.mark.needs("yaml"),
 }
 """What pages need, and examples of these names or of modules under them."""

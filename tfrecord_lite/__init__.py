@@ -127,6 +127,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         tfds_info as tfds_info,
     )
     from tfrecord_lite.storage.infer import infer_schema as infer_schema, summarize as summarize
+    from tfrecord_lite.tables.table import TFRecordTable as TFRecordTable, scan as scan
     from tfrecord_lite.tensors.parse import (
         parse_tensor as parse_tensor,
         parse_tensors as parse_tensors,
@@ -161,6 +162,7 @@ _MODULES = {
     "sharded": "ShardedTFRecordWriter",
     "storage": "TfdsInfo load load_schema load_tfds save tfds_info",
     "storage.infer": "infer_schema summarize",
+    "tables.table": "TFRecordTable scan",
     "tensors.parse": "parse_tensor parse_tensors",
     "tensors.raw": "decode_raw",
     "tensors.serialize": "serialize_tensor",

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
+from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.types import ByteItems, column_error, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
+    from tfrecord_lite.columns import RaggedTensor
     from tfrecord_lite.convert.types import Flat
 
     Counts: TypeAlias = Int64Array | int
@@ -105,6 +107,27 @@ def empty_lists(n_records: int, kind: Kind) -> ValueLists:
 
 
 # ---------------------------------------------------------------------------- missing records
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedBytes:
+    """One byte string per record, some of them missing; without an object per value."""
+
+    values: BytesColumn
+    """Of all records; anything where one is missing."""
+    mask: BoolArray
+    """True where it is missing."""
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.values)
+
+    @classmethod
+    def of_rows(cls, rows: RaggedTensor) -> MaskedBytes:
+        """Make them of rows with one byte string, or none where it is missing."""
+        inner: Any = rows.values
+        offsets = inner.offsets[rows.row_splits]
+        return cls(BytesColumn(offsets, inner.data), np.diff(rows.row_splits) == 0)
 
 
 def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:

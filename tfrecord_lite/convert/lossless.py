@@ -35,13 +35,14 @@ flat values change; the division into rows does not. No wire format.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.convert.dataframes import open_columns, with_traits
-from tfrecord_lite.convert.lists import masked_rows
+from tfrecord_lite.convert.lists import MaskedBytes, masked_rows
 from tfrecord_lite.convert.normalize import normalize, present_records, text_objects
 from tfrecord_lite.convert.types import (
     ByteItems,
@@ -391,22 +392,59 @@ def restore(columns: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     >>> restore(parse_example(encode_examples(columns, schema), schema), schema)
     {'x': array([0.1, 0.2]), 'flag': array([ True, False])}
     """
+    return restored(columns, schema, with_objects=True)
+
+
+def restored(columns: Mapping[str, Any], schema: Schema, *, with_objects: bool) -> dict[str, Any]:
+    """Restore columns; without objects, strings stay as they were parsed, or MaskedBytes."""
     originals = schema.originals
-    restored = {}
-    for name, column in columns.items():
-        original = originals.get(name)
+    found = {}
+    for name, parsed in columns.items():
+        column, original = parsed, originals.get(name)
         if original is None:
-            restored[name] = column
+            found[name] = column
             continue
+        if not with_objects and original.dtype == "string":
+            found[name] = _strings_back(name, column, original)
+            continue
+        if not with_objects and original.missing and _is_complete(column):
+            column, original = column.values, replace(original, missing=False)
         raw = is_raw(original, kind_of(schema[name].dtype))  # type: ignore[attr-defined]
         if isinstance(column, SparseTensor):
-            restored[name] = _sparse_back(name, column, original, raw=raw)
+            found[name] = _sparse_back(name, column, original, raw=raw)
         elif isinstance(column, RaggedTensor):
             back = _masked_back if original.missing else _ragged_back
-            restored[name] = back(name, column, original, raw=raw)
+            found[name] = back(name, column, original, raw=raw)
         else:
-            restored[name] = _dense_back(name, column, original, raw=raw)
-    return restored
+            found[name] = _dense_back(name, column, original, raw=raw)
+    return found
+
+
+def _is_complete(column: Any) -> bool:
+    """Return whether every row has one value."""
+    splits = column.row_splits if isinstance(column, RaggedTensor) else np.zeros(0)
+    return bool(
+        splits.size and splits[-1] == splits.size - 1 and (splits == np.arange(splits.size)).all()
+    )
+
+
+def _strings_back(name: str, column: Any, original: Original) -> Any:
+    """Return byte strings in the form they had, as they are parsed."""
+    plain = replace(original, text=None, categories=None, ordered=False)
+    if isinstance(column, SparseTensor):
+        return column
+    if isinstance(column, BytesColumn):
+        return column
+    if not isinstance(column, RaggedTensor):
+        return _dense_back(name, column, plain, raw=False)
+    if not original.missing:
+        return _ragged_back(name, column, plain, raw=False)
+    if original.shape or not isinstance(column.values, BytesColumn):
+        return _masked_back(name, column, plain, raw=False)
+    if _is_complete(column):
+        return column.values
+    _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
+    return MaskedBytes.of_rows(column)
 
 
 def _dense_back(name: str, column: Any, original: Original, *, raw: bool) -> Any:

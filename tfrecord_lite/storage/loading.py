@@ -31,7 +31,7 @@ from tfrecord_lite.convert.dataframes import (
     merged_description,
     without_labels,
 )
-from tfrecord_lite.convert.lossless import restore
+from tfrecord_lite.convert.lossless import restored
 from tfrecord_lite.errors import (
     InvalidArgumentError,
     Reason,
@@ -275,21 +275,36 @@ def load(
     )
     sources = expand(paths, storage_options)
     reader = reader_with(sources, options)
-    if isinstance(schema_path, Schema | SequenceSchema):
-        check_originals(schema_path)
-        described = Sidecar(schema_path)
-    elif schema_path is not None:
-        described = sidecar.read(schema_path, storage_options)
-    else:
-        # Damage is reported when the data are read, not before.
-        ahead = reader if on_error == "raise" else _silent_reader(sources, options)
-        described = _sidecar_of(sources, options) or Sidecar(infer_schema(ahead))
+    described = described_by(schema_path, sources, options) or Sidecar(
+        infer_schema(reader_ahead(sources, options))
+    )
     name = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
 
     def blocks(num_records: int | None) -> Iterator[Block]:
         return reported(reader.blocks(num_records), progress, name)
 
     return load_blocks(described, columns, batch_size, blocks, as_)
+
+
+def described_by(
+    schema_path: SchemaPath, sources: list[Source], options: ReadOptions
+) -> Sidecar | None:
+    """Return the schema that is given, or those beside the files as one; None without any."""
+    if isinstance(schema_path, Schema | SequenceSchema):
+        check_originals(schema_path)
+        return Sidecar(schema_path)
+    if schema_path is not None:
+        return sidecar.read(schema_path, options.storage_options)
+    return _sidecar_of(sources, options)
+
+
+def reader_ahead(sources: list[Source], options: ReadOptions) -> TFRecordReader:
+    """Return a reader for a first look; damage is reported when the data are read, not before."""
+    return (
+        reader_with(sources, options)
+        if options.on_error == "raise"
+        else _silent_reader(sources, options)
+    )
 
 
 def load_blocks(
@@ -300,27 +315,38 @@ def load_blocks(
     as_: Library | None = None,
 ) -> Any:
     """Return the columns of blocks of records; or with `batch_size`, an iterator of such."""
-    loader = _loader_of(described, columns, as_)
+    loader = loader_of(described, columns, as_)
     if batch_size is None:
         return loader.whole(blocks(None))
     batch_size = require_int("batch_size", batch_size, 1)
     return ReaderIterator.of(zip(loader.batches(blocks(batch_size))), f"batches of {batch_size}")
 
 
-def _loader_of(described: Sidecar, columns: Sequence[str] | None, as_: Library | None) -> _Loader:
-    """Return the loader of all features, or of some in the order asked for."""
+def loader_of(
+    described: Sidecar,
+    columns: Sequence[str] | None,
+    as_: Library | None,
+    *,
+    with_objects: bool = True,
+) -> Loader:
+    """Return the loader of all features, or of some in the order asked for.
+
+    Without objects, byte strings are BytesColumns, or MaskedBytes.
+    """
     schema = described.schema
     if isinstance(schema, SequenceSchema):
         if as_ is not None:
             detail = "SequenceExamples have no data frame; load them with as_=None"
             raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
-        return _SequenceLoader(schema, columns)
+        return _SequenceLoader(schema, columns, with_objects=with_objects)
     if columns is not None:
         # The index of a frame comes along.
         index = [] if as_ is None else index_names(described.dataframe)
         names = dict.fromkeys([*_known(columns, schema), *index])
         described = Sidecar(schema.select(names), dataframe=described.dataframe)
-    return _ExampleLoader(described) if as_ is None else _FrameLoader(described, as_)
+    if as_ is None:
+        return _ExampleLoader(described, with_objects=with_objects)
+    return _FrameLoader(described, as_)
 
 
 def _known(columns: Sequence[str], names: Collection[str]) -> list[str]:
@@ -475,11 +501,19 @@ def _is_without_values(
 # ---------------------------------------------------------------------- blocks to columns
 
 
-class _Loader(ABC):
+class Loader(ABC):
     """Turns blocks of records into the data that were saved."""
 
-    def __init__(self, schema: Schema, structure: Structure, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        structure: Structure,
+        names: Sequence[str],
+        *,
+        with_objects: bool = True,
+    ) -> None:
         self._schema = schema
+        self._with_objects = with_objects
         self._structure = structure
         self._names = names
         self._raw = {name for name, item in items_of(schema).items() if item.is_raw}
@@ -500,7 +534,7 @@ class _Loader(ABC):
             for name, column in columns.items():
                 parts[name].append(column)
         if not any(parts.values()):
-            return self._data(self._restored(Block.from_records([])), range(n_records))
+            return self._data(self.columns_of(Block.from_records([])), range(n_records))
         # Parts are dropped once joined, so that only one column is in memory twice.
         whole = {name: join(parts.pop(name)) for name in list(parts)}
         return self._data(whole, range(n_records))
@@ -512,21 +546,21 @@ class _Loader(ABC):
     def _columns(self, blocks: Any) -> Iterator[tuple[dict[str, Any], int]]:
         with closing(blocks):
             for block in blocks:
-                yield self._restored(block), len(block)
+                yield self.columns_of(block), len(block)
 
     @abstractmethod
-    def _restored(self, block: Block) -> dict[str, Any]:
+    def columns_of(self, block: Block) -> dict[str, Any]:
         """Return the columns of a block."""
 
     def _originals(self, found: dict[str, Any], block: Block) -> dict[str, Any]:
         """Give the columns of a block their original types."""
         parsed = {
-            name: column if name in self._raw else _as_objects(column)
+            name: column if name in self._raw else self._finished(column)
             for name, column in found.items()
         }
         try:
             _check_sizes(self._schema, parsed, len(block))
-            restored = restore(parsed, self._schema)
+            columns = restored(parsed, self._schema, with_objects=self._with_objects)
         except InvalidArgumentError as error:
             if error.index is None:
                 raise
@@ -536,20 +570,24 @@ class _Loader(ABC):
         except (ValueError, OverflowError) as error:
             # From NumPy, about shapes that no array can have.
             raise argument_error(f"no array can have the schema's originals: {error}") from None
-        return {name: _as_objects(column) for name, column in restored.items()}
+        return {name: self._finished(column) for name, column in columns.items()}
+
+    def _finished(self, column: Any) -> Any:
+        return _as_objects(column) if self._with_objects else column
 
 
-class _ExampleLoader(_Loader):
+class _ExampleLoader(Loader):
     """Turns blocks of Examples into data."""
 
-    def __init__(self, described: Sidecar) -> None:
+    def __init__(self, described: Sidecar, *, with_objects: bool = True) -> None:
         schema = described.schema
-        super().__init__(schema, _structure_of(described), list(schema))
+        structure = _structure_of(described)
+        super().__init__(schema, structure, list(schema), with_objects=with_objects)
         # Raw values must be in one column; one object per string would only slow this down.
         self._parse = ExampleParser(schema, strings="BytesColumn") if schema else None
         self._is_first = True
 
-    def _restored(self, block: Block) -> dict[str, Any]:
+    def columns_of(self, block: Block) -> dict[str, Any]:
         reject_sequences(block, is_first=self._is_first)
         self._is_first = False
         return self._originals(self._parse(block), block) if self._parse else {}
@@ -567,10 +605,12 @@ class _FrameLoader(_ExampleLoader):
         return frame_of(self._library, columns, self._schema.originals, self._dataframe, rows)
 
 
-class _SequenceLoader(_Loader):
+class _SequenceLoader(Loader):
     """Turns blocks of SequenceExamples into data; the columns are named by part."""
 
-    def __init__(self, schema: SequenceSchema, columns: Sequence[str] | None) -> None:
+    def __init__(
+        self, schema: SequenceSchema, columns: Sequence[str] | None, *, with_objects: bool = True
+    ) -> None:
         parts = dict(zip(schema._fields, schema, strict=True))
         paths = {f"{part}/{name}": (part, name) for part, specs in parts.items() for name in specs}
         structure: Structure = {
@@ -583,18 +623,19 @@ class _SequenceLoader(_Loader):
             schema = SequenceSchema(
                 *(specs.select(n for p, n in chosen if p == part) for part, specs in parts.items())
             )
-        super().__init__(schema.context, structure, list(paths if columns is None else names))
+        chosen_names = list(paths if columns is None else names)
+        super().__init__(schema.context, structure, chosen_names, with_objects=with_objects)
         has_some = schema.context or schema.feature_lists
         self._parse = (
             SequenceExampleParser(*schema, strings="BytesColumn", pad=False) if has_some else None
         )
 
-    def _restored(self, block: Block) -> dict[str, Any]:
+    def columns_of(self, block: Block) -> dict[str, Any]:
         if self._parse is None:
             return {}
         context, lists, _ = self._parse.parse_block(block)
         columns = {f"context/{n}": c for n, c in self._originals(context, block).items()}
-        return columns | {f"feature_lists/{n}": _as_objects(c) for n, c in lists.items()}
+        return columns | {f"feature_lists/{n}": self._finished(c) for n, c in lists.items()}
 
 
 def _check_sizes(schema: Schema, parsed: dict[str, Any], n_records: int) -> None:

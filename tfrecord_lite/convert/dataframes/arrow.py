@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.columns import RaggedTensor
+from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.convert.dataframes.common import (
     UNUSABLE,
     as_frame_column,
@@ -28,6 +28,7 @@ from tfrecord_lite.convert.dataframes.common import (
     with_none,
 )
 from tfrecord_lite.convert.dataframes.from_arrow import LISTS, TICKS, imported, open_column
+from tfrecord_lite.convert.lists import MaskedBytes
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
 
@@ -134,12 +135,12 @@ def natural_type(name: str, column: Any, original: Original | None) -> Any:
         inner = natural_type(name, column.values, original)
         return pa.large_list(inner) if is_large else pa.list_(inner)
     kind: Any
-    dtype = column.dtype
+    dtype = np.dtype(object) if isinstance(column, MaskedBytes) else column.dtype
     if original is not None and original.categories is not None:
         kind = pa.dictionary(pa.int32(), _flat_type(name, dtype, original), original.ordered)
     else:
         kind = _flat_type(name, dtype, original)
-    for size in reversed(column.shape[1:]):
+    for size in () if isinstance(column, MaskedBytes) else reversed(column.shape[1:]):
         kind = pa.list_(kind, size)
     return kind
 
@@ -147,7 +148,8 @@ def natural_type(name: str, column: Any, original: Original | None) -> Any:
 def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> Any:
     pa = imported()
     if dtype.kind in "OSUT":
-        return pa.binary() if original is None or original.text is None else pa.string()
+        is_text = original is not None and original.text is not None
+        return pa.large_string() if is_text else pa.large_binary()
     if dtype.kind in "Mm":
         unit = time_unit(name, dtype)
         if dtype.kind == "m":
@@ -185,10 +187,21 @@ def frame_of(
 
 def array_of(name: str, column: Any, found: Any, original: Original | None) -> Any:
     """Return a column as an array of the type that JSON describes, or of its natural one."""
-    pa = imported()
-    column = as_frame_column(name, column)
+    if not isinstance(column, MaskedBytes):
+        column = as_frame_column(name, column)
     kind = natural_type(name, column, original) if found is None else made_type(name, found)
-    values, mask = parts_of(column)
+    return array_as(name, column, kind, original)
+
+
+def array_as(name: str, column: Any, kind: Any, original: Original | None) -> Any:
+    """Return a column as an array of a type."""
+    pa = imported()
+    values: Any
+    mask: BoolArray | None
+    if isinstance(column, MaskedBytes):
+        values, mask = column.values, column.mask
+    else:
+        values, mask = parts_of(column)
     try:
         return _array(name, values, mask, kind, original)
     except (pa.ArrowException, TypeError) as error:
@@ -203,6 +216,8 @@ def _array(
     word = str(kind)
     if word.startswith(LISTS):
         return _list_array(name, values, mask, kind, original)
+    if isinstance(values, BytesColumn):
+        return _string_array(name, values, mask, kind, original)
     if isinstance(values, RaggedTensor) or values.ndim != 1:
         raise misfit_error(name, kind)
     if word == "null":
@@ -220,6 +235,52 @@ def _array(
         given = values if mask is None else np.ma.MaskedArray(values, mask)
         return pa.array(with_none(given), kind)
     return pa.array(values, kind, mask=mask)
+
+
+def _string_array(
+    name: str, values: BytesColumn, mask: BoolArray | None, kind: Any, original: Original | None
+) -> Any:
+    """Return byte strings as an array that shares their memory, if its type has 64-bit offsets."""
+    pa = imported()
+    validity = None if mask is None else pa.array(~mask).buffers()[1]
+    buffers = [validity, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
+    plain = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(values), buffers)
+    if str(kind).startswith("dictionary<"):
+        return _chosen_array(name, plain, kind, original)
+    try:
+        return plain.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return pa.array(plain.to_pylist(), kind)
+    except pa.ArrowInvalid:
+        if "string" in str(kind):
+            for index, value in enumerate(plain.to_pylist()):
+                _check_text(name, index, value)
+        raise
+
+
+def _check_text(name: str, index: int, value: bytes | None) -> None:
+    """Raise if a byte string is not UTF-8."""
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        detail = "a byte string that is not UTF-8, but the schema says that these are text"
+        raise column_error(name, detail, index) from None
+
+
+def _chosen_array(name: str, plain: Any, kind: Any, original: Original | None) -> Any:
+    """Return byte strings as the places of their categories."""
+    pa, compute = imported(), imported("pyarrow.compute")
+    listed = () if original is None else original.categories or ()
+    categories = pa.array(listed, kind.value_type)
+    keys = [value.encode() if isinstance(value, str) else value for value in listed]
+    places = compute.index_in(plain, value_set=pa.array(keys, pa.large_binary()))
+    if places.null_count != plain.null_count:
+        wrong = compute.and_(places.is_null(), plain.is_valid())
+        index = wrong.index(pa.scalar(True)).as_py()  # noqa: FBT003 - a value
+        detail = f"{plain[index].as_py()!r} is not one of the categories in the schema"
+        raise column_error(name, detail, index, Reason.UNREPRESENTABLE)
+    indices = places.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, categories, ordered=kind.ordered)
 
 
 def _tick_array(name: str, values: AnyArray, mask: BoolArray | None, kind: Any) -> Any:

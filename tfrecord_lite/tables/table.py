@@ -1,0 +1,602 @@
+"""scan: files of Examples or SequenceExamples as one lazy table of Arrow.
+
+::
+
+    features, sidecars, features.json, or a sample ──> Schema ──> Arrow schema
+                                                         │
+    TFRecordReader ── blocks ── ExampleParser ── restore ┴─> RecordBatch, one per block
+
+A block becomes a batch without an object per value: numbers and byte strings are the buffers of
+the parsed columns. Whatever reads Arrow's C stream reads the table (``__arrow_c_stream__``).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.convert.dataframes import arrow
+from tfrecord_lite.convert.dataframes.common import as_frame_column, library
+from tfrecord_lite.convert.lists import MaskedBytes
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
+from tfrecord_lite.example.survey import Survey
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, name_of
+from tfrecord_lite.reader import reader_with
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.schema import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    Original,
+    RaggedFeature,
+    Schema,
+    SequenceSchema,
+    SparseFeature,
+    VarLenFeature,
+)
+from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.loading import described_by, load_blocks, loader_of, reader_ahead
+from tfrecord_lite.storage.sidecar import Sidecar
+from tfrecord_lite.storage.stream_schema import as_absent, items_of, schema_of_items
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tfrecord_lite.convert.dataframes import Library
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.schema import FeatureLike, FeatureSpec
+    from tfrecord_lite.storage.stream_schema import SchemaItem
+
+__all__ = ["TFRecordTable", "scan"]
+
+METADATA_KEY = b"tfrecord_lite"
+"""Under which an Arrow schema has the schema of the features, as JSON."""
+_SAMPLE_BYTES = 64 * 1024 * 1024
+_TFDS_FILES = ("features.json", "dataset_info.json")
+
+
+def scan(
+    paths: Sources,
+    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    text: bool | Sequence[str] = False,
+    sample: int | None = 10_000,
+    batch_size: int | None = None,
+    compression: CompressionType = "infer",
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
+) -> TFRecordTable:
+    """Open files of Examples or SequenceExamples as a lazy table.
+
+    Parameters
+    ----------
+    paths : str, PathLike, file object, or a list of them
+        One file or many, patterns included, as for :class:`TFRecordReader`.
+    features : path, mapping of str to feature specification, or SequenceSchema, optional
+        How to parse the records: a :class:`Schema`, a dict of specifications, or a schema file as for
+        :func:`load_schema`. By default the ``.schema.json`` beside each file, or the files of
+        TensorFlow Datasets in the same folder; without any, the schema is inferred from a sample.
+    columns : sequence of str, optional
+        The names of the columns, as for :meth:`TFRecordTable.select`.
+    text : bool or sequence of str, default False
+        The columns of byte strings that are text: names; or True for all whose strings in the
+        sample are printable UTF-8. Those that the schema says are text always are.
+    sample : int or None, default 10,000
+        Records at the start from which the schema is inferred, 64 MiB of them at most; None for
+        all records. A feature that occurs only in later ones has no column.
+    batch_size : int, optional
+        Records per RecordBatch; by default what one read brings, about a megabyte.
+    compression : str, int, TFRecordOptions or None, optional
+    on_error, max_errors : optional
+    max_record_bytes, max_inflated_bytes, max_inflated_ratio : optional
+    storage_options : dict, optional
+        As for :class:`TFRecordReader`.
+
+    Returns
+    -------
+    TFRecordTable
+        Only the schema was read so far.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed (the extra ``arrow``).
+    FileNotFoundError
+        If there is no such file.
+    InvalidArgumentError
+        As :func:`load` about schemas; ``BAD_ARGUMENT`` for an unknown name in `columns` or `text`;
+        ``UNSUPPORTED`` for a feature that Arrow has no type for.
+    DataLossError
+        For damage in the sample.
+
+    Notes
+    -----
+    A column of numbers or strings is null where a record lacks the feature; a list is empty. Lists of any
+    length are ``list``, fixed shapes ``fixed_size_list``; byte strings are
+    ``large_binary``, texts ``large_string``; times, categories and other dtypes are those of the schema's
+    originals. A VarLenFeature is a list of its values; a SparseFeature has a column for each
+    of its keys. Columns of SequenceExamples are named by part, such as ``context/label``, and those of feature lists
+    are lists with an item per step.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
+    >>> schema = save(path, {"label": [3, 7], "name": ["a", "b"], "box": np.zeros((2, 4), np.float32)})
+    >>> table = scan(path)
+    >>> table
+    <TFRecordTable of 1 file>
+    label: int64
+    name: large_string
+    box: fixed_size_list<item: float>[4]
+    """
+    arrow.imported()
+    if batch_size is not None:
+        require_int("batch_size", batch_size, 1)
+    if sample is not None:
+        require_int("sample", sample, 1)
+    options = ReadOptions(
+        compression=compression,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        on_error=on_error,
+        max_errors=max_errors,
+        storage_options=storage_options,
+    )
+    sources = expand(paths, storage_options)
+    if features is not None and not isinstance(features, str | os.PathLike | SequenceSchema):
+        features = Schema(features)
+    looked = _Sample(sources, options, sample)
+    described = described_by(features or _tfds_schema(sources), sources, options)
+    described = looked.inferred() if described is None else _as_lists(described)
+    if text is not False:
+        described = _with_text(described, text, looked)
+    table = TFRecordTable(sources, described, options, batch_size)
+    return table if columns is None else table.select(columns)
+
+
+class TFRecordTable:
+    """Files of Examples or SequenceExamples as a table, read when it is asked for.
+
+    Made by :func:`scan`. Whatever takes Arrow's C stream takes it as it is: ``pyarrow.table(t)``,
+    ``polars.DataFrame(t)``, ``pandas.DataFrame.from_arrow(t)``, ``duckdb.sql("from t")``. Each reading opens
+    the files anew.
+    """
+
+    def __init__(
+        self,
+        sources: list[Source],
+        described: Sidecar,
+        options: ReadOptions,
+        batch_size: int | None,
+    ) -> None:
+        self._sources = sources
+        self._described = described
+        self._options = options
+        self._batch_size = batch_size
+        self._batches = _Batches(described)
+
+    @property
+    def schema(self) -> Schema | SequenceSchema:
+        """The schema with which the records are parsed."""
+        schema = self._described.schema
+        return schema if isinstance(schema, SequenceSchema) else schema.select(self.column_names)
+
+    @property
+    def arrow_schema(self) -> Any:
+        """The ``pyarrow.Schema``; its metadata have :attr:`schema` as JSON, under ``tfrecord_lite``."""
+        return self._batches.schema
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self._batches.schema.names)
+
+    @property
+    def sources(self) -> list[Source]:
+        """The files, in the order in which they are read."""
+        return list(self._sources)
+
+    def select(self, names: Sequence[str]) -> TFRecordTable:
+        """Return a table of some columns; the others are not parsed.
+
+        Parameters
+        ----------
+        names : sequence of str
+            In the order wanted.
+
+        Raises
+        ------
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for a name that is not a column, or that is there twice.
+        TypeError
+            If `names` is a single str.
+        """
+        if isinstance(names, str):
+            raise TypeError(f"names must be a list of names, not the str {names!r}")
+        names = list(names)
+        for i, name in enumerate(names):
+            if name not in self.column_names:
+                raise argument_error(f"no column {name!r}{nearest(name, self.column_names)}")
+            if name in names[:i]:
+                raise argument_error(f"the column {name!r} is there twice")
+        described = _selected(self._described, names)
+        table = TFRecordTable(self._sources, described, self._options, self._batch_size)
+        table._batches = _Batches(described, names)
+        return table
+
+    def to_batches(self, size: int | None = None) -> Iterator[Any]:
+        """Yield the records as ``pyarrow.RecordBatch`` objects.
+
+        Parameters
+        ----------
+        size : int, optional
+            Records per batch; by default the table's `batch_size`, or what one read brings.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            Owns its memory.
+
+        Raises
+        ------
+        DataLossError
+            As :class:`TFRecordReader`, after the records before the damage.
+        InvalidArgumentError
+            For a record that does not fit the schema, with its file, number and key.
+        """
+        size = self._batch_size if size is None else require_int("size", size, 1)
+        with closing(self._blocks(size)) as blocks:
+            for block in blocks:
+                yield self.to_batch(block)
+
+    def to_batch(self, block: Block) -> Any:
+        """Return records that were read already as a ``pyarrow.RecordBatch``."""
+        return self._batches.of(block)
+
+    def head(self, n: int = 5) -> Any:
+        """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read."""
+        n = require_int("n", n, 0)
+        batches, left = [], n
+        if n:
+            for batch in self.to_batches(min(n, self._batch_size or n)):
+                batches.append(batch[:left])
+                left -= len(batch)
+                if left <= 0:
+                    break
+        return arrow.imported().Table.from_batches(batches, self.arrow_schema)
+
+    def to_arrow(self) -> Any:
+        """Return all rows as a ``pyarrow.Table``, a chunk per batch."""
+        return arrow.imported().Table.from_batches(self.to_batches(), self.arrow_schema)
+
+    def to_pandas(self) -> Any:
+        """Return all rows as a pandas DataFrame.
+
+        One that was saved comes back as it was, index included. Of other data, integers and bools with
+        nulls have pandas' nullable dtypes, so that no value changes.
+        """
+        if self._is_frame_of("pandas"):
+            return self._loaded("pandas")
+        return _pandas_of(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """Return all rows as a Polars DataFrame; one that was saved comes back as it was."""
+        if self._is_frame_of("polars"):
+            return self._loaded("polars")
+        return library("polars", "dataframes").from_arrow(self.to_arrow())
+
+    def count_rows(self) -> int:
+        """Count the records, all checksums verified, without parsing them."""
+        with closing(self._blocks(None)) as blocks:
+            return sum(map(len, blocks))
+
+    def __arrow_c_schema__(self) -> object:
+        """Return a PyCapsule with an Arrow schema."""
+        return self.arrow_schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a PyCapsule with a stream of record batches, which opens the files."""
+        reader = arrow.imported().RecordBatchReader
+        stream = reader.from_batches(self.arrow_schema, self.to_batches())
+        return stream.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Name the columns and their types."""
+        fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
+        return f"<TFRecordTable of {plural(len(self._sources), 'file')}>\n{fields}"
+
+    def _blocks(self, size: int | None) -> Any:
+        return reader_with(self._sources, self._options).blocks(size)
+
+    def _is_frame_of(self, name: str) -> bool:
+        return (self._described.dataframe or {}).get("library") == name
+
+    def _loaded(self, name: Library) -> Any:
+        return load_blocks(self._described, self.column_names, None, self._blocks, name)
+
+
+# ------------------------------------------------------------------------------- batches
+
+
+class _Batches:
+    """Turns blocks of records into record batches of one schema."""
+
+    def __init__(self, described: Sidecar, names: Sequence[str] | None = None) -> None:
+        schema = described.schema
+        self._loader = loader_of(described, names, None, with_objects=False)
+        if isinstance(schema, SequenceSchema):
+            context = schema.context.originals
+            self._originals = {f"context/{name}": found for name, found in context.items()}
+        else:
+            self._originals = schema.originals
+        frame = described.dataframe or {}
+        self._types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
+        self._names = names
+        self.schema: Any = None
+        empty = self._arrays(self._columns(Block.from_records([])))
+        self.schema = _schema_of(empty, described)
+
+    def of(self, block: Block) -> Any:
+        """Return the batch of a block."""
+        record_batch = arrow.imported().RecordBatch
+        if not len(self.schema):  # of rows without columns only the number is known
+            counted = arrow.imported().array(np.zeros(len(block), np.bool_))
+            return record_batch.from_arrays([counted], ["rows"]).select([])
+        columns = self._columns(block)
+        try:
+            arrays = self._arrays(columns)
+        except InvalidArgumentError as error:
+            if error.index is None:
+                raise
+            raise block.place(error.index).locate(error) from None
+        return record_batch.from_arrays(list(arrays.values()), schema=self.schema)
+
+    def _columns(self, block: Block) -> dict[str, Any]:
+        found = self._loader.columns_of(block)
+        return found if self._names is None else {name: found[name] for name in self._names}
+
+    def _arrays(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        if self.schema is None:
+            return {
+                name: arrow.array_of(name, column, self._types.get(name), self._originals.get(name))
+                for name, column in columns.items()
+            }
+        return {
+            name: arrow.array_as(
+                name,
+                column if isinstance(column, MaskedBytes) else as_frame_column(name, column),
+                self.schema.field(name).type,
+                self._originals.get(name),
+            )
+            for name, column in columns.items()
+        }
+
+
+def _schema_of(arrays: Mapping[str, Any], described: Sidecar) -> Any:
+    """Return the Arrow schema, with that of the features in its metadata."""
+    pa = arrow.imported()
+    fields = [pa.field(name, array.type) for name, array in arrays.items()]
+    return pa.schema(fields, {METADATA_KEY: described.schema.to_json(None).encode()})
+
+
+def _pandas_of(table: Any) -> Any:
+    """Return a table as a DataFrame; with nullable dtypes where a plain one would lose values."""
+    pandas, pa = library("pandas"), arrow.imported()
+    nullable = {pa.bool_(): pandas.BooleanDtype()}
+    for n_bits in (8, 16, 32, 64):
+        nullable[getattr(pa, f"int{n_bits}")()] = getattr(pandas, f"Int{n_bits}Dtype")()
+        nullable[getattr(pa, f"uint{n_bits}")()] = getattr(pandas, f"UInt{n_bits}Dtype")()
+    found = {
+        name: column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return pandas.DataFrame(found, index=pandas.RangeIndex(table.num_rows))
+
+
+def _selected(described: Sidecar, names: list[str]) -> Sidecar:
+    """Return what describes some columns; those of pandas keep their index."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        parts = [
+            part.select(name for name in part if f"{field}/{name}" in names)
+            for field, part in zip(schema._fields, schema, strict=True)
+        ]
+        return described._replace(schema=SequenceSchema(*parts))
+    if (described.dataframe or {}).get("library") == "pandas":
+        return described  # its loader selects
+    return Sidecar(schema.select(names), dataframe=described.dataframe)
+
+
+# -------------------------------------------------------------------------------- schema
+
+
+class _Sample:
+    """The records at the start of some files."""
+
+    def __init__(self, sources: list[Source], options: ReadOptions, size: int | None) -> None:
+        self._sources = sources
+        self._options = options
+        self._size = size
+        self._found: list[Block] | None = None
+
+    def blocks(self) -> list[Block]:
+        """Return the records, up to their number or size."""
+        if self._found is None:
+            self._found, n_left, n_bytes = [], self._size or 2**63, 0
+            with closing(self._ahead()) as blocks:
+                for block in blocks:
+                    self._found.append(block[:n_left])
+                    n_left, n_bytes = n_left - len(block), n_bytes + block.nbytes
+                    if n_left <= 0 or n_bytes >= _SAMPLE_BYTES:
+                        break
+        return self._found
+
+    def inferred(self) -> Sidecar:
+        """Return the schema of the records."""
+        survey = Survey()
+        for block in self._ahead() if self._size is None else self.blocks():
+            survey.add(block)
+        schema = survey.summary().schema()
+        if isinstance(schema, SequenceSchema) or self._size is None:
+            return Sidecar(schema)
+        items = {name: _as_optional(name, item) for name, item in items_of(schema).items()}
+        return Sidecar(schema_of_items(items))
+
+    def _ahead(self) -> Any:
+        return reader_ahead(self._sources, self._options).blocks()
+
+
+def _as_optional(name: str, item: SchemaItem) -> SchemaItem:
+    """Return a feature that later records may lack, which all in the sample have."""
+    spec = item.spec
+    if item.original is None and isinstance(spec, FixedLenFeature):
+        item = item._replace(original=Original(spec.dtype, spec.shape))
+    return item if item.original is None else as_absent(name, item)
+
+
+def _tfds_schema(sources: Sequence[Source]) -> str | None:
+    """Return the features.json of the one folder that all files are in, if there is one."""
+    names = [name_of(source) for source in sources if isinstance(source, str | os.PathLike)]
+    folders = {os.path.dirname(name) for name in names}  # noqa: PTH120 - may be URLs
+    if len(names) != len(sources) or len(folders) != 1:
+        return None
+    if any(os.path.exists(f"{name}{SIDECAR_SUFFIX}") for name in names):  # noqa: PTH110
+        return None
+    found = [os.path.join(*folders, name) for name in _TFDS_FILES]  # noqa: PTH118
+    return found[0] if all(map(os.path.isfile, found)) else None
+
+
+def _as_lists(described: Sidecar) -> Sidecar:
+    """Return a schema whose features are columns that do not depend on the batch."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        lists = {
+            name: RaggedFeature(spec.dtype) if isinstance(spec, VarLenFeature) else spec
+            for name, spec in schema.feature_lists.items()
+        }
+        context = _as_lists(Sidecar(schema.context)).schema
+        return described._replace(schema=SequenceSchema(context, lists))
+    items: dict[str, SchemaItem] = {}
+    for name, item in items_of(schema).items():
+        spec = item.spec
+        if isinstance(spec, SparseFeature):
+            for key, dtype in _sparse_keys(spec).items():
+                items[key] = item._replace(spec=RaggedFeature(dtype), original=None)
+        else:
+            items[name] = _as_list(item)
+    return described._replace(schema=schema_of_items(items))
+
+
+def _sparse_keys(spec: SparseFeature) -> dict[str, Any]:
+    """Return the keys that a sparse feature is stored under, with their dtypes."""
+    keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
+    return {**dict.fromkeys(keys, np.int64), spec.value_key: spec.dtype}
+
+
+def _as_list(item: SchemaItem) -> SchemaItem:
+    """Return a feature that does not depend on the other records of a batch."""
+    spec: FeatureSpec = item.spec
+    if isinstance(spec, VarLenFeature):
+        return item._replace(spec=RaggedFeature(spec.dtype))
+    if isinstance(spec, FixedLenSequenceFeature):
+        shape = (None, *spec.shape)
+        original = item.original or Original(
+            "string" if spec.dtype == "string" else spec.dtype, shape
+        )
+        return item._replace(spec=RaggedFeature(spec.dtype), original=original)
+    return item
+
+
+# ---------------------------------------------------------------------------------- text
+
+
+def _with_text(described: Sidecar, text: Any, looked: _Sample) -> Sidecar:
+    """Return a schema that says which columns of byte strings are text."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        detail = "text is for Examples; columns of SequenceExamples are byte strings"
+        if text is True:
+            return described
+        raise InvalidArgumentError(Reason.UNSUPPORTED, detail=detail)
+    names = [name for name, item in items_of(schema).items() if _may_be_text(item)]
+    if isinstance(text, str):
+        raise TypeError(f"text must be a bool or a list of names, not the str {text!r}")
+    if text is True:
+        chosen = _texts_in(described, names, looked)
+    else:
+        chosen = list(text)
+        for name in chosen:
+            if name not in names:
+                detail = f"{name!r} in text is not a column of byte strings{nearest(name, names)}"
+                raise argument_error(detail)
+    items = items_of(schema)
+    for name in chosen:
+        items[name] = items[name]._replace(original=_text_original(items[name]))
+    return described._replace(schema=schema_of_items(items))
+
+
+def _may_be_text(item: SchemaItem) -> bool:
+    """Return whether a feature has byte strings that nothing says are text."""
+    if item.original is not None:
+        return item.original.dtype == "string" and item.original.text is None
+    is_bytes = getattr(item.spec, "dtype", None) == "string"
+    return is_bytes and not getattr(item.spec, "partitions", ())
+
+
+def _text_original(item: SchemaItem) -> Original:
+    if item.original is not None:
+        return replace(item.original, text="str")
+    shape = item.spec.shape if isinstance(item.spec, FixedLenFeature) else (None,)
+    return Original("string", shape, "str")
+
+
+def _texts_in(described: Sidecar, names: list[str], looked: _Sample) -> list[str]:
+    """Return the columns whose byte strings in a sample are all printable text, and some not empty."""
+    loader = loader_of(Sidecar(described.schema.select(names)), None, None, with_objects=False)
+    sizes, texts = dict.fromkeys(names, 0), dict.fromkeys(names, True)
+    for block in looked.blocks() if names else ():
+        for name, column in loader.columns_of(block).items():
+            strings = _byte_strings(column)
+            sizes[name] += strings.nbytes
+            texts[name] = texts[name] and _is_text(strings)
+    return [name for name in names if sizes[name] and texts[name]]
+
+
+def _byte_strings(column: Any) -> BytesColumn:
+    flat = column.values if isinstance(column, MaskedBytes) else column
+    flat = getattr(flat, "flat_values", flat)
+    if isinstance(flat, np.ma.MaskedArray):
+        flat = flat.compressed()
+    return flat if isinstance(flat, BytesColumn) else BytesColumn.from_list(flat.ravel().tolist())
+
+
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f")) + b"\x7f"
+
+
+def _is_text(strings: BytesColumn) -> bool:
+    """Return whether each of some strings is UTF-8, without control characters."""
+    whole = strings.data[strings.offsets[0] : strings.offsets[-1]]
+    starts = (strings.offsets[:-1] - strings.offsets[0])[np.diff(strings.offsets) > 0]
+    if ((whole[starts] & 0xC0) == 0x80).any():  # the first byte goes on with the string before
+        return False
+    data = whole.tobytes()
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return data.translate(None, _CONTROL) == data
