@@ -46,6 +46,7 @@ MARKS = {
     "tables.md": pytest.mark.needs("tables"),
     "tensors.md": pytest.mark.needs("image"),
     "testing.md": pytest.mark.full,
+    "tfrecord_lite.integrations.duckdb": pytest.mark.needs("sql"),
     "tfrecord_lite.integrations.image": pytest.mark.needs("image"),
     "tfrecord_lite.storage.formats.superserial": pytest.mark.needs("yaml"),
     "tfrecord_lite.tables": pytest.mark.needs("arrow"),

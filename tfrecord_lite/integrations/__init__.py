@@ -2,6 +2,7 @@
 
 ::
 
+    duckdb  conditions in SQL on batches
     image   encoded images to pixels and back, with Pillow
     torch   data sets and files as torch's data sets of tensors
 """
