@@ -33,6 +33,7 @@ from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
+    Kind,
     Original,
     RaggedFeature,
     Schema,
@@ -59,6 +60,7 @@ __all__ = ["TFRecordTable", "scan"]
 
 METADATA_KEY = b"tfrecord_lite"
 """Under which an Arrow schema has the schema of the features, as JSON."""
+_FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or features"
 _SAMPLE_BYTES = 64 * 1024 * 1024
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
@@ -161,11 +163,12 @@ def scan(
     if features is not None and not isinstance(features, str | os.PathLike | SequenceSchema):
         features = Schema(features)
     looked = _Sample(sources, options, sample)
-    described = described_by(features or _tfds_schema(sources), sources, options)
-    described = looked.inferred() if described is None else _as_lists(described)
+    found = described_by(features or _tfds_schema(sources), sources, options)
+    described = looked.inferred() if found is None else _as_lists(found)
     if text is not False:
         described = _with_text(described, text, looked)
-    table = TFRecordTable(sources, described, options, batch_size)
+    hint = None if found is not None or sample is None else _FROM_SAMPLE
+    table = TFRecordTable(sources, described, options, batch_size, hint)
     return table if columns is None else table.select(columns)
 
 
@@ -183,11 +186,13 @@ class TFRecordTable:
         described: Sidecar,
         options: ReadOptions,
         batch_size: int | None,
+        hint: str | None = None,
     ) -> None:
         self._sources = sources
         self._described = described
         self._options = options
         self._batch_size = batch_size
+        self._hint = hint
         self._batches = _Batches(described)
 
     @property
@@ -235,7 +240,8 @@ class TFRecordTable:
             if name in names[:i]:
                 raise argument_error(f"the column {name!r} is there twice")
         described = _selected(self._described, names)
-        table = TFRecordTable(self._sources, described, self._options, self._batch_size)
+        options, size = self._options, self._batch_size
+        table = TFRecordTable(self._sources, described, options, size, self._hint)
         table._batches = _Batches(described, names)
         return table
 
@@ -266,7 +272,12 @@ class TFRecordTable:
 
     def to_batch(self, block: Block) -> Any:
         """Return records that were read already as a ``pyarrow.RecordBatch``."""
-        return self._batches.of(block)
+        try:
+            return self._batches.of(block)
+        except InvalidArgumentError as error:
+            if self._hint is None or error.key is None:
+                raise
+            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
 
     def head(self, n: int = 5) -> Any:
         """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read."""
@@ -515,9 +526,7 @@ def _as_list(item: SchemaItem) -> SchemaItem:
         return item._replace(spec=RaggedFeature(spec.dtype))
     if isinstance(spec, FixedLenSequenceFeature):
         shape = (None, *spec.shape)
-        original = item.original or Original(
-            "string" if spec.dtype == "string" else spec.dtype, shape
-        )
+        original = item.original or Original(spec.dtype, shape)
         return item._replace(spec=RaggedFeature(spec.dtype), original=original)
     return item
 
@@ -554,8 +563,7 @@ def _may_be_text(item: SchemaItem) -> bool:
     """Return whether a feature has byte strings that nothing says are text."""
     if item.original is not None:
         return item.original.dtype == "string" and item.original.text is None
-    is_bytes = getattr(item.spec, "dtype", None) == "string"
-    return is_bytes and not getattr(item.spec, "partitions", ())
+    return item.kind is Kind.BYTES and not getattr(item.spec, "partitions", ())
 
 
 def _text_original(item: SchemaItem) -> Original:
