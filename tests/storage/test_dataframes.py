@@ -425,7 +425,6 @@ def test_an_array_comes_back_as_its_type(array: Any) -> None:
     "array",
     [
         pa.array([1, 2], pa.decimal128(5, 2)),
-        pa.array([{"a": 1}]),
         pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())),
         pa.array([[{"a": 1}]]),
         pa.array([(1, 2, 3)], pa.month_day_nano_interval()),

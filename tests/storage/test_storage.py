@@ -1419,7 +1419,7 @@ def test_times_keep_their_unit_and_become_utc(
         (polars_frame, "pl.Struct({'a': pl.Int8})", [{"a": 1}]),
         (polars_frame, "pl.List(pl.Struct({'a': pl.Int8}))", [[{"a": 1}]]),
         (arrow_frame, "pa.decimal128(5, 2)", [1, 2]),
-        (arrow_frame, "pa.struct([('a', pa.int8())])", [{"a": 1}]),
+        (arrow_frame, "pa.list_(pa.struct([('a', pa.int8())]))", [[{"a": 1}]]),
         (arrow_frame, "pa.map_(pa.string(), pa.int8())", [[("a", 1)]]),
     ],
 )

@@ -150,7 +150,7 @@ class BytesColumn:
             return self.take(np.arange(start, stop, step))
         stop = max(start, stop)
         low, high = self.offsets[start], self.offsets[stop]
-        return BytesColumn(self.offsets[start : stop + 1] - low, self.data[low:high])
+        return type(self)(self.offsets[start : stop + 1] - low, self.data[low:high])
 
     def take(self, indices: npt.NDArray[np.integer[Any]]) -> BytesColumn:
         """Copy the values at `indices` into a new column, in that order.
@@ -166,7 +166,7 @@ class BytesColumn:
             Of `n` values; owns its memory.
         """
         lengths = self.lengths[indices]
-        return BytesColumn(row_splits(lengths), self.data[ranges(self.offsets[indices], lengths)])
+        return type(self)(row_splits(lengths), self.data[ranges(self.offsets[indices], lengths)])
 
     def to_list(self) -> list[bytes]:
         """Copy the values into a list of ``bytes`` objects."""

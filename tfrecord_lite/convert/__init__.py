@@ -2,12 +2,13 @@
 
 ::
 
-    dataframes   pandas, polars, pyarrow ──> columns
+    dataframes   pandas, polars, Arrow data ──> columns
     normalize    columns ──┬─ lenient ──> value lists
     types                  └─ strict ───> arrays
     lossless     arrays ──> their schema, what they are stored as, and the way back
     exact        whether an array changed the numbers and times that it was made of
     conform      columns and a schema ──> value lists, one per key
+    carried      the schema that came along with Arrow data, as far as its columns fit
     lists        value lists: kind, values end to end, counts, presence
 
 ``types`` is the one table of which Python and NumPy types go into which list, and ``normalize``

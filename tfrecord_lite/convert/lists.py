@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, ByteRanges, Int64Array, row_splits
-from tfrecord_lite.columns import BytesColumn
+from tfrecord_lite.columns import BytesColumn, RaggedTensor
 from tfrecord_lite.convert.types import ByteItems, column_error, record_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Kind
 
 if TYPE_CHECKING:
-    from tfrecord_lite.columns import RaggedTensor
     from tfrecord_lite.convert.types import Flat
 
     Counts: TypeAlias = Int64Array | int
@@ -122,12 +121,59 @@ class MaskedBytes:
         """Return the number of records."""
         return len(self.values)
 
+    def __getitem__(self, rows: slice) -> MaskedBytes:
+        """Return some of the records."""
+        return MaskedBytes(self.values[rows], self.mask[rows])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a masked array of these values."""
+        return np.dtype(object)
+
     @classmethod
     def of_rows(cls, rows: RaggedTensor) -> MaskedBytes:
         """Make them of rows with one byte string, or none where it is missing."""
         inner: Any = rows.values
         offsets = inner.offsets[rows.row_splits]
         return cls(BytesColumn(offsets, inner.data), np.diff(rows.row_splits) == 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedRows:
+    """One row of any length per record, some of them missing."""
+
+    rows: RaggedTensor
+    """Of all records; empty where one is missing."""
+    mask: BoolArray
+    """True where it is missing."""
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.mask)
+
+    def __getitem__(self, rows: slice) -> MaskedRows:
+        """Return some of the records."""
+        return MaskedRows(self.rows[rows], self.mask[rows])
+
+    @property
+    def flat_values(self) -> Any:
+        """The values of all rows."""
+        return self.rows.flat_values
+
+    def kept(self) -> RaggedTensor:
+        """Return the rows of the other records."""
+        lengths = np.diff(self.rows.row_splits)[~self.mask]
+        return RaggedTensor(self.rows.values, row_splits(lengths.astype(np.int64)))
+
+
+class TextColumn(BytesColumn):
+    """Texts in UTF-8, without an object per value: to schemas, what an array of ``str`` is."""
+
+    __slots__ = ()
+
+    def to_list(self) -> list[Any]:
+        """Return the values as ``str``."""
+        return list(map(bytes.decode, super().to_list()))
 
 
 def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:

@@ -41,8 +41,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.dataframes import open_columns, with_traits
-from tfrecord_lite.convert.lists import MaskedBytes, masked_rows
+from tfrecord_lite.convert.dataframes import (
+    frame_of_types,
+    is_stream,
+    open_columns,
+    with_traits,
+)
+from tfrecord_lite.convert.lists import MaskedBytes, TextColumn, masked_rows
 from tfrecord_lite.convert.normalize import normalize, present_records, text_objects
 from tfrecord_lite.convert.types import (
     ByteItems,
@@ -122,7 +127,8 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
     x     FixedLenFeature  string  []     float64 [3]
     n     FixedLenFeature  int64   []     uint8 []
     """
-    opened, traits = open_columns(columns)
+    frame = frame_of_types(columns) if is_stream(columns) else open_columns(columns)
+    opened, traits = frame.columns, frame.traits
     if not hasattr(opened, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
@@ -135,6 +141,9 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
             detail = f"a {type(arrays).__name__} is not a column"
             raise column_error(name, detail, None, Reason.UNSUPPORTED)
         specs[name], originals[name] = describe(name, arrays, lossless)
+    for name, members in traits.items():
+        if members.get("missing"):
+            specs[name] = RaggedFeature(specs[name].dtype)  # type: ignore[attr-defined]
     return with_traits(Schema(specs, originals), traits)
 
 
@@ -156,7 +165,7 @@ def _stored_as(name: str, dtype: np.dtype[Any], *, lossless: bool) -> tuple[Kind
 def _original(values: Any, shape: tuple[int | None, ...], *, missing: bool = False) -> Original:
     """Return what flat values were."""
     dtype = values.dtype
-    text = None
+    text = "str" if isinstance(values, TextColumn) else None
     if dtype.kind in "SU":
         text = f"{dtype.kind}{max(dtype.itemsize // (1 if dtype.kind == 'S' else 4), 1)}"
     elif dtype.kind == "T":
@@ -178,8 +187,12 @@ def _of_masked(name: str, array: Any, lossless: bool) -> Described:  # noqa: FBT
     return RaggedFeature(kind.dtype), original
 
 
-def _of_bytes(*_: Any) -> Described:
-    return FixedLenFeature([], bytes), Original("string", ())
+def _of_bytes(name: str, column: Any, lossless: bool) -> Described:  # noqa: ARG001, FBT001
+    return FixedLenFeature([], bytes), _original(column, ())
+
+
+def _of_masked_bytes(name: str, column: Any, lossless: bool) -> Described:  # noqa: ARG001, FBT001
+    return RaggedFeature(bytes), _original(column.values, (), missing=True)
 
 
 def _of_ragged(name: str, column: Any, lossless: bool) -> Described:  # noqa: FBT001
@@ -217,6 +230,7 @@ _DESCRIBERS: dict[type, Callable[[str, Any, bool], Described]] = {
     np.ma.MaskedArray: _of_masked,
     np.ndarray: _of_array,
     BytesColumn: _of_bytes,
+    MaskedBytes: _of_masked_bytes,
     RaggedTensor: _of_ragged,
     SparseTensor: _of_sparse,
 }

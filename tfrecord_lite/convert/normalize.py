@@ -34,7 +34,13 @@ from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.partitions import check_splits
 from tfrecord_lite.convert.dataframes import open_series
-from tfrecord_lite.convert.lists import ValueLists, masked_rows, missing_row_error
+from tfrecord_lite.convert.lists import (
+    MaskedBytes,
+    MaskedRows,
+    ValueLists,
+    masked_rows,
+    missing_row_error,
+)
 from tfrecord_lite.convert.types import (
     MISSING_VALUE,
     array_of_objects,
@@ -69,8 +75,8 @@ def normalize(key: str, column: Any, policy: Literal["strict"]) -> Any: ...
 def normalize(key: str, column: Any, policy: Policy = "lenient") -> Any:
     """Return a column as the value lists to write; strict: as arrays that keep what it is.
 
-    Those are an array, masked array, RaggedTensor, SparseTensor or BytesColumn; an object array in
-    it holds only ``bytes``, or only ``str``. Views where possible. Errors have `key` and, where one
+    Those are an array, masked array, RaggedTensor, SparseTensor, BytesColumn or MaskedBytes; an
+    object array in it holds only ``bytes``, or only ``str``. Views where possible. Errors have `key` and, where one
     record is at fault, its `index`.
     """
     if not isinstance(column, _COLUMNS):
@@ -195,6 +201,14 @@ def _lists_of_bytes(key: str, column: BytesColumn) -> ValueLists:  # noqa: ARG00
     return ValueLists(len(column), Kind.BYTES, 1, ranges_of(column))
 
 
+def _lists_of_masked_bytes(key: str, column: MaskedBytes) -> ValueLists:
+    return replace(_lists_of_bytes(key, column.values), present=~column.mask)
+
+
+def _lists_of_masked_rows(key: str, column: MaskedRows) -> ValueLists:
+    return replace(_lists_of_ragged(key, column.rows), present=~column.mask)
+
+
 def _lists_of_objects(key: str, column: Any) -> ValueLists:
     """Take one object per record, a scalar or a sequence, and None for a missing one."""
     if isinstance(column, np.ndarray):
@@ -289,6 +303,8 @@ _TO_LISTS: dict[type, Callable[[str, Any], ValueLists]] = {
     RaggedTensor: _lists_of_ragged,
     SparseTensor: _lists_of_sparse,
     BytesColumn: _lists_of_bytes,
+    MaskedBytes: _lists_of_masked_bytes,
+    MaskedRows: _lists_of_masked_rows,
     list: _lists_of_objects,
     tuple: _lists_of_objects,
 }
@@ -301,9 +317,11 @@ _COLUMNS = tuple(_TO_LISTS)
 
 
 def _arrays(key: str, column: Any) -> Any:
-    """Return a column as an array, masked array, RaggedTensor, SparseTensor or BytesColumn."""
-    if isinstance(column, SparseTensor | BytesColumn):
+    """Return a column as an array, masked array, RaggedTensor, SparseTensor or strings."""
+    if isinstance(column, SparseTensor | BytesColumn | MaskedBytes):
         return column
+    if isinstance(column, MaskedRows):
+        raise missing_row_error(key, column.mask)
     if isinstance(column, RaggedTensor):
         with at_records(column.row_splits):
             inner = _without_missing(key, _arrays(key, column.values))

@@ -14,6 +14,7 @@
 ``sidecar``        schema files, written and read: ours, and with ``formats`` those of others
 ``structure``      nested dicts and tuples, as columns by name and back
 ``stream_schema``  rows as batches of columns, and the one schema that fits all of them
+``frame_schema``   batches of Arrow data, and the one schema that fits all of them
 ``given``          columns and rows in the form of a schema that is given to :func:`save`
 ``content``        whole small files of text
 ``tfds_info``      :func:`tfds_info`: a directory of TensorFlow Datasets

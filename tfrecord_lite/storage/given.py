@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import masked_rows, missing_row_error
+from tfrecord_lite.convert.lists import (
+    MaskedBytes,
+    MaskedRows,
+    TextColumn,
+    masked_rows,
+    missing_row_error,
+)
 from tfrecord_lite.convert.lossless import original_dtype, with_values
 from tfrecord_lite.convert.normalize import flattened, normalize, present_records
 from tfrecord_lite.convert.types import WHOLE, at_records, column_error
@@ -96,7 +102,7 @@ def _column(name: str, values: Any, item: SchemaItem) -> Any:
     original = item.original
     shape = None if original is None else original.shape
     if missing.any() and None in (shape or ()):  # where lengths vary, an empty row
-        kept, missing = [[] if value is None else value for value in values], missing[:0]
+        kept, missing = _with_empty_rows(values), missing[:0]
     if missing.any() and 0 in (shape or ()):  # nothing would tell it from an empty row
         raise missing_row_error(name, missing)
     if missing.any() and _is_required(item):
@@ -120,12 +126,18 @@ def _column(name: str, values: Any, item: SchemaItem) -> Any:
         raise error.at(index=int(np.flatnonzero(~missing)[error.index])) from None
     if not missing.any():
         return made
+    if isinstance(values, MaskedBytes) and isinstance(made, BytesColumn):
+        return values
     fill = "" if original.text == "str" else b""
     return masked_rows(made.to_numpy() if isinstance(made, BytesColumn) else made, missing, fill)
 
 
 def _missing_and_kept(name: str, values: Any) -> tuple[BoolArray, Any]:
     """Return which records are missing, and the values of the others."""
+    if isinstance(values, MaskedBytes):
+        return values.mask, values.values.take(np.flatnonzero(~values.mask))
+    if isinstance(values, MaskedRows):
+        return values.mask, values.kept()
     if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
         present = present_records(name, values)
         data = np.asarray(values.data)
@@ -137,6 +149,13 @@ def _missing_and_kept(name: str, values: Any) -> tuple[BoolArray, Any]:
         return np.zeros(0, np.bool_), values
     missing = np.fromiter((value is None for value in values), np.bool_, len(values))
     return missing, [value for value in values if value is not None]
+
+
+def _with_empty_rows(values: Any) -> Any:
+    """Return rows with an empty one where one is missing."""
+    if isinstance(values, MaskedRows):
+        return values.rows
+    return [[] if value is None else value for value in values]
 
 
 def _is_required(item: SchemaItem) -> bool:
@@ -152,7 +171,8 @@ def _typed(name: str, made: Any, original: Original) -> Any:
     if is_object and not flat.size:
         dtype = original_dtype(original.dtype)
         return with_values(made, lambda values: np.zeros(values.shape, dtype))
-    is_bytes = isinstance(flat, BytesColumn) or flat.dtype.kind == "S"
+    is_bytes = isinstance(flat, BytesColumn) and not isinstance(flat, TextColumn)
+    is_bytes = is_bytes or flat.dtype.kind == "S"
     is_bytes = is_bytes or (is_object and isinstance(flat.flat[0], bytes))
     if is_bytes and original.text is not None and not original.text.startswith("S"):
         detail = "byte strings, but the schema says that these are text; decode them"

@@ -247,7 +247,7 @@ def _columns_of(source: Any, max_records: int | None) -> tuple[dict[str, Any] | 
     traits: Traits = {}
     columns = None
     if is_columns(source):
-        columns, traits = open_columns(source)
+        columns, traits, *_ = open_columns(source)
     if columns is None and _may_be_rows(source):
         items = iter(source)
         head = list(islice(items, 1))

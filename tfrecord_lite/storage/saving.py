@@ -15,8 +15,10 @@ from tfrecord_lite.convert.dataframes import (
     fitting_description,
     is_frame,
     is_series,
+    is_stream,
     num_rows,
     open_columns,
+    open_frames,
     part_of,
     with_traits,
 )
@@ -31,6 +33,7 @@ from tfrecord_lite.records.progress import check_progress, reporting
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names
+from tfrecord_lite.storage.frame_schema import FrameSchema, originals_of
 from tfrecord_lite.storage.given import GivenSchema
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import (
@@ -43,13 +46,14 @@ from tfrecord_lite.storage.structure import completed, flatten
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
-    from tfrecord_lite.convert.dataframes import Traits
+    from tfrecord_lite.convert.dataframes import Description, Frame
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.progress import Progress
-    from tfrecord_lite.schema import FeatureSpec, Original
+    from tfrecord_lite.schema import FeatureSpec
 
 _COLUMNS = (Mapping, tuple, np.ndarray, RaggedTensor, SparseTensor, BytesColumn)
 
@@ -208,9 +212,15 @@ def save(
 
 
 def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar:
+    if is_stream(data):
+        return _write_frames(files, open_frames(data), given)
     described = describe_frame(data)
     structure, columns = flatten(data) if described is None else (None, data)
-    columns, traits = open_columns(columns)
+    frame = open_columns(columns)
+    if described is not None and given is None and frame.carried is not None:
+        files.n_records = frame.n_rows
+        return _write_frames(files, iter([(frame, described)]), None)
+    columns, traits = frame.columns, frame.traits
     if given is None:
         made = {name: normalize(name, column, "strict") for name, column in columns.items()}
         schema = with_traits(schema_of(made), traits)
@@ -218,7 +228,7 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
         check_traits(columns, traits, given)
         made, schema = GivenSchema(given).add_columns(columns), given
         if described is not None:
-            originals = _originals_of(columns, traits)
+            originals = originals_of(columns, traits)
             described = fitting_description(described, given, originals)
         structure = None if structure is None else completed(structure, given)
     is_bare = described is not None and not columns  # a frame of rows without columns
@@ -233,14 +243,28 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
     return Sidecar(schema, structure, dataframe=described)
 
 
-def _originals_of(columns: Mapping[str, Any], traits: Traits) -> dict[str, Original]:
-    """Return the originals that columns have by themselves; without those that have none."""
-    found: dict[str, Original] = {}
-    for name, column in columns.items():
-        with contextlib.suppress(InvalidArgumentError):
-            schema = with_traits(schema_of({name: column}), {name: traits.get(name, {})})
-            found |= schema.originals
-    return found
+def _write_frames(
+    files: DataFiles, frames: Iterator[tuple[Frame, Description]], given: Schema | None
+) -> Sidecar:
+    """Write Arrow data as they come."""
+    stream = FrameSchema(given)
+    n_rows = 0
+    described: Description | None = None
+    for frame, types in frames:
+        try:
+            columns, schema = stream.add(frame)
+            for block in encode_column_batches(columns, schema) if columns else ():
+                files.put(block)
+        except InvalidArgumentError as error:
+            index = None if error.index is None else n_rows + error.index
+            raise error.at(index=index) from None
+        if not columns:
+            files.put([b""] * frame.n_rows)
+        n_rows += frame.n_rows
+        described = types
+    if given is not None:
+        described = fitting_description(described, given, stream.originals)
+    return Sidecar(stream.schema, None, dataframe=described)
 
 
 def _num_records(columns: Mapping[str, Any]) -> int:

@@ -1,13 +1,14 @@
-"""Data frames to columns and back: pandas and Polars DataFrames, Arrow Tables; their Series too.
+"""Data frames to columns and back: of pandas, Polars, and Arrow data of any library; Series too.
 
 ::
 
     frame ──────────────open_frame──> columns, traits ──> records
+    stream ────────────open_frames──> the same, batch by batch
       └──describe_frame──> description ──> sidecar
     columns, originals, description ──frame_of──> frame
 
     pandas, polars, arrow   one library each: to columns, its types in JSON, and back
-    from_arrow              Arrow's arrays to columns
+    from_arrow              Arrow's tables, streams and arrays to columns
     common                  what the three share
 
 They are recognised by their methods, and a library is imported only to make its frames. *Traits* are
@@ -27,14 +28,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from tfrecord_lite.convert.dataframes import arrow, pandas, polars
+from tfrecord_lite.columns import RaggedTensor
+from tfrecord_lite.convert.dataframes import arrow, from_arrow, pandas, polars
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason, argument_error
 from tfrecord_lite.schema import Original, Schema
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from tfrecord_lite.convert.dataframes.common import Opened
 
@@ -59,24 +61,69 @@ class DataFrame(Protocol):
 class Frame(NamedTuple):
     """The columns of a data frame."""
 
-    columns: dict[str, Any]
+    columns: Any
     traits: Traits
+    carried: Schema | None = None
+    """The schema that came along with Arrow data."""
+    n_rows: int = 0
+    """Of Arrow data."""
 
 
 def open_frame(data: Any) -> Frame | None:
-    """Return a data frame's columns, or None if it is something else.
+    """Return a data frame's columns, or None if it is something else; a stream is read whole.
 
     Columns are arrays, views where the library allows; masked where something is missing; objects
-    where they hold texts. Raises UNSUPPORTED for columns of types such as decimals and structs,
-    UNREPRESENTABLE for lists with nulls in them.
+    where they hold texts, or a TextColumn. Raises UNSUPPORTED for columns of types such as
+    decimals and maps, UNREPRESENTABLE for lists with nulls in them.
     """
     library = _library_of(data)
     if library is None:
         return None
-    frame = Frame({}, {})
-    for name, column in _features(_LIBRARIES[library], data).items():
-        frame.columns[name], frame.traits[name] = _LIBRARIES[library].open_column(name, column)
+    if library == "arrow":
+        return _open_table(from_arrow.table_of(data))
+    opened = {
+        name: _LIBRARIES[library].open_column(name, column)
+        for name, column in _features(_LIBRARIES[library], data).items()
+    }
+    return _frame_of_opened(opened)
+
+
+def _open_table(table: Any) -> Frame:
+    opened = {
+        name: arrow.open_column(name, column) for name, column in _features(arrow, table).items()
+    }
+    return _frame_of_opened(opened, table.num_rows, from_arrow.carried_schema(table))
+
+
+def _frame_of_opened(
+    opened: Mapping[str, Opened], n_rows: int = 0, carried: Schema | None = None
+) -> Frame:
+    columns = {name: each.values for name, each in opened.items()}
+    return Frame(columns, {name: each.traits for name, each in opened.items()}, carried, n_rows)
+
+
+def open_frames(stream: Any) -> Iterator[tuple[Frame, Description]]:
+    """Yield the batches of a stream, and their description; the first one has no rows."""
+    for table in from_arrow.batches_of(stream):
+        frame = _open_table(table)
+        yield frame, {"library": "arrow", **arrow.describe(table)}
+
+
+def frame_of_types(stream: Any) -> Frame:
+    """Return a stream's columns without rows, and which may have nulls; no batch is read."""
+    table = from_arrow.empty_table(stream)
+    frame = _open_table(table)
+    for field in table.schema:
+        column = frame.columns[field.name]
+        is_countable = not isinstance(column, RaggedTensor) and 0 not in column.shape[1:]
+        if field.nullable and is_countable:
+            frame.traits[field.name] = {**frame.traits[field.name], "missing": True}
     return frame
+
+
+def is_stream(data: Any) -> bool:
+    """Return whether data are Arrow data that are read batch by batch."""
+    return _library_of(data) == "arrow" and from_arrow.is_stream(data)
 
 
 def is_frame(data: Any) -> bool:
@@ -85,7 +132,7 @@ def is_frame(data: Any) -> bool:
 
 
 def num_rows(data: Any) -> int:
-    """Return the number of rows of a data frame."""
+    """Return the number of rows of a data frame in memory."""
     found = getattr(data, "num_rows", None)
     return len(data) if found is None else int(found)
 
@@ -103,24 +150,26 @@ def is_series(data: Any) -> bool:
     return any(each.is_series(data) for each in _LIBRARIES.values())
 
 
-def open_columns(data: Any) -> tuple[Any, Traits]:
+def open_columns(data: Any) -> Frame:
     """Return columns and traits, of a frame or of a mapping that may have Series as columns.
 
     What is neither is returned as it is.
     """
+    if isinstance(data, Frame):
+        return data
     frame = open_frame(data)
     if frame is not None:
         return frame
     traits: Traits = {}
     if not hasattr(data, "items"):
-        return data, traits
+        return Frame(data, traits)
     series = [name for name, column in data.items() if is_series(column)]
     if not series:
-        return data, traits
+        return Frame(data, traits)
     columns = dict(data)
     for name in series:
         columns[name], traits[name] = open_series(name, columns[name])  # type: ignore[misc]
-    return columns, traits
+    return Frame(columns, traits)
 
 
 def with_traits(schema: Schema, traits: Mapping[str, dict[str, Any]]) -> Schema:
@@ -175,6 +224,9 @@ def _library_of(data: Any) -> str | None:
     found = next((name for name, each in _LIBRARIES.items() if each.is_frame(data)), None)
     if found is None and polars.is_lazy(data):
         raise TypeError("a LazyFrame has no data yet; give lazy_frame.collect()")
+    others = (pandas, polars)
+    if found is None and not any(each.is_series(data) for each in others):
+        found = "arrow" if from_arrow.is_source(data) else None
     return found
 
 
@@ -204,6 +256,7 @@ def describe_frame(data: Any) -> Description | None:
     library = _library_of(data)
     if library is None:
         return None
+    data = from_arrow.table_of(data) if library == "arrow" else data
     _features(_LIBRARIES[library], data)
     return {"library": library, **_LIBRARIES[library].describe(data)}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.columns import RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import masked_rows, missing_row_error
+from tfrecord_lite.convert.lists import MaskedRows, masked_rows
 from tfrecord_lite.convert.types import column_error
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
@@ -118,18 +118,20 @@ def chosen(
     return Opened(values, traits if bytes in map(type, listed) else TEXT | traits)
 
 
-def rows_of(name: str, values: Any, lengths: Any, mask: Any) -> Any:
-    """Return the values of lists as rows; none of the lists may be missing."""
-    if np.any(mask):
-        raise missing_row_error(name, np.asarray(mask))
-    return RaggedTensor(values, row_splits(np.asarray(lengths, np.int64)))
+def rows_of(values: Any, lengths: Any, mask: BoolArray) -> Any:
+    """Return the values of lists as rows; the lengths are of those that are not missing."""
+    if not mask.any():
+        return RaggedTensor(values, row_splits(np.asarray(lengths, np.int64)))
+    every = np.zeros(len(mask), np.int64)
+    every[~mask] = lengths
+    return MaskedRows(RaggedTensor(values, row_splits(every)), mask)
 
 
 def fixed_rows(name: str, inner: Any, n_rows: int, width: int, mask: Any) -> Any:
     """Return the values of lists of one length as rows; `n_rows` of them are not missing."""
     mask = np.asarray(mask, np.bool_)
     if isinstance(inner, RaggedTensor):
-        return rows_of(name, inner, np.full(n_rows, width), mask)
+        return rows_of(inner, np.full(n_rows, width), mask)
     array = inner.reshape(n_rows, width, *inner.shape[1:])
     if mask.any() and 0 in array.shape[1:]:
         detail = "a missing list among lists without values cannot be told from them"

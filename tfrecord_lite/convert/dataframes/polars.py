@@ -153,7 +153,7 @@ def _open_lists(name: str, series: Any, word: str) -> Opened:
     inner, traits = open_column(name, flat)
     if word == "Array":
         return Opened(fixed_rows(name, inner, len(kept), width, mask), traits)
-    return Opened(rows_of(name, inner, lengths, mask), traits)
+    return Opened(rows_of(inner, lengths, mask), traits)
 
 
 # ------------------------------------------------------------------------------------ types

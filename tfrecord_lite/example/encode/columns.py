@@ -19,8 +19,15 @@ import numpy as np
 
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import Block
+from tfrecord_lite.convert.carried import with_carried
 from tfrecord_lite.convert.conform import conform
-from tfrecord_lite.convert.dataframes import check_traits, is_frame, open_columns
+from tfrecord_lite.convert.dataframes import (
+    check_traits,
+    is_frame,
+    is_stream,
+    open_columns,
+    open_frames,
+)
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.convert.types import ByteItems, column_error
 from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
@@ -42,7 +49,7 @@ from tfrecord_lite.wire.scalar import WireError, varint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tfrecord_lite.convert.dataframes import DataFrame
+    from tfrecord_lite.convert.dataframes import DataFrame, Frame
     from tfrecord_lite.convert.lists import ValueLists
     from tfrecord_lite.schema import FeatureLike
     from tfrecord_lite.wire.parts import Payload
@@ -171,6 +178,8 @@ def encode_batches(
     Errors about columns come before the first batch; one about a row has the row's number, and comes
     after all rows before it.
     """
+    if is_stream(data):
+        return _encode_stream(data, schema)
     if schema is None or is_columns(data):
         return encode_column_batches(data, schema)
     return _encode_row_batches(data, schema)
@@ -182,7 +191,7 @@ def is_columns(data: Any) -> bool:
 
 
 def encode_column_batches(
-    columns: Mapping[str, Any], schema: Mapping[str, FeatureLike] | None
+    columns: Mapping[str, Any] | Frame, schema: Mapping[str, FeatureLike] | None
 ) -> Iterator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
     found = _lists(columns, schema)
@@ -194,6 +203,19 @@ def encode_column_batches(
         last = min(first + step, n_records)
         part = {key: lists.part(first, last) for key, lists in found.items()}
         yield encode_lists(part, last - first)
+
+
+def _encode_stream(
+    stream: Any, schema: Mapping[str, FeatureLike] | None
+) -> Iterator[Block | list[bytes]]:
+    """Encode Arrow data as they come; errors have the record's number in the whole stream."""
+    first = 0
+    for frame, _ in open_frames(stream):
+        try:
+            yield from encode_column_batches(frame, schema)
+        except InvalidArgumentError as error:
+            raise error.at(index=None if error.index is None else first + error.index) from None
+        first += frame.n_rows
 
 
 def _encode_row_batches(
@@ -226,14 +248,22 @@ def _encode_numbered(
 
 
 def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, ValueLists]:
-    columns, traits = open_columns(columns)
-    if not hasattr(columns, "items"):
+    frame = open_columns(columns)
+    if not hasattr(frame.columns, "items"):
         found = type(columns).__name__
         raise TypeError(f"columns must be a dict, with one column per feature, not {found}")
     if schema is not None:
-        check_traits(columns, traits, schema)
-        return conform(columns, schema)
-    return {key: normalize(key, column) for key, column in columns.items() if column is not None}
+        check_traits(frame.columns, frame.traits, schema)
+        return conform(frame.columns, schema)
+    lists: dict[str, ValueLists] = {}
+    if frame.carried is not None:
+        frame, carried = with_carried(frame)
+        lists = conform({name: frame.columns[name] for name in carried}, carried)
+        frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
+    for key, column in frame.columns.items():
+        if column is not None:
+            lists[key] = normalize(key, column)
+    return lists
 
 
 def encode_lists(found: Mapping[str, ValueLists], n_records: int | None = None) -> Block:
