@@ -35,6 +35,7 @@ flat values change; the division into rows does not. No wire format.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -421,9 +422,10 @@ def restored(columns: Mapping[str, Any], schema: Schema, *, with_objects: bool) 
         if not with_objects and original.dtype == "string":
             found[name] = _strings_back(name, column, original)
             continue
-        if not with_objects and original.missing and _is_complete(column):
-            column, original = column.values, replace(original, missing=False)
         raw = is_raw(original, kind_of(schema[name].dtype))  # type: ignore[attr-defined]
+        if not with_objects and original.missing and isinstance(column, RaggedTensor):
+            rows = _complete_rows(column, original, raw=raw)
+            column = column if rows is None else rows
         if isinstance(column, SparseTensor):
             found[name] = _sparse_back(name, column, original, raw=raw)
         elif isinstance(column, RaggedTensor):
@@ -434,12 +436,13 @@ def restored(columns: Mapping[str, Any], schema: Schema, *, with_objects: bool) 
     return found
 
 
-def _is_complete(column: Any) -> bool:
-    """Return whether every row has one value."""
-    splits = column.row_splits if isinstance(column, RaggedTensor) else np.zeros(0)
-    return bool(
-        splits.size and splits[-1] == splits.size - 1 and (splits == np.arange(splits.size)).all()
-    )
+def _complete_rows(column: RaggedTensor, original: Original, *, raw: bool) -> Any:
+    """Return the values, shape (n_records, n_values), or (n_records,) of one each; None if some are missing."""
+    size = 1 if raw else math.prod(original.shape or ())
+    splits, values = column.row_splits, column.values
+    if not size or splits[-1] != size * (splits.size - 1) or (np.diff(splits) != size).any():
+        return None
+    return values if size == 1 else values.reshape(-1, size)
 
 
 def _strings_back(name: str, column: Any, original: Original) -> Any:
@@ -455,8 +458,8 @@ def _strings_back(name: str, column: Any, original: Original) -> Any:
         return _ragged_back(name, column, plain, raw=False)
     if original.shape or not isinstance(column.values, BytesColumn):
         return _masked_back(name, column, plain, raw=False)
-    if _is_complete(column):
-        return column.values
+    if (complete := _complete_rows(column, original, raw=False)) is not None:
+        return complete
     _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)
     return MaskedBytes.of_rows(column)
 
@@ -562,6 +565,8 @@ def _from_stored(key: str, values: Any, original: Original) -> Any:
     if original.dtype == "string":
         return _texts(key, values, original.text)
     dtype = original_dtype(original.dtype)
+    if dtype == values.dtype:
+        return values
     wrong = outside(values, original)
     if wrong is not None:
         number = int(np.argwhere(wrong)[0][0])
