@@ -469,6 +469,27 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     assert repr(table) == "<TFRecordTable of 3 files>\nn: uint8\nt: large_string"
 
 
+def test_workers_give_all_rows_in_some_order(tmp_path: Path) -> None:
+    for i in range(3):
+        write(tmp_path / f"x-{i}.tfrecord", [{"n": 1000 * i + j, "s": "a"} for j in range(1000)])
+    table = scan(tmp_path / "x-*", num_workers=2, text=True)
+
+    assert sorted(table.to_arrow().column("n").to_pylist()) == list(range(3000))
+    assert table.head(2).column("n").to_pylist() == [0, 1]
+    assert max(len(batch) for batch in table.to_batches(100)) <= 100
+    one = scan(tmp_path / "x-1.tfrecord", columns=["n"], num_workers=2)
+    assert sorted(one.to_arrow().column("n").to_pylist()) == list(range(1000, 2000))
+
+
+def test_errors_in_workers_name_the_record(tmp_path: Path) -> None:
+    for i in range(2):
+        rows = [{"n": 0 if (i, j) != (1, 7) else [1, 2]} for j in range(50)]
+        write(tmp_path / f"x-{i}.tfrecord", rows)
+    with pytest.raises(InvalidArgumentError, match="sample") as caught:
+        scan(tmp_path / "x-*", num_workers=2, sample=5).to_arrow()
+    assert (caught.value.source, caught.value.index) == (str(tmp_path / "x-1.tfrecord"), 7)
+
+
 # ---------------------------------------------------------------------------- libraries
 
 

@@ -439,7 +439,8 @@ def restored(columns: Mapping[str, Any], schema: Schema, *, with_objects: bool) 
 def _complete_rows(column: RaggedTensor, original: Original, *, raw: bool) -> Any:
     """Return the values, shape (n_records, n_values), or (n_records,) of one each; None if some are missing."""
     size = 1 if raw else math.prod(original.shape or ())
-    splits, values = column.row_splits, column.values
+    values: Any = column.values
+    splits = column.row_splits
     if not size or splits[-1] != size * (splits.size - 1) or (np.diff(splits) != size).any():
         return None
     return values if size == 1 else values.reshape(-1, size)

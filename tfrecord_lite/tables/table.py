@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.dataframes import arrow
 from tfrecord_lite.convert.dataframes.common import as_frame_column, library
 from tfrecord_lite.convert.lists import MaskedBytes
+from tfrecord_lite.dataset.chunks import ObjectChunk
+from tfrecord_lite.dataset.plan import Content, Run, Stage
+from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, name_of
@@ -50,6 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tfrecord_lite.convert.dataframes import Library
+    from tfrecord_lite.dataset import Dataset
+    from tfrecord_lite.dataset.feed import Pair, State
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import OnError
@@ -73,6 +78,7 @@ def scan(
     text: bool | Sequence[str] = False,
     sample: int | None = 10_000,
     batch_size: int | None = None,
+    num_workers: int = 0,
     compression: CompressionType = "infer",
     on_error: OnError = "raise",
     max_errors: int | None = None,
@@ -101,6 +107,9 @@ def scan(
         all records. A feature that occurs only in later ones has no column.
     batch_size : int, optional
         Records per RecordBatch; by default what one read brings, about a megabyte.
+    num_workers : int, default 0
+        Parse in this many processes, each its part of the files, or of the records of a single one. Batches come
+        in turns from each, so the rows are in another order; ``head`` and ``count_rows`` use none.
     compression : str, int, TFRecordOptions or None, optional
     on_error, max_errors : optional
     max_record_bytes, max_inflated_bytes, max_inflated_ratio : optional
@@ -148,6 +157,7 @@ def scan(
     arrow.imported()
     if batch_size is not None:
         require_int("batch_size", batch_size, 1)
+    require_int("num_workers", num_workers, 0)
     if sample is not None:
         require_int("sample", sample, 1)
     options = ReadOptions(
@@ -168,8 +178,25 @@ def scan(
     if text is not False:
         described = _with_text(described, text, looked)
     hint = None if found is not None or sample is None else _FROM_SAMPLE
-    table = TFRecordTable(sources, described, options, batch_size, hint)
+    reading = _Reading(sources, options, batch_size, num_workers, hint)
+    table = TFRecordTable(described, reading)
     return table if columns is None else table.select(columns)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How a table reads its files."""
+
+    sources: list[Source]
+    options: ReadOptions
+    batch_size: int | None
+    num_workers: int
+    hint: str | None
+    """What to do about a record that does not fit."""
+
+    def blocks(self, size: int | None) -> Any:
+        """Return the records of all files."""
+        return reader_with(self.sources, self.options).blocks(size)
 
 
 class TFRecordTable:
@@ -181,19 +208,11 @@ class TFRecordTable:
     """
 
     def __init__(
-        self,
-        sources: list[Source],
-        described: Sidecar,
-        options: ReadOptions,
-        batch_size: int | None,
-        hint: str | None = None,
+        self, described: Sidecar, reading: _Reading, names: Sequence[str] | None = None
     ) -> None:
-        self._sources = sources
         self._described = described
-        self._options = options
-        self._batch_size = batch_size
-        self._hint = hint
-        self._batches = _Batches(described)
+        self._reading = reading
+        self._batches = _Batches(described, names, reading.hint)
 
     @property
     def schema(self) -> Schema | SequenceSchema:
@@ -214,7 +233,7 @@ class TFRecordTable:
     @property
     def sources(self) -> list[Source]:
         """The files, in the order in which they are read."""
-        return list(self._sources)
+        return list(self._reading.sources)
 
     def select(self, names: Sequence[str]) -> TFRecordTable:
         """Return a table of some columns; the others are not parsed.
@@ -239,11 +258,7 @@ class TFRecordTable:
                 raise argument_error(f"no column {name!r}{nearest(name, self.column_names)}")
             if name in names[:i]:
                 raise argument_error(f"the column {name!r} is there twice")
-        described = _selected(self._described, names)
-        options, size = self._options, self._batch_size
-        table = TFRecordTable(self._sources, described, options, size, self._hint)
-        table._batches = _Batches(described, names)
-        return table
+        return TFRecordTable(_selected(self._described, names), self._reading, names)
 
     def to_batches(self, size: int | None = None) -> Iterator[Any]:
         """Yield the records as ``pyarrow.RecordBatch`` objects.
@@ -251,7 +266,7 @@ class TFRecordTable:
         Parameters
         ----------
         size : int, optional
-            Records per batch; by default the table's `batch_size`, or what one read brings.
+            Records per batch, from workers at most; by default the table's `batch_size`, or what one read brings.
 
         Yields
         ------
@@ -265,26 +280,32 @@ class TFRecordTable:
         InvalidArgumentError
             For a record that does not fit the schema, with its file, number and key.
         """
-        size = self._batch_size if size is None else require_int("size", size, 1)
-        with closing(self._blocks(size)) as blocks:
+        size = self._reading.batch_size if size is None else require_int("size", size, 1)
+        if self._reading.num_workers:
+            return iter(self._in_processes(size))
+        return self._in_turn(size)
+
+    def _in_turn(self, size: int | None) -> Iterator[Any]:
+        with closing(self._reading.blocks(size)) as blocks:
             for block in blocks:
-                yield self.to_batch(block)
+                yield self._batches.of(block)
+
+    def _in_processes(self, size: int | None) -> Dataset[Any]:
+        paths: Any = self._reading.sources
+        files = files_of(paths, self._reading.options)
+        stage = _ToBatches(input=files, batches=self._batches, most=size)
+        return dataset_of(stage).in_processes(self._reading.num_workers)
 
     def to_batch(self, block: Block) -> Any:
         """Return records that were read already as a ``pyarrow.RecordBatch``."""
-        try:
-            return self._batches.of(block)
-        except InvalidArgumentError as error:
-            if self._hint is None or error.key is None:
-                raise
-            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
+        return self._batches.of(block)
 
     def head(self, n: int = 5) -> Any:
         """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read."""
         n = require_int("n", n, 0)
         batches, left = [], n
         if n:
-            for batch in self.to_batches(min(n, self._batch_size or n)):
+            for batch in self._in_turn(min(n, self._reading.batch_size or n)):
                 batches.append(batch[:left])
                 left -= len(batch)
                 if left <= 0:
@@ -313,7 +334,7 @@ class TFRecordTable:
 
     def count_rows(self) -> int:
         """Count the records, all checksums verified, without parsing them."""
-        with closing(self._blocks(None)) as blocks:
+        with closing(self._reading.blocks(None)) as blocks:
             return sum(map(len, blocks))
 
     def __arrow_c_schema__(self) -> object:
@@ -329,16 +350,13 @@ class TFRecordTable:
     def __repr__(self) -> str:
         """Name the columns and their types."""
         fields = "\n".join(f"{field.name}: {field.type}" for field in self.arrow_schema)
-        return f"<TFRecordTable of {plural(len(self._sources), 'file')}>\n{fields}"
-
-    def _blocks(self, size: int | None) -> Any:
-        return reader_with(self._sources, self._options).blocks(size)
+        return f"<TFRecordTable of {plural(len(self._reading.sources), 'file')}>\n{fields}"
 
     def _is_frame_of(self, name: str) -> bool:
         return (self._described.dataframe or {}).get("library") == name
 
     def _loaded(self, name: Library) -> Any:
-        return load_blocks(self._described, self.column_names, None, self._blocks, name)
+        return load_blocks(self._described, self.column_names, None, self._reading.blocks, name)
 
 
 # ------------------------------------------------------------------------------- batches
@@ -347,7 +365,9 @@ class TFRecordTable:
 class _Batches:
     """Turns blocks of records into record batches of one schema."""
 
-    def __init__(self, described: Sidecar, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
+    ) -> None:
         schema = described.schema
         self._loader = loader_of(described, names, None, with_objects=False)
         if isinstance(schema, SequenceSchema):
@@ -358,6 +378,7 @@ class _Batches:
         frame = described.dataframe or {}
         self._types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
         self._names = names
+        self._hint = hint
         self.schema: Any = None
         empty = self._arrays(self._columns(Block.from_records([])))
         self.schema = _schema_of(empty, described)
@@ -368,14 +389,22 @@ class _Batches:
         if not len(self.schema):  # of rows without columns only the number is known
             counted = arrow.imported().array(np.zeros(len(block), np.bool_))
             return record_batch.from_arrays([counted], ["rows"]).select([])
-        columns = self._columns(block)
         try:
-            arrays = self._arrays(columns)
+            columns = self._columns(block)
+            arrays = self._located(columns, block)
+        except InvalidArgumentError as error:
+            if self._hint is None or error.key is None:
+                raise
+            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
+        return record_batch.from_arrays(list(arrays.values()), schema=self.schema)
+
+    def _located(self, columns: Mapping[str, Any], block: Block) -> dict[str, Any]:
+        try:
+            return self._arrays(columns)
         except InvalidArgumentError as error:
             if error.index is None:
                 raise
             raise block.place(error.index).locate(error) from None
-        return record_batch.from_arrays(list(arrays.values()), schema=self.schema)
 
     def _columns(self, block: Block) -> dict[str, Any]:
         found = self._loader.columns_of(block)
@@ -396,6 +425,26 @@ class _Batches:
             )
             for name, column in columns.items()
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ToBatches(Stage):
+    """The records of a data set as record batches."""
+
+    gives: ClassVar[Content | None] = "objects"
+    batches: _Batches
+    most: int | None = None
+
+    def chunks(self, run: Run, state: State) -> Iterator[Pair]:
+        """Yield one per chunk of records."""
+        with self.feed(run, state) as feed:
+            while (chunk := feed.take(self.most)) is not None:
+                records: Any = chunk
+                try:
+                    batch = self.batches.of(records.block)
+                except InvalidArgumentError as error:
+                    raise records.located(error) from None
+                yield ObjectChunk([batch]), {"feed": feed.state()}
 
 
 def _schema_of(arrays: Mapping[str, Any], described: Sidecar) -> Any:
