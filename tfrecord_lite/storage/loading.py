@@ -28,6 +28,7 @@ from tfrecord_lite.convert.dataframes import (
     check_library,
     frame_of,
     index_names,
+    joined_tables,
     merged_description,
     without_labels,
 )
@@ -597,9 +598,17 @@ class _FrameLoader(_ExampleLoader):
     """Turns blocks of Examples into data frames."""
 
     def __init__(self, described: Sidecar, library: Library) -> None:
-        super().__init__(described)
+        super().__init__(described, with_objects=library != "arrow")
         self._library = library
         self._dataframe = described.dataframe
+
+    def whole(self, blocks: Iterator[Block]) -> Any:
+        """Return the records of all blocks; a Table in as many chunks."""
+        if self._library != "arrow":
+            return super().whole(blocks)
+        tables = [*self.batches(blocks)]
+        nothing = Block.from_records([])
+        return joined_tables(tables or [self._data(self.columns_of(nothing), range(0))])
 
     def _data(self, columns: dict[str, Any], rows: range) -> Any:
         return frame_of(self._library, columns, self._schema.originals, self._dataframe, rows)

@@ -328,6 +328,13 @@ def frame_of(
     return _LIBRARIES[library].frame_of(columns, originals, description or {}, rows)
 
 
+def joined_tables(tables: list[Any]) -> Any:
+    """Return the rows of some Tables of pyarrow as one, without a copy."""
+    if tables[0].column_names:
+        return arrow.imported().concat_tables(tables)
+    return arrow.frame_of({}, {}, {}, range(sum(map(len, tables))))
+
+
 def index_names(description: Description | None) -> list[str]:
     """Return the features that are levels of a frame's index."""
     levels = (description or {}).get("index", [])

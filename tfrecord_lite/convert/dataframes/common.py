@@ -186,7 +186,7 @@ def _plain(column: Any) -> Any:
     """Return the numbers of ml_dtypes, which no library has, as the nearest of NumPy's."""
     if isinstance(column, RaggedTensor):
         return RaggedTensor(_plain(column.values), column.row_splits)
-    if column.dtype.isbuiltin:  # its name takes longer
+    if column.dtype.isbuiltin == 1:  # its name takes longer
         return column
     if column.dtype.name in EXTRA_FLOATS:
         return column.astype(np.float32)
