@@ -48,6 +48,8 @@ MARKS = {
     "testing.md": pytest.mark.full,
     "tfrecord_lite.integrations.duckdb": pytest.mark.needs("sql"),
     "tfrecord_lite.integrations.image": pytest.mark.needs("image"),
+    "tfrecord_lite.integrations.pandas": pytest.mark.needs("dataframes"),
+    "tfrecord_lite.integrations.polars": pytest.mark.needs("dataframes"),
     "tfrecord_lite.storage.formats.superserial": pytest.mark.needs("yaml"),
     "tfrecord_lite.tables": pytest.mark.needs("arrow"),
     "tfrecord_lite.storage.sidecar.load_schema": pytest.mark.needs("yaml"),

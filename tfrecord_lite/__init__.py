@@ -84,6 +84,11 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         encode_image as encode_image,
         image_row as image_row,
     )
+    from tfrecord_lite.integrations.pandas import (
+        read_tfrecord as read_tfrecord,
+        to_tfrecord as to_tfrecord,
+    )
+    from tfrecord_lite.integrations.polars import scan_tfrecord as scan_tfrecord
     from tfrecord_lite.messages import (
         BytesList as BytesList,
         Example as Example,
@@ -153,6 +158,8 @@ _MODULES = {
     "files.compression": "TFRecordCompressionType TFRecordOptions",
     "index": "TFRecordFile tf_record_random_reader",
     "integrations.image": "decode_image encode_image image_row",
+    "integrations.pandas": "read_tfrecord to_tfrecord",
+    "integrations.polars": "scan_tfrecord",
     "messages": "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",
     "reader": "TFRecordReader tf_record_iterator",
     "records.damage": "DamageReport DamagedSpan FileReport",

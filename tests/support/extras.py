@@ -35,6 +35,7 @@ EXTRAS = {
 TESTS = Path(__file__).resolve().parents[1]
 PLACES = {
     TESTS / "convert" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
+    TESTS / "integrations" / "test_pandas.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "storage" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "parity": ("parity", ("tensorflow",)),
     TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),

@@ -241,21 +241,6 @@ def test_specifications_that_depend_on_the_batch_are_lists(path: Path) -> None:
     assert str(table.arrow_schema.field("p").type) == "list<item: fixed_size_list<item: int64>[2]>"
 
 
-def test_sparse_columns_keep_the_types_of_their_values(path: Path) -> None:
-    indices, shape = np.array([[0, 1], [1, 0]]), np.array([2, 3])
-    numbers, texts = np.array([1, 255], np.uint8), np.array(["a", "ü"], object)
-    save(path, {k: SparseTensor(indices, v, shape) for k, v in (("n", numbers), ("t", texts))})
-    table = scan(path)
-
-    assert rows_of(table) == [
-        {"n/indices_0": [1], "n/values": [1], "t/indices_0": [1], "t/values": ["a"]},
-        {"n/indices_0": [0], "n/values": [255], "t/indices_0": [0], "t/values": ["ü"]},
-    ]
-    assert str(table.arrow_schema.field("n/values").type) == "list<item: uint8>"
-    save(path, {"x": SparseTensor(indices, np.array([0.1, 0.2]), shape)})
-    assert scan(path).to_arrow().column("x/values").to_pylist() == [[[0.1]], [[0.2]]]
-
-
 def test_partitions_are_lists_of_lists(path: Path) -> None:
     write(path, [{"v": [1, 2, 3], "n": [2, 1]}, {"v": [], "n": [0]}])
     spec = RaggedFeature("int64", "v", [RaggedFeature.RowLengths("n")])
@@ -472,12 +457,6 @@ def test_batches_own_their_memory(path: Path) -> None:
     assert [i for b in batches for i in b.column("s").to_pylist()] == [
         f"{i:05}" for i in range(20_000)
     ]
-
-
-def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
-    write(path, [{"x": 1}])
-    with path.open("rb") as file, pytest.raises(TypeError, match="opened again"):
-        scan(file)
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns.dense import as_array
 from tfrecord_lite.convert.dataframes import (
     frame_of_types,
     is_stream,
@@ -498,7 +499,8 @@ def _rows(name: str, values: Any, counts: Any, inner: tuple[int, ...]) -> Ragged
         detail = f"{found} cannot be divided into rows of the shape {inner}"
         raise column_error(name, detail, int(wrong[0]), Reason.WRONG_COUNT)
     if inner:
-        values, counts = values.reshape(-1, *inner), counts // size
+        flat = as_array(values) if isinstance(values, BytesColumn) else values
+        values, counts = flat.reshape(-1, *inner), counts // size
     return RaggedTensor.from_row_lengths(text_objects(values), counts)
 
 

@@ -4,5 +4,7 @@
 
     duckdb  conditions in SQL on batches
     image   encoded images to pixels and back, with Pillow
+    pandas  read_tfrecord, to_tfrecord
+    polars  scan_tfrecord: lazy frames
     torch   data sets and files as torch's data sets of tensors
 """

@@ -29,7 +29,7 @@ from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, name_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -91,7 +91,7 @@ def scan(
 
     Parameters
     ----------
-    paths : str, PathLike, or a list of them
+    paths : str, PathLike, file object, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
     features : path, mapping of str to feature specification, or SequenceSchema, optional
         How to parse the records: a :class:`Schema`, a dict of specifications, or a schema file as for
@@ -170,8 +170,6 @@ def scan(
         storage_options=storage_options,
     )
     sources = expand(paths, storage_options)
-    if any(map(is_file_object, sources)):
-        raise TypeError("paths must be paths: files are opened again for each reading of the table")
     if features is not None and not isinstance(features, str | os.PathLike | SequenceSchema):
         features = Schema(features)
     looked = _Sample(sources, options, sample)
@@ -557,21 +555,17 @@ def _as_lists(described: Sidecar) -> Sidecar:
     for name, item in items_of(schema).items():
         spec = item.spec
         if isinstance(spec, SparseFeature):
-            items |= _sparse_items(spec, item)
+            for key, dtype in _sparse_keys(spec).items():
+                items[key] = item._replace(spec=RaggedFeature(dtype), original=None)
         else:
             items[name] = _as_list(item)
     return described._replace(schema=schema_of_items(items))
 
 
-def _sparse_items(spec: SparseFeature, item: SchemaItem) -> dict[str, SchemaItem]:
-    """Return the lists that a sparse feature is stored in: of coordinates, and of values."""
+def _sparse_keys(spec: SparseFeature) -> dict[str, Any]:
+    """Return the keys that a sparse feature is stored under, with their dtypes."""
     keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-    original = item.original
-    if original is not None:  # a raw value is a string of its own, so a list of one
-        original = replace(original, shape=(None, None) if item.is_raw else (None,))
-    indices = item._replace(spec=RaggedFeature(np.int64), original=None)
-    values = item._replace(spec=RaggedFeature(spec.dtype), original=original)
-    return {**dict.fromkeys(keys, indices), spec.value_key: values}
+    return {**dict.fromkeys(keys, np.int64), spec.value_key: spec.dtype}
 
 
 def _as_list(item: SchemaItem) -> SchemaItem:

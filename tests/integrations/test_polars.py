@@ -1,0 +1,232 @@
+"""Record files as lazy frames of Polars."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.scanned_files import exact, files, on_disk, record, with_a_bad_feature
+from tests.support.small_files import write
+from tfrecord_lite import (
+    DataLossError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    TFRecordWriter,
+    save,
+    scan,
+    scan_tfrecord,
+)
+from tfrecord_lite.integrations.polars import ScanOptions, lazy_frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.needs("dataframes")
+
+FEATURES = {"label": FixedLenFeature([], "int64"), "name": FixedLenFeature([], "string")}
+ENGINES = pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+
+
+def pl() -> Any:
+    return importlib.import_module("polars")
+
+
+def has_empty_shapes(schema: Any) -> bool:
+    return any(0 in getattr(spec, "shape", ()) for spec in schema.values())
+
+
+@given(files().filter(lambda drawn: not has_empty_shapes(drawn[0])))
+def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) -> None:
+    schema, records = drawn
+    with on_disk(records) as path:
+        table = scan(path, schema)
+        frame = scan_tfrecord(path, schema)
+        found = frame.collect()
+        assert frame.collect_schema() == found.schema == table.to_polars().schema
+        assert exact(found.to_dicts()) == exact(table.to_arrow().to_pylist())
+
+
+@given(files().filter(lambda drawn: not has_empty_shapes(drawn[0])), st.data())
+def test_any_columns_of_any_rows_are_those_of_the_whole(drawn: Any, data: st.DataObject) -> None:
+    schema, records = drawn
+    with on_disk(records) as path:
+        table = scan(path, schema).to_arrow()
+        names = data.draw(st.lists(st.sampled_from(table.column_names), min_size=1, unique=True))
+        limit = data.draw(st.integers(0, len(records) + 1))
+        indices = [table.column_names.index(name) for name in names]
+        query = scan_tfrecord(path, schema).head(limit).select(pl().nth(i) for i in indices)
+        expected = table.slice(0, limit).select(names).to_pylist()
+        for engine in ("in-memory", "streaming"):
+            assert exact(query.collect(engine=engine).to_dicts()) == exact(expected)
+
+
+@given(
+    labels=st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=20),
+    least=st.integers(-(2**63), 2**63 - 1),
+    limit=st.integers(0, 5),
+)
+def test_filters_and_limits_keep_the_rows_that_they_should(
+    labels: list[int | None], least: int, limit: int
+) -> None:
+    records = [
+        record(n=[i], **({} if label is None else {"label": [label]}))
+        for i, label in enumerate(labels)
+    ]
+    expected = [i for i, label in enumerate(labels) if label is not None and label >= least]
+    features: Any = {"n": FixedLenFeature([], "int64")}
+    with on_disk(records) as path:
+        frame = scan_tfrecord(path, scan(path, sample=None).schema if records else features)
+        if "label" not in frame.collect_schema():
+            return
+        is_kept = pl().col("label") >= least
+        for engine in ("in-memory", "streaming"):
+            for query, wanted in (
+                (frame.filter(is_kept), expected),
+                (frame.filter(is_kept).head(limit), expected[:limit]),
+                (frame.head(limit).filter(is_kept), [i for i in expected if i < limit]),
+                (frame.filter(is_kept).filter(pl().col("n") % 2 == 0), expected_even(expected)),
+            ):
+                assert query.select("n").collect(engine=engine)["n"].to_list() == wanted
+
+
+def expected_even(rows: list[int]) -> list[int]:
+    return [i for i in rows if i % 2 == 0]
+
+
+@ENGINES
+def test_columns_that_a_query_does_not_name_are_not_parsed(tmp_path: Path, engine: Any) -> None:
+    path = write(tmp_path / "x", with_a_bad_feature(5, 5))
+    frame = scan_tfrecord(path, FEATURES)
+
+    assert frame.select("label").collect(engine=engine).height == 11
+    assert frame.select(pl().len()).collect(engine=engine).item() == 11
+    assert frame.filter(pl().col("label") > 4).select("label").collect(engine=engine).height == 6
+    with pytest.raises(InvalidArgumentError, match=r"record 5, .*feature 'name'") as caught:
+        frame.filter(pl().col("name") == b"n1").select("label").collect(engine=engine)
+    assert caught.value.reason is Reason.WRONG_KIND
+    assert caught.value.source == path
+
+
+@ENGINES
+def test_reading_stops_at_the_limit(tmp_path: Path, engine: Any) -> None:
+    path = tmp_path / "x"
+    with TFRecordWriter(path) as writer:
+        for i in range(3000):
+            writer.write(record(label=[i], name=[bytes(1000)]))
+    data = bytearray(path.read_bytes())
+    data[-9] ^= 1
+    path.write_bytes(data)
+    frame = scan_tfrecord(path, FEATURES, batch_size=10)  # Polars reads some batches ahead
+
+    assert frame.head(1500).collect(engine=engine)["label"].to_list() == list(range(1500))
+    if engine == "streaming":  # the other engine hands no limit over a filter
+        query = frame.filter(pl().col("label") > 7).head(2).select("label")
+        assert query.collect(engine=engine).rows() == [(8,), (9,)]
+    with pytest.raises(DataLossError) as caught:
+        frame.select("label").collect(engine=engine)
+    assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
+    skipping = scan_tfrecord(path, FEATURES, on_error=lambda _: None)
+    assert skipping.select("label").collect(engine=engine).height == 2999
+
+
+def test_only_a_read_of_records_is_parsed_for_a_few_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "x", [record(label=[i], name=[b"a"]) for i in range(100_000)])
+    sizes: list[int] = []
+
+    def counted(batch: Any) -> Any:
+        sizes.append(batch.num_rows)
+        return pl().from_arrow(batch)
+
+    monkeypatch.setattr("tfrecord_lite.integrations.polars._frame", counted)
+    assert scan_tfrecord(path, FEATURES).head(3).collect().height == 3
+    assert sum(sizes) == 3
+    sizes.clear()
+    assert scan_tfrecord(path, FEATURES).head(30_000).collect().height == 30_000
+    assert sum(sizes) < 60_000
+
+
+@ENGINES
+def test_queries_of_several_files(tmp_path: Path, engine: Any) -> None:
+    for i in range(3):
+        save(tmp_path / f"part-{i}", {"label": np.arange(4) + i, "text": [f"ü{i}"] * 4})
+    frame = scan_tfrecord(str(tmp_path / "part-*"))
+    parts = [scan_tfrecord(tmp_path / f"part-{i}") for i in range(3)]
+
+    whole = frame.collect(engine=engine)
+    assert pl().concat(parts).collect(engine=engine).equals(whole)
+    joined = frame.join(parts[1], on="label").select("label", "text_right")
+    assert joined.collect(engine=engine).height == 10
+    counted = frame.group_by("text").len().sort("text").collect(engine=engine)
+    assert counted.rows() == [("ü0", 4), ("ü1", 4), ("ü2", 4)]
+    assert frame.sort("label", descending=True).head(1).collect(engine=engine).rows() == [(5, "ü2")]
+    assert whole.equals(frame.collect(engine=engine))  # a second time
+
+
+def test_shapes_without_values_are_an_error_instead_of_a_panic(tmp_path: Path) -> None:
+    path = write(tmp_path / "x", [record(label=[1])])
+    with pytest.raises(InvalidArgumentError) as caught:
+        scan_tfrecord(path, {"label": "int64", "x": FixedLenFeature([2, 0], "int64", [[], []])})
+    assert (caught.value.reason, caught.value.key) == (Reason.UNSUPPORTED, "x")
+
+
+def test_names_that_polars_takes_for_patterns(tmp_path: Path) -> None:
+    names = ["^a.*$", "*", "ab", "image/class"]
+    save(tmp_path / "x", {name: [i] for i, name in enumerate(names)})
+    frame = scan_tfrecord(tmp_path / "x")
+    assert frame.collect().to_dicts() == [{name: i for i, name in enumerate(names)}]
+    assert frame.select(pl().nth(1)).collect().rows() == [(1,)]
+    assert frame.filter(pl().nth(0) == 0).select(pl().nth(3)).collect().rows() == [(3,)]
+
+
+def test_dtypes_come_back(tmp_path: Path) -> None:
+    columns = {
+        "when": np.array(["2024-05-01T12:00", "NaT"], "M8[us]"),
+        "how_long": np.array([3, 4], "m8[ms]"),
+        "is": np.array([True, False]),
+        "small": np.array([1, 255], np.uint8),
+        "large": np.ma.MaskedArray([2**63 - 1, 0], [False, True]),
+        "exact": np.array([0.1, np.inf]),
+        "box": np.zeros((2, 2, 3), np.float32),
+    }
+    save(tmp_path / "x", columns)
+    frame = scan_tfrecord(tmp_path / "x").collect()
+    assert frame.equals(scan(tmp_path / "x").to_polars())
+    assert frame["large"].to_list() == [2**63 - 1, None]
+    assert list(map(str, frame.dtypes)) == [
+        "Datetime(time_unit='us', time_zone=None)",
+        "Duration(time_unit='ms')",
+        "Boolean",
+        "UInt8",
+        "Int64",
+        "Float64",
+        "Array(Float32, shape=(2, 3))",
+    ]
+
+
+def test_a_table_of_scan_is_a_lazy_frame_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "x", with_a_bad_feature(5))
+    frame = lazy_frame(scan(path, FEATURES, ["label"], text=["name"] * 0))
+    assert frame.collect_schema().names() == ["label"]
+    assert frame.tail(1).collect().rows() == [(5,)]
+
+
+def test_the_options_are_those_of_scan(tmp_path: Path) -> None:
+    keywords = [p for p in inspect.signature(scan).parameters.values() if p.kind == p.KEYWORD_ONLY]
+    assert ScanOptions.__annotations__.keys() == {keyword.name for keyword in keywords}
+    for keyword in keywords:
+        declared = ScanOptions.__annotations__[keyword.name]
+        assert getattr(declared, "__forward_arg__", declared) == keyword.annotation
+    path = write(tmp_path / "x", [record(label=[1], name=["Öl".encode()])])
+    frame = scan_tfrecord(path, text=True, columns=["name"])
+    assert frame.collect().rows() == [("Öl",)]
+    with pytest.raises(FileNotFoundError):
+        scan_tfrecord(tmp_path / "none")
