@@ -241,6 +241,21 @@ def test_specifications_that_depend_on_the_batch_are_lists(path: Path) -> None:
     assert str(table.arrow_schema.field("p").type) == "list<item: fixed_size_list<item: int64>[2]>"
 
 
+def test_sparse_columns_keep_the_types_of_their_values(path: Path) -> None:
+    indices, shape = np.array([[0, 1], [1, 0]]), np.array([2, 3])
+    numbers, texts = np.array([1, 255], np.uint8), np.array(["a", "ü"], object)
+    save(path, {k: SparseTensor(indices, v, shape) for k, v in (("n", numbers), ("t", texts))})
+    table = scan(path)
+
+    assert rows_of(table) == [
+        {"n/indices_0": [1], "n/values": [1], "t/indices_0": [1], "t/values": ["a"]},
+        {"n/indices_0": [0], "n/values": [255], "t/indices_0": [0], "t/values": ["ü"]},
+    ]
+    assert str(table.arrow_schema.field("n/values").type) == "list<item: uint8>"
+    save(path, {"x": SparseTensor(indices, np.array([0.1, 0.2]), shape)})
+    assert scan(path).to_arrow().column("x/values").to_pylist() == [[[0.1]], [[0.2]]]
+
+
 def test_partitions_are_lists_of_lists(path: Path) -> None:
     write(path, [{"v": [1, 2, 3], "n": [2, 1]}, {"v": [], "n": [0]}])
     spec = RaggedFeature("int64", "v", [RaggedFeature.RowLengths("n")])
@@ -442,6 +457,17 @@ def test_batches_have_the_size_asked_for(path: Path) -> None:
         scan(path, batch_size=0)
 
 
+def test_usual_batches_have_about_4_mb(path: Path) -> None:
+    def sizes(n_rows: int, n_bytes: int) -> list[int]:
+        write(path, [{"x": b"x" * n_bytes}] * n_rows)
+        return [len(batch) for batch in scan(path, {"x": bytes}).to_batches()]
+
+    assert sizes(20_000, 10) == [8192, 8192, 20_000 - 2 * 8192]
+    assert sizes(100, 100_000) == [64, 36]
+    assert 2000 < sizes(3000, 2000)[0] < 2100
+    assert sizes(0, 1) == []
+
+
 def test_a_block_that_was_read_becomes_a_batch(path: Path) -> None:
     write(path, [{"x": i} for i in range(10)])
     (block,) = TFRecordReader(path).blocks()
@@ -457,6 +483,19 @@ def test_batches_own_their_memory(path: Path) -> None:
     assert [i for b in batches for i in b.column("s").to_pylist()] == [
         f"{i:05}" for i in range(20_000)
     ]
+
+
+def test_a_file_object_cannot_be_read_twice(path: Path) -> None:
+    write(path, [{"x": 1}])
+    with path.open("rb") as file, pytest.raises(TypeError, match="opened again"):
+        scan(file)
+
+
+def test_files_with_and_without_sidecars_need_features(tmp_path: Path) -> None:
+    save(tmp_path / "x-0", {"n": [1]})
+    write(tmp_path / "x-1", [{"n": 2}])
+    with pytest.raises(InvalidArgumentError, match="give features"):
+        scan([tmp_path / "x-0", tmp_path / "x-1"])
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:

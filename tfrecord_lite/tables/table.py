@@ -29,7 +29,7 @@ from tfrecord_lite.dataset.plan import Content, Run, Stage
 from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, name_of
+from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -66,6 +66,9 @@ __all__ = ["TFRecordTable", "scan"]
 METADATA_KEY = b"tfrecord_lite"
 """Under which an Arrow schema has the schema of the features, as JSON."""
 _FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or features"
+_BATCH_BYTES = 4 * 1024 * 1024
+_LEAST, _MOST = 64, 8192
+"""Bytes of records in a batch, about, and bounds of their number."""
 _SAMPLE_BYTES = 64 * 1024 * 1024
 _TFDS_FILES = ("features.json", "dataset_info.json")
 
@@ -91,7 +94,7 @@ def scan(
 
     Parameters
     ----------
-    paths : str, PathLike, file object, or a list of them
+    paths : str, PathLike, or a list of them
         One file or many, patterns included, as for :class:`TFRecordReader`.
     features : path, mapping of str to feature specification, or SequenceSchema, optional
         How to parse the records: a :class:`Schema`, a dict of specifications, or a schema file as for
@@ -106,7 +109,8 @@ def scan(
         Records at the start from which the schema is inferred, 64 MiB of them at most; None for
         all records. A feature that occurs only in later ones has no column.
     batch_size : int, optional
-        Records per RecordBatch; by default what one read brings, about a megabyte.
+        Records per RecordBatch; by default about 4 MB, and 8,192 records at most. Batches of less than
+        some thousand records take longer to parse.
     num_workers : int, default 0
         Parse in this many processes, each its part of the files, or of the records of a single one. Batches come
         in turns from each, so the rows are in another order; ``head`` and ``count_rows`` use none.
@@ -170,10 +174,15 @@ def scan(
         storage_options=storage_options,
     )
     sources = expand(paths, storage_options)
+    if any(map(is_file_object, sources)):
+        raise TypeError("paths must be paths: files are opened again for each reading of the table")
     if features is not None and not isinstance(features, str | os.PathLike | SequenceSchema):
         features = Schema(features)
     looked = _Sample(sources, options, sample)
-    found = described_by(features or _tfds_schema(sources), sources, options)
+    try:
+        found = described_by(features or _tfds_schema(sources), sources, options)
+    except InvalidArgumentError as error:
+        raise error.at(detail=(error.detail or "").replace("schema_path", "features")) from None
     described = looked.inferred() if found is None else _as_lists(found)
     if text is not False:
         described = _with_text(described, text, looked)
@@ -197,6 +206,14 @@ class _Reading:
     def blocks(self, size: int | None) -> Any:
         """Return the records of all files."""
         return reader_with(self.sources, self.options).blocks(size)
+
+    def usual_size(self) -> int:
+        """Return the number of records in a batch of the usual size, by those of the first read."""
+        ahead: Any = reader_ahead(self.sources, self.options).blocks()
+        with closing(ahead) as blocks:
+            first: Any = next(blocks, Block.from_records([b""]))
+        fitting: int = _BATCH_BYTES * len(first) // max(first.nbytes, 1)
+        return min(max(fitting, _LEAST), _MOST)
 
 
 class TFRecordTable:
@@ -266,7 +283,7 @@ class TFRecordTable:
         Parameters
         ----------
         size : int, optional
-            Records per batch, from workers at most; by default the table's `batch_size`, or what one read brings.
+            Records per batch, from workers at most; by default the table's `batch_size`.
 
         Yields
         ------
@@ -286,11 +303,13 @@ class TFRecordTable:
         return self._in_turn(size)
 
     def _in_turn(self, size: int | None) -> Iterator[Any]:
+        size = size or self._reading.usual_size()
         with closing(self._reading.blocks(size)) as blocks:
             for block in blocks:
                 yield self._batches.of(block)
 
     def _in_processes(self, size: int | None) -> Dataset[Any]:
+        size = size or self._reading.usual_size()
         paths: Any = self._reading.sources
         files = files_of(paths, self._reading.options)
         stage = _ToBatches(input=files, batches=self._batches, most=size)
@@ -376,12 +395,16 @@ class _Batches:
         else:
             self._originals = schema.originals
         frame = described.dataframe or {}
-        self._types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
+        types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
         self._names = names
         self._hint = hint
-        self.schema: Any = None
-        empty = self._arrays(self._columns(Block.from_records([])))
-        self.schema = _schema_of(empty, described)
+        columns = self._columns(Block.from_records([]))
+        found = {
+            name: arrow.array_of(name, column, types.get(name), self._originals.get(name))
+            for name, column in columns.items()
+        }
+        self.schema: Any = _schema_of(found, described)
+        self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
 
     def of(self, block: Block) -> Any:
         """Return the batch of a block."""
@@ -411,16 +434,11 @@ class _Batches:
         return found if self._names is None else {name: found[name] for name in self._names}
 
     def _arrays(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        if self.schema is None:
-            return {
-                name: arrow.array_of(name, column, self._types.get(name), self._originals.get(name))
-                for name, column in columns.items()
-            }
         return {
             name: arrow.array_as(
                 name,
                 column if isinstance(column, MaskedBytes) else as_frame_column(name, column),
-                self.schema.field(name).type,
+                self._types[name],
                 self._originals.get(name),
             )
             for name, column in columns.items()
@@ -555,17 +573,21 @@ def _as_lists(described: Sidecar) -> Sidecar:
     for name, item in items_of(schema).items():
         spec = item.spec
         if isinstance(spec, SparseFeature):
-            for key, dtype in _sparse_keys(spec).items():
-                items[key] = item._replace(spec=RaggedFeature(dtype), original=None)
+            items |= _sparse_items(spec, item)
         else:
             items[name] = _as_list(item)
     return described._replace(schema=schema_of_items(items))
 
 
-def _sparse_keys(spec: SparseFeature) -> dict[str, Any]:
-    """Return the keys that a sparse feature is stored under, with their dtypes."""
+def _sparse_items(spec: SparseFeature, item: SchemaItem) -> dict[str, SchemaItem]:
+    """Return the lists that a sparse feature is stored in: of coordinates, and of values."""
     keys = [spec.index_key] if isinstance(spec.index_key, str) else list(spec.index_key)
-    return {**dict.fromkeys(keys, np.int64), spec.value_key: spec.dtype}
+    original = item.original
+    if original is not None:  # a raw value is a string of its own, so a list of one
+        original = replace(original, shape=(None, None) if item.is_raw else (None,))
+    indices = item._replace(spec=RaggedFeature(np.int64), original=None)
+    values = item._replace(spec=RaggedFeature(spec.dtype), original=original)
+    return {**dict.fromkeys(keys, indices), spec.value_key: values}
 
 
 def _as_list(item: SchemaItem) -> SchemaItem:
