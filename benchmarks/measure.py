@@ -4,7 +4,8 @@ A process of its own keeps one measurement's memory, imports and caches out of
 the next. The request is a JSON object on the command line, ``{"what": ...}`` and
 the arguments of the function of that name; the answer is a JSON object on
 standard output. :mod:`benchmarks.records`, :mod:`benchmarks.columns` and
-:mod:`benchmarks.datasets` ask and compare.
+:mod:`benchmarks.datasets` ask and compare. :mod:`benchmarks.tables` has one process
+per contender instead, which is asked on standard input, and imports only once.
 
 Each side runs the loop a user would write, the same on both sides. Imports are
 inside the functions, so that only what is measured is loaded, and they are not
@@ -23,7 +24,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import measure_events, measure_reliability, measure_tensors
+from benchmarks import measure_events, measure_reliability, measure_tables, measure_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -451,6 +452,7 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "import_tensorflow": import_tensorflow,
     **measure_events.MEASUREMENTS,
     **measure_reliability.MEASUREMENTS,
+    **measure_tables.MEASUREMENTS,
     **measure_tensors.MEASUREMENTS,
     **{name: _elsewhere("measure_datasets", name) for name in DATA_SETS},
     **{name: _elsewhere("encoders", name) for name in ENCODERS},
@@ -459,5 +461,7 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
 
 
 if __name__ == "__main__":
-    request = json.loads(sys.argv[1])
-    print(json.dumps(MEASUREMENTS[request.pop("what")](**request)))
+    # Without an argument a request per line, all measured in this process.
+    for line in sys.argv[1:] or sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(MEASUREMENTS[request.pop("what")](**request)), flush=True)

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def _features(module: Any, dtypes: tuple[Any, Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def features_of_sequences(
+    module: Any, dtypes: tuple[Any, Any, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the features of the data set, with the classes of either side."""
     float32, int64, string = dtypes
     context = {
@@ -30,7 +32,7 @@ def sequence_columns_ours(path: str, batch: int | None) -> Result:
     """Parse a file into columns."""
     import tfrecord_lite
 
-    features = _features(tfrecord_lite, ("float32", "int64", "string"))
+    features = features_of_sequences(tfrecord_lite, ("float32", "int64", "string"))
     # TensorFlow's strings are tensors, without a Python object each, and so are these.
     parser = tfrecord_lite.SequenceExampleParser(*features, strings="BytesColumn")
 
@@ -45,7 +47,7 @@ def sequence_columns_tensorflow(path: str, batch: int, *, autotune: bool) -> Res
     """Parse a file into tensors with tf.data."""
     import tensorflow as tf
 
-    context, lists = _features(tf.io, (tf.float32, tf.int64, tf.string))
+    context, lists = features_of_sequences(tf.io, (tf.float32, tf.int64, tf.string))
     threads = tf.data.AUTOTUNE if autotune else None
 
     def parse() -> Iterator[int]:
