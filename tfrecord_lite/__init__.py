@@ -2,7 +2,8 @@
 
 Every public name can be imported from here. A name's module is loaded when the name is
 first used, so that reading and writing records loads neither the engine nor the protobuf
-runtime. ``tfrecord_lite.tf`` has TensorFlow's names; ``tfrecord_lite.testing`` helps with tests.
+runtime. ``tfrecord_lite.tf`` has TensorFlow's names; ``tfrecord_lite.testing`` helps with tests;
+``tfrecord_lite.rearrange`` merges, splits, shuffles, samples and filters files.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ _MODULES = {
 }
 """The public names, by the module that defines them."""
 
-_PUBLIC_MODULES = ("errors", "messages", "testing", "tf")
+_PUBLIC_MODULES = ("errors", "messages", "rearrange", "testing", "tf")
 
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

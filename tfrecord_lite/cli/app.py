@@ -9,7 +9,22 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn
 
-from tfrecord_lite.cli import cat, head, index, info, recover, schema, verify
+from tfrecord_lite.cli import (
+    cat,
+    head,
+    index,
+    info,
+    merge,
+    recover,
+    sample,
+    schema,
+    shuffle,
+    split,
+    verify,
+)
+from tfrecord_lite.cli import (
+    filter as filter_verb,
+)
 from tfrecord_lite.cli.console import Console, OutputError, Status
 
 if TYPE_CHECKING:
@@ -23,6 +38,11 @@ _VERBS = {
     "verify": verify,
     "recover": recover,
     "index": index,
+    "merge": merge,
+    "split": split,
+    "shuffle": shuffle,
+    "sample": sample,
+    "filter": filter_verb,
 }
 
 _DESCRIPTION = """\
@@ -38,9 +58,15 @@ examples:
   tfrecord verify 'train-*.tfrecord'            is everything intact?
   tfrecord recover bad.tfrecord new.tfrecord    save the intact records
   tfrecord index train.tfrecord                 where is each record?
+  tfrecord merge 'part-*' all.tfrecord          many files to one
+  tfrecord split --shards 8 all.tfrecord x      one file to many
+  tfrecord shuffle all.tfrecord mixed.tfrecord  any number of records in random order
+  tfrecord sample -n 99 all.tfrecord few        some records, drawn at random
+  tfrecord filter --where SQL all.tfrecord x    the records that meet a condition
 
 'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]', info,
-verify, recover and schema show a progress bar on long work, if standard error is a terminal."""
+verify, recover, schema and the verbs below them show a progress bar on long work, if standard error
+is a terminal."""
 
 _STATUSES = """\
 exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or

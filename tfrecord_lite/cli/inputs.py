@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.files.names import Source
-    from tfrecord_lite.records.damage import DamagedSpan, SkippingStream
+    from tfrecord_lite.records.damage import DamagedSpan, DamageReport, SkippingStream
 
 Records: TypeAlias = "RecordStream | SkippingStream"
 """The records of an open file, either to the first damage or past all of it."""
@@ -84,7 +84,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--max-inflated-bytes",
-        type=_positive_size,
+        type=positive_size,
         metavar="N",
         help="stop reading a compressed file that inflates to more (default: no limit)",
     )
@@ -118,7 +118,8 @@ def _size(text: str) -> int:
     return n_bytes
 
 
-def _positive_size(text: str) -> int:
+def positive_size(text: str) -> int:
+    """Parse a number of bytes above 0."""
     n_bytes = _size(text)
     if not n_bytes:
         raise argparse.ArgumentTypeError("expected more than 0")
@@ -207,8 +208,12 @@ def for_each_skipping(
         return
     log = DamageLog("skip", None)
     for_each(sources, args, console, lambda stream: work(log.skipping(stream)))
-    report = log.report()
-    if report.n_damaged:
+    complain_of_skipped(log.report(), console)
+
+
+def complain_of_skipped(report: DamageReport | None, console: Console) -> None:
+    """Report what was skipped, if anything was."""
+    if report is not None and report.n_damaged:
         status = max(status_of(span.reason) for span in report.spans)
         console.complain(_reworded(report.summary()), status)
 

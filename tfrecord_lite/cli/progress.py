@@ -57,15 +57,15 @@ class Progress:
         return cls(stream.name, None if stream.compression else local_size(stream.name))
 
     @classmethod
-    def of_sources(cls, sources: Sequence[Source], compression: str) -> Self:
-        """Return the progress of reading several files together."""
+    def of_sources(cls, sources: Sequence[Source], compression: str, num_passes: int = 1) -> Self:
+        """Return the progress of reading several files together, maybe more than once."""
         names = [name_of(source) for source in sources]
         name = names[0] if len(names) == 1 else f"{len(names)} files"
         if not _is_shown():
             return cls(name, None)
         sizes = [_plain_size(source, compression) for source in sources]
         known = [size for size in sizes if size is not None]
-        return cls(name, sum(known) if len(known) == len(sizes) else None)
+        return cls(name, sum(known) * num_passes if len(known) == len(sizes) else None)
 
     def advance(self, n_bytes: int) -> None:
         """Count bytes that were read."""

@@ -96,3 +96,8 @@ def buffer_at(key: Key, n_slots: int, n_steps: int) -> Int64Array:
 def permutation(key: Key, n: int, *, of_buffer: bool = False) -> Int64Array:
     """Return 0 to n - 1 in random order, for a shuffle of all or (`of_buffer`) to empty a buffer."""
     return np.argsort(_words(key, _REST if of_buffer else _ALL, 0, n), kind="stable")
+
+
+def words(key: Key, first: int, n_words: int) -> Uint64Array:
+    """Return some of the words by which a shuffle of all is sorted: uint64, shape (n_words,)."""
+    return _words(key, _ALL, first, n_words)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, require_int
 from tfrecord_lite.files.compression import compression_of_name
-from tfrecord_lite.files.names import shard_names
+from tfrecord_lite.files.names import is_file_object, shard_names
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.sink import BUFFER_BYTES, RecordSink
 from tfrecord_lite.storage.sidecar import FingerprintingFile
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tfrecord_lite.files.compression import TFRecordOptions
-    from tfrecord_lite.files.names import StorageOptions
+    from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.progress import Report
     from tfrecord_lite.storage.sidecar import Fingerprint
@@ -86,7 +86,86 @@ def _check_shadow(name: str) -> None:
         raise argument_error(detail, source=name)
 
 
-class DataFiles:
+def buffer_bytes_of(n_files: int) -> int:
+    """Return how much each of several sinks is to collect."""
+    return min(max(_BUFFERS_BYTES // n_files, _SMALLEST_BUFFER_BYTES), BUFFER_BYTES)
+
+
+class FileSet:
+    """Files of records that are written under temporary names, and appear together.
+
+    Each has the sink that writes to it, and a fingerprint. A file object is written to as it is.
+    """
+
+    def __init__(
+        self, options: TFRecordOptions, storage_options: StorageOptions, buffer_bytes: int
+    ) -> None:
+        self._options = options
+        self._storage_options = storage_options
+        self._buffer_bytes = buffer_bytes
+        self._files: list[OutputFile] = []
+        self._targets: list[FingerprintingFile] = []
+        self._sinks: list[RecordSink] = []
+
+    def open(self, name: Source) -> None:
+        """Open one more file."""
+        atomic = not is_file_object(name)
+        file = open_output(name, atomic=atomic, storage_options=self._storage_options)
+        self._files.append(file)
+        target = FingerprintingFile(file)
+        self._targets.append(target)
+        output = open_output(cast("Any", target))
+        self._sinks.append(RecordSink(output, self._options, self._buffer_bytes))
+
+    def finish_file(self, i: int) -> None:
+        """Write what is pending for one file, and close it."""
+        self._sinks[i].finish()
+        self._files[i].finish()
+
+    def finish(self) -> list[Fingerprint]:
+        """Write what is pending, close the files, and return their fingerprints."""
+        for i in range(len(self._files)):
+            self.finish_file(i)
+        return [target.fingerprint for target in self._targets]
+
+    def commit(self, sidecars: list[OutputFile]) -> None:
+        """Let all files appear, the sidecars first: one per data file, or one for all.
+
+        Beside other data a sidecar is rejected, while our data without it would be read as byte
+        strings. After a failure, files that replaced none are taken back.
+        """
+        everything = [*sidecars, *self._files]
+        new = [file for file in everything if not file.replaces(file.name)]
+        try:
+            for file in everything:
+                file.commit()
+        except BaseException:
+            # All data may be in place already when an interrupt comes; then everything stays.
+            if not all(file.is_placed for file in self._files):
+                self._take_back(new, sidecars)
+            raise
+
+    def _take_back(self, new: list[OutputFile], sidecars: list[OutputFile]) -> None:
+        for file in self._files:
+            if file in new:
+                with contextlib.suppress(OSError):  # the first error is raised
+                    file.take_back()
+        for i, file in enumerate(sidecars):
+            described = self._files if len(sidecars) == 1 else [self._files[i]]
+            if file in new and not any(data.is_placed for data in described):
+                with contextlib.suppress(OSError):
+                    file.take_back()
+
+    def abandon(self) -> None:
+        """Remove all files that are not in their place."""
+        with contextlib.ExitStack() as stack:  # one failure does not stop the others
+            for file in self._files:
+                stack.callback(file.abandon)
+            for sink in self._sinks:
+                stack.callback(sink.abandon)
+
+
+class DataFiles(FileSet):
     """Files to which records are written, under temporary names.
 
     Set `n_records` before :meth:`put` if it is known: each shard then has records that follow each
@@ -100,21 +179,13 @@ class DataFiles:
         storage_options: StorageOptions,
         report: Report,
     ) -> None:
+        super().__init__(options, storage_options, buffer_bytes_of(len(names)))
         self.n_records: int | None = None
         self._report = report
         self._n_put = 0
-        self._files: list[OutputFile] = []
-        self._targets: list[FingerprintingFile] = []
-        self._sinks: list[RecordSink] = []
-        buffer_bytes = max(_BUFFERS_BYTES // len(names), _SMALLEST_BUFFER_BYTES)
         try:
             for name in names:
-                file = open_output(name, atomic=True, storage_options=storage_options)
-                self._files.append(file)
-                target = FingerprintingFile(file)
-                self._targets.append(target)
-                output = open_output(cast("Any", target))
-                self._sinks.append(RecordSink(output, options, min(buffer_bytes, BUFFER_BYTES)))
+                self.open(name)
         except BaseException:
             self.abandon()
             raise
@@ -154,47 +225,9 @@ class DataFiles:
 
     def finish(self) -> list[Fingerprint]:
         """Write what is pending, close the files, and return their fingerprints."""
-        for sink, file in zip(self._sinks, self._files, strict=True):
-            sink.finish()
-            file.finish()
+        fingerprints = super().finish()
         self._report(self._n_put, self._n_put)
-        return [target.fingerprint for target in self._targets]
-
-    def commit(self, sidecars: list[OutputFile]) -> None:
-        """Let all files appear, the sidecars first: one per data file, or one for all.
-
-        Beside other data a sidecar is rejected, while our data without it would be read as byte
-        strings. After a failure, files that replaced none are taken back.
-        """
-        everything = [*sidecars, *self._files]
-        new = [file for file in everything if not file.replaces(file.name)]
-        try:
-            for file in everything:
-                file.commit()
-        except BaseException:
-            # All data may be in place already when an interrupt comes; then everything stays.
-            if not all(file.is_placed for file in self._files):
-                self._take_back(new, sidecars)
-            raise
-
-    def _take_back(self, new: list[OutputFile], sidecars: list[OutputFile]) -> None:
-        for file in self._files:
-            if file in new:
-                with contextlib.suppress(OSError):  # the first error is raised
-                    file.take_back()
-        for i, file in enumerate(sidecars):
-            described = self._files if len(sidecars) == 1 else [self._files[i]]
-            if file in new and not any(data.is_placed for data in described):
-                with contextlib.suppress(OSError):
-                    file.take_back()
-
-    def abandon(self) -> None:
-        """Remove all files that are not in their place."""
-        with contextlib.ExitStack() as stack:  # one failure does not stop the others
-            for file in self._files:
-                stack.callback(file.abandon)
-            for sink in self._sinks:
-                stack.callback(sink.abandon)
+        return fingerprints
 
 
 def _items(records: Block | Sequence[bytes]) -> Sequence[Any]:

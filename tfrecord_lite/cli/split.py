@@ -1,0 +1,39 @@
+"""``tfrecord split``: divide the records of a file among shards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.cli import rearranging
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfrecord_lite.cli.console import Console
+
+SUMMARY = "divide the records of a file, or of several, among shards"
+DESCRIPTION = f"""\
+Write the records of all FILEs to shards. With --shards or a name such as 'train@8.tfrecord', each
+has a run of the records, in their order, and as many as the others; from standard input, which can
+be read only once, they go to the shards in turn. Checksums are verified, and written as they are.
+
+{rearranging.SHARDS_HELP}"""
+EPILOG = """\
+examples:
+  tfrecord split --shards 8 train.tfrecord train.tfrecord
+  tfrecord split --shard-size 200MB huge.tfrecord 'train.tfrecord.gz'
+  tfrecord split --shard-records 10000 huge.tfrecord 'out/{shard:03d}.tfrecord'"""
+STATUSES = rearranging.STATUSES
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    rearranging.add_arguments(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Split the files."""
+    from tfrecord_lite.rearrange import split_files  # noqa: PLC0415 - loads much
+
+    is_even = args.shard_size is None and args.shard_records is None
+    rearranging.run(args, console, split_files, 2 if is_even else 1)

@@ -1,0 +1,118 @@
+"""The records that are rearranged: blocks of a reader, and the schema beside its files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.files.names import is_file_object, is_url, name_of, position_of
+from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.records.framing import OVERHEAD_BYTES, checked
+from tfrecord_lite.storage import sidecar
+from tfrecord_lite.storage.loading import described_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from typing import TypeAlias
+
+    from tfrecord_lite.block import Block
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.records.options import ReadOptions
+    from tfrecord_lite.storage.sidecar import Sidecar
+
+    OnProgress: TypeAlias = Callable[[int], object] | None
+
+
+class Input:
+    """The records of a reader, or of files."""
+
+    def __init__(
+        self,
+        sources: Sources | TFRecordReader,
+        storage_options: StorageOptions,
+        on_progress: OnProgress,
+    ) -> None:
+        if not isinstance(sources, TFRecordReader):
+            items: list[Source] = (
+                list(cast("Any", sources)) if _is_list(sources) else [cast("Source", sources)]
+            )
+            has_url = any(not is_file_object(item) and is_url(name_of(item)) for item in items)
+            options = storage_options if has_url else None
+            sources = TFRecordReader(items, storage_options=options)
+        self._reader = sources
+        self.sources: list[Source] = self._reader.sources
+        self._options: ReadOptions = self._reader._options  # noqa: SLF001 - of this package
+        self._on_progress = on_progress
+        self.num_read = 0
+
+    @property
+    def is_rereadable(self) -> bool:
+        """Whether the records can be read twice."""
+        return all(map(_is_rereadable, self.sources))
+
+    def blocks(self) -> Generator[Block, None, None]:
+        """Yield the records, in blocks whose checksums are right."""
+        self.num_read = 0
+        found: Any = self._reader.blocks()
+        with closing(found):
+            for block in found:
+                yield checked(block)
+                self.num_read += len(block)
+                self.advance_past(block)
+
+    def count(self) -> int:
+        """Count the records, in a reading of its own; damage is reported by another one."""
+        may_skip = self._options.on_error != "raise"
+        quiet: Any = (lambda span: None) if may_skip else "raise"  # noqa: ARG005
+        options = replace(self._options, verify=may_skip, on_error=quiet, max_errors=None)
+        count = 0
+        found: Any = reader_with(self.sources, options).blocks()
+        with closing(found):
+            for block in found:
+                count += len(block)
+                self.advance_past(block)
+        return count
+
+    def advance_past(self, block: Block) -> None:
+        """Report the bytes of a block."""
+        if self._on_progress is not None:
+            self._on_progress(block.nbytes + len(block) * OVERHEAD_BYTES)
+
+    def described(self) -> Sidecar | None:
+        """Return what the sidecars of all files say, as one; warn if they do not go together."""
+        for source in self.sources:
+            sidecar.read_beside(
+                source, self._options.storage_options
+            )  # which raises if it is stale
+        try:
+            found = described_by(None, self.sources, self._options)
+        except InvalidArgumentError as error:
+            text = f"the new data get no schema file: {error}"
+            warnings.warn(text, UserWarning, stacklevel=5)
+            return None
+        return None if found is None else found._replace(dataframe=_without_rows(found.dataframe))
+
+
+def _without_rows(description: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the description of a data frame without labels that are the numbers of its rows."""
+    if description is None:
+        return None
+    index = description.get("index")
+    return {k: v for k, v in description.items() if k != "index" or isinstance(index, list)}
+
+
+def _is_list(sources: Any) -> bool:
+    is_one = isinstance(sources, (str, bytes, os.PathLike)) or is_file_object(sources)
+    return not is_one and hasattr(sources, "__iter__")
+
+
+def _is_rereadable(source: Source) -> bool:
+    if is_file_object(source):
+        return position_of(source) is not None
+    name = name_of(source)
+    return is_url(name) or Path(name).is_file()
