@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.reader import TFRecordReader
     from tfrecord_lite.rearrange.sources import OnProgress
     from tfrecord_lite.rearrange.targets import Rearranged
+    from tfrecord_lite.storage.sidecar import Sidecar
 
 
 def merge_files(
@@ -121,7 +122,8 @@ def merge_files(
         overwrite,
         storage_options,
     )
-    return _copy(Input(sources, storage_options, on_progress), place)
+    read = Input(sources, storage_options, on_progress)
+    return _copy(read, place, read.described())
 
 
 def split_files(
@@ -185,12 +187,13 @@ def split_files(
             "records_per_shard, or a name such as 'train@8.tfrecord'"
         )
         raise argument_error(detail)
-    return _copy(Input(sources, storage_options, on_progress), place)
+    read = Input(sources, storage_options, on_progress)
+    return _copy(read, place, read.described())
 
 
-def _copy(read: Input, place: Target) -> Rearranged:
+def _copy(read: Input, place: Target, described: Sidecar | None) -> Rearranged:
     """Write all records to a target."""
-    with place.open(read.sources, read.described()) as outputs:
+    with place.open(read.sources, described) as outputs:
         if place.is_even and read.is_rereadable:
             outputs.total = read.count()
         with closing(read.blocks()) as blocks:

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import row_splits
-from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.dataset.random_order import seed_of, words
 from tfrecord_lite.errors import FailedPreconditionError, Reason, argument_error, require_int
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.rearrange.sources import Input
 from tfrecord_lite.rearrange.targets import Target
-from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, frames_of
+from tfrecord_lite.records.framing import compact
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from tfrecord_lite.arrays import Uint64Array
+    from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.random_order import Key
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
@@ -211,7 +210,7 @@ class Reservoir:
         """Add the records of a block that may be drawn still."""
         chosen = np.flatnonzero(keys <= self._most)
         if chosen.size and self._n:
-            self._held.append((_compact(block[chosen]), keys[chosen]))
+            self._held.append((compact(block[chosen]), keys[chosen]))
             self._n_held += chosen.size
         if self._n_held > 2 * self._n:
             self._prune()
@@ -230,7 +229,7 @@ class Reservoir:
             mask = is_kept[first : first + len(block)]
             first += len(block)
             if mask.any():
-                held.append((_compact(block[mask]), some[mask]))
+                held.append((compact(block[mask]), some[mask]))
         self._held, self._n_held = held, self._n
 
     def drawn(self) -> list[Block]:
@@ -238,11 +237,3 @@ class Reservoir:
         if self._held:
             self._prune()
         return [block for block, _ in self._held]
-
-
-def _compact(block: Block) -> Block:
-    """Return the same records in a buffer that has no others."""
-    frames = np.frombuffer(frames_of(block), np.uint8)
-    offsets = row_splits(block.lengths + OVERHEAD_BYTES)[:-1] + HEADER_BYTES
-    data = np.concatenate([frames, np.zeros(SPARE_BYTES, np.uint8)])
-    return Block(data, offsets, block.lengths, (Span(0, None, 0, None, is_framed=True),))

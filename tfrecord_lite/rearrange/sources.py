@@ -92,8 +92,11 @@ class Input:
         try:
             found = described_by(None, self.sources, self._options)
         except InvalidArgumentError as error:
-            text = f"the new data get no schema file: {error}"
-            warnings.warn(text, UserWarning, stacklevel=5)
+            reason = str(error).removesuffix("; give schema_path")
+            text = (
+                f"the new files get no sidecar, since those beside the old do not agree: {reason}"
+            )
+            warnings.warn(text, UserWarning, stacklevel=3)
             return None
         return None if found is None else found._replace(dataframe=_without_rows(found.dataframe))
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tfrecord_lite.block import Block
 from tfrecord_lite.errors import argument_error, require_int
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import (
@@ -27,7 +29,7 @@ from tfrecord_lite.files.names import (
     shard_names,
 )
 from tfrecord_lite.files.output import remove
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
+from tfrecord_lite.records.framing import OVERHEAD_BYTES, compact
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import FileSet, buffer_bytes_of, data_names
 
@@ -36,12 +38,14 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from tfrecord_lite.block import Block
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.schema import Schema
     from tfrecord_lite.storage.sidecar import Fingerprint, Sidecar
+
+_SMALL_BYTES = 128 * 1024
+"""From this size on records are written by themselves."""
 
 
 class Rearranged(NamedTuple):
@@ -199,21 +203,10 @@ class Target:
         num_shards = len(self.names(self.num_shards))
         return InTurn(num_shards) if total is None else Evenly(num_shards, total)
 
-    def check_apart(self, sources: list[Source]) -> None:
-        """Raise if a file is to be replaced by one that is made of its records."""
-        if self.is_open_ended or is_file_object(self.target):
-            return
-        read = {_place(name_of(source)) for source in sources if not is_file_object(source)}
-        for name in self.names(self.num_shards):
-            if _place(name) in read:
-                detail = "the new file would replace one that is read; give another name"
-                raise argument_error(detail, source=name)
-
     def open(self, sources: list[Source], described: Sidecar | None) -> Outputs:
         """Return the files, to be written to."""
         check_storage_options(self.storage_options, self.target, *sources)
-        self.check_apart(sources)
-        return Outputs(self, described)
+        return Outputs(self, sources, described)
 
 
 def _place(name: str) -> str:
@@ -225,13 +218,16 @@ def _place(name: str) -> str:
 class Outputs(FileSet):
     """The files of a target: a context that lets them appear at its end, or removes them."""
 
-    def __init__(self, target: Target, described: Sidecar | None) -> None:
+    def __init__(self, target: Target, sources: list[Source], described: Sidecar | None) -> None:
         self._target = target
+        self._sources = sources
         self._described = described
         self._cutter: Cutter | None = None
         self.total: int | None = None
         """Number of records, if it is known before the first is put."""
         self._num_records = self._nbytes = 0
+        self._few: defaultdict[int, list[Block]] = defaultdict(list)  # by shard
+        self._few_bytes: defaultdict[int, int] = defaultdict(int)
         # If their number is not known yet, these are names until then.
         self._names = target.names(1 if target.is_open_ended else target.num_shards)
         options = compression_to_write(target.target, target.compression)
@@ -242,7 +238,7 @@ class Outputs(FileSet):
         try:
             self._open_through(0)
             if not self._target.is_open_ended:
-                self._check_free(self._names)
+                self._check_names()
         except BaseException:
             self.abandon()
             raise
@@ -254,9 +250,33 @@ class Outputs(FileSet):
             self._cutter = self._target.cutter(self.total)
         for shard, part in self._cutter.cut(block):
             self._open_through(shard)
-            self._sinks[shard].add_block(part)
+            self._write(shard, part)
         self._num_records += len(block)
         self._nbytes += block.nbytes
+
+    def _write(self, shard: int, part: Block) -> None:
+        """Write records to a shard; collect few, so that no small pieces are written."""
+        n_bytes = part.nbytes + len(part) * OVERHEAD_BYTES
+        is_small = n_bytes < _SMALL_BYTES
+        if is_small:
+            self._few[shard].append(compact(part))
+            self._few_bytes[shard] += n_bytes
+        if not is_small or self._few_bytes[shard] >= _SMALL_BYTES:
+            self._write_few(shard)
+        if not is_small:
+            self._sinks[shard].add_block(part)
+
+    def _write_few(self, shard: int) -> None:
+        """Write the records that were collected for a shard, frames and all."""
+        few = self._few.pop(shard, None)
+        if few:
+            self._sinks[shard].add_framed(Block.concat(few))
+        self._few_bytes[shard] = 0
+
+    def finish_file(self, i: int) -> None:
+        """Write what is pending for one file, and close it."""
+        self._write_few(i)
+        super().finish_file(i)
 
     def _open_through(self, last: int) -> None:
         """Open the files up to this one; close those before it if they are full."""
@@ -269,13 +289,18 @@ class Outputs(FileSet):
             is_path = not is_file_object(self._target.target)
             self.open(self._names[shard] if is_path else self._target.target)
 
-    def _check_free(self, names: list[str]) -> None:
-        """Raise if a file would be replaced without being asked to."""
-        if self._target.overwrite:
+    def _check_names(self) -> None:
+        """Raise if a file that is read would be replaced, or any other without being asked to."""
+        if is_file_object(self._target.target):
             return
-        taken = next((name for name in names if self._files[0].replaces(name)), None)
-        if taken is not None:
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), taken)
+        names = (name_of(source) for source in self._sources if not is_file_object(source))
+        read = set(map(_place, names))
+        for name in self._names:
+            if _place(name) in read:
+                detail = "the new file would replace one that is read; give another name"
+                raise argument_error(detail, source=name)
+            if not self._target.overwrite and self._files[0].replaces(name):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
 
     def result(self, num_read: int | None = None, seed: int | None = None) -> Rearranged:
         """Let all files appear, and return what was written."""
@@ -285,7 +310,7 @@ class Outputs(FileSet):
         fingerprints = self.finish()
         for file, name in zip(self._files, self._names, strict=True):
             file.name = name
-        self._check_free(self._names)
+        self._check_names()
         described = None if is_file_object(self._target.target) else self._described
         self._appear(described, fingerprints)
         return Rearranged(
@@ -300,6 +325,7 @@ class Outputs(FileSet):
     def _appear(self, described: Sidecar | None, fingerprints: list[Fingerprint]) -> None:
         """Move all files to their places, with sidecars or without."""
         beside = [f"{name}{SIDECAR_SUFFIX}" for name in self._names]
+        replaced = [file.replaces(file.name) for file in self._files]
         sidecars: list[OutputFile] = []
         try:
             if described is not None:
@@ -311,8 +337,8 @@ class Outputs(FileSet):
             for file in sidecars:
                 file.abandon()
             raise
-        if described is None and not is_file_object(self._target.target):
-            for place in beside:
+        for place, is_old in zip(beside, replaced, strict=True):
+            if is_old and described is None:
                 remove(place, self._storage_options)  # of older data
 
     def __exit__(

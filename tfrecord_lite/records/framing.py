@@ -13,7 +13,7 @@ no alignment (F3), so files can be joined end to end (F4).
 
 :func:`frame` writes many records at once; :func:`frame_in_place` those of a block in
 its own memory, :func:`frames_of` those of a block that others hold too, which
-:func:`checked` checks first, :func:`frame_pieces` one that comes in pieces. :func:`first_bad_frame` and its
+:func:`checked` checks first and :func:`compact` makes a block again, :func:`frame_pieces` one that comes in pieces. :func:`first_bad_frame` and its
 parts check frames, :func:`frame_error` says what is wrong with one. Frames in a stream are
 found by :class:`tfrecord_lite.records.decoder.FrameDecoder`. No I/O.
 """
@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.arrays import at_every_byte, gather
-from tfrecord_lite.block import Block, as_bytes_like
+from tfrecord_lite.arrays import at_every_byte, gather, row_splits
+from tfrecord_lite.block import SPARE_BYTES, Block, Span, as_bytes_like
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, Reason
 from tfrecord_lite.records import crc32c
 from tfrecord_lite.records.crc_combine import MAX_RUN_BYTES, run_matches
@@ -86,6 +86,14 @@ def frames_of(block: Block) -> bytearray | memoryview:
     frames, starts, sizes = _frames_in(block)
     is_intact = is_intact or first_bad_frame(frames, starts, sizes) is None
     return memoryview(frames) if is_intact else frame(block)  # type: ignore[arg-type]
+
+
+def compact(block: Block) -> Block:
+    """Copy a block's records, in frames as :func:`frames_of` returns them, without any others."""
+    frames = np.frombuffer(frames_of(block), np.uint8)
+    data = np.concatenate([frames, np.zeros(SPARE_BYTES, np.uint8)])
+    offsets = row_splits(block.lengths + OVERHEAD_BYTES)[:-1] + HEADER_BYTES
+    return Block(data, offsets, block.lengths, (Span(0, None, 0, None, is_framed=True),))
 
 
 def checked(block: Block) -> Block:

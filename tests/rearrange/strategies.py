@@ -1,0 +1,61 @@
+"""Records for the tests of what rearranges them, and files of them."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from hypothesis import strategies as st
+
+from tfrecord_lite import TFRecordReader, TFRecordWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ENDINGS = ["", ".gz", ".zz", ".bz2"]
+
+
+def some_records(number: int, longest: int, seed: int = 0) -> list[bytes]:
+    """Return different records of up to about so many bytes, some of them empty."""
+    draw = random.Random(seed)
+    sizes = [draw.choice([0, 1, draw.randrange(longest + 1)]) for _ in range(number)]
+    return [b"%d:" % i * bool(size) + draw.randbytes(size) for i, size in enumerate(sizes)]
+
+
+@st.composite
+def record_lists(draw: st.DrawFn) -> list[bytes]:
+    """Draw records: none, few, or more than are written at once."""
+    number = draw(st.sampled_from([0, 1, 2, 7, 100, 400]))
+    return some_records(number, draw(st.sampled_from([0, 10, 3000])), draw(st.integers(0, 99)))
+
+
+def write_all(folder: Path, files: Iterable[tuple[list[bytes], str]]) -> list[str]:
+    """Write files with these records and endings; return their paths."""
+    paths = []
+    for i, (records, ending) in enumerate(files):
+        paths.append(str(folder / f"source-{i}.tfrecord{ending}"))
+        with TFRecordWriter(paths[-1]) as writer:
+            for record in records:
+                writer.write(record)
+    return paths
+
+
+def read_all(*paths: object) -> list[bytes]:
+    return [record for path in paths for record in TFRecordReader(str(path))]
+
+
+class _OneWay:
+    """A file object that cannot seek, as a pipe."""
+
+    def __init__(self, path: str) -> None:
+        self._file = io.BytesIO(Path(path).read_bytes())
+
+    def read(self, n_bytes: int) -> bytes:
+        return self._file.read(n_bytes)
+
+
+def one_way(path: str) -> IO[bytes]:
+    """Open a file as a file object that cannot seek, as a pipe."""
+    return cast("IO[bytes]", _OneWay(path))
