@@ -134,9 +134,11 @@ class MessageWriter:
 
         Parameters
         ----------
-        rows : mapping of str to column, data frame, or iterable of dict
+        rows : mapping of str to column, data frame, Arrow data, or iterable of dict
             Columns or a data frame as :func:`~tfrecord_lite.encode_examples` takes them, which
-            is fastest; or any iterable of rows, as :meth:`write_example` takes them.
+            is fastest; or any iterable of rows, as :meth:`write_example` takes them. Arrow data
+            that are not in memory, such as a RecordBatchReader, a relation of DuckDB or
+            what :func:`~tfrecord_lite.scan` returns, are written batch by batch.
         schema : Schema, or mapping of str to feature specification, optional
             The features that the records are to be read with.
 
@@ -144,7 +146,7 @@ class MessageWriter:
         ------
         InvalidArgumentError, TypeError
             `index` is the number of the record among `rows`. Of columns nothing is written
-            then; of an iterable all rows before that one.
+            then; of an iterable all rows before that one; of a stream the batches before.
         FailedPreconditionError
             ``CLOSED`` after :meth:`close`.
         OSError

@@ -36,6 +36,7 @@ TESTS = Path(__file__).resolve().parents[1]
 PLACES = {
     TESTS / "convert" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "integrations" / "test_pandas.py": ("dataframes", EXTRAS["dataframes"]),
+    TESTS / "convert" / "test_from_arrow.py": ("arrow", EXTRAS["arrow"]),
     TESTS / "storage" / "test_dataframes.py": ("dataframes", EXTRAS["dataframes"]),
     TESTS / "parity": ("parity", ("tensorflow",)),
     TESTS / "frameworks" / "test_grain.py": ("frameworks", ("grain",)),

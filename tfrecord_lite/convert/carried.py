@@ -31,6 +31,10 @@ from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureSpec
 
+_TIMES = ("datetime64[", "timedelta64[")
+_UNITS = ("D", "s", "ms", "us", "ns")
+"""Of times in Arrow, the coarsest first."""
+
 
 def with_carried(frame: Frame) -> tuple[Frame, Schema]:
     """Return a frame, and the features of the schema that came along with it which still fit.
@@ -49,7 +53,7 @@ def with_carried(frame: Frame) -> tuple[Frame, Schema]:
         found = _natural(name, columns[name], frame.traits.get(name, {}))
         if not _is_alike(found, wanted):
             continue
-        if wanted.dtype.startswith(("datetime64", "timedelta64")):
+        if wanted.dtype.startswith(_TIMES):
             columns[name] = _in_unit(name, columns[name], wanted.dtype)
         specs[name] = spec
         if name in given.originals:
@@ -90,11 +94,11 @@ def _is_alike(found: Original, wanted: Original) -> bool:
         ours, theirs = found.categories, wanted.categories
         if ours is None or found.ordered != wanted.ordered or not set(ours) <= set(theirs):
             return False
-    return (found.dtype, found.shape, found.zone) == (
-        _dtype_in_arrow(wanted.dtype),
-        wanted.shape,
-        wanted.zone,
-    )
+    if (found.shape, found.zone) != (wanted.shape, wanted.zone):
+        return False
+    if wanted.dtype.startswith(_TIMES):
+        return _is_time_like(found.dtype, wanted.dtype)
+    return bool(found.dtype == _dtype_in_arrow(wanted.dtype))
 
 
 def _dtype_in_arrow(name: str) -> str:
@@ -103,16 +107,24 @@ def _dtype_in_arrow(name: str) -> str:
         return "float32"
     if name in EXTRA_INTEGERS:
         return "uint8" if name.startswith("u") else "int8"
-    if name.startswith(("datetime64[", "timedelta64[")):
-        unit, count = np.datetime_data(np.dtype(name))
-        is_coarse = unit in ("Y", "M", "W", "h", "m") or (unit == "D" and name[0] == "t")
-        if is_coarse or (unit == "D" and count > 1):
-            return name.partition("[")[0] + "[s]"
     return name
 
 
+def _is_time_like(found: str, wanted: str) -> bool:
+    """Return whether times are those of an original, in the unit that Arrow or Parquet has for it."""
+    if found == wanted:
+        return True
+    if found.partition("[")[0] != wanted.partition("[")[0]:
+        return False
+    ours, (theirs, count) = np.datetime_data(np.dtype(found))[0], np.datetime_data(np.dtype(wanted))
+    if theirs not in _UNITS or count > 1:  # hours, weeks, ...
+        return ours in ("s", "ms")
+    # Parquet has no seconds. A coarser unit, such as of dates, is exact in a finer one.
+    return (ours, theirs) == ("ms", "s") or _UNITS.index(ours) < _UNITS.index(theirs)
+
+
 def _in_unit(name: str, column: Any, dtype: str) -> Any:
-    """Return times in a coarser unit; raise about one that is not exact in it."""
+    """Return times in another unit; raise about one that is not exact in it."""
 
     def change(values: Any) -> Any:
         made = values.astype(dtype)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfrecord_lite.arrays import AnyArray, BoolArray, Int64Array, ranges, row_splits
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
-from tfrecord_lite.convert.lists import ValueLists, empty_lists
+from tfrecord_lite.convert.lists import MaskedRows, ValueLists, empty_lists
 from tfrecord_lite.convert.lossless import (
     SMALL_FLOATS,
     ends_in_nul,
@@ -89,6 +89,8 @@ def _has_no_value(column: Any) -> bool:
 
 def _lists(name: str, column: Any, kind: Kind, original: Original | None) -> ValueLists:
     """Return a column as lists of a kind."""
+    if isinstance(column, MaskedRows):
+        return replace(_lists(name, column.rows, kind, original), present=~column.mask)
     is_signed = False
     if original is not None and is_raw(original, kind):
         column = to_raw(name, normalize(name, column, "strict"), original)
@@ -249,6 +251,9 @@ def _ragged(name: str, column: Any, feature: Ragged, original: Original | None) 
     out = _lists(name, column, feature.kind, original)
     if not feature.partitions:
         return [(feature.key, out)]
+    if isinstance(column, MaskedRows):
+        rows = _ragged(name, column.rows, feature, original)
+        return [(key, replace(lists, present=~column.mask)) for key, lists in rows]
     column = normalize(name, column, "strict")
     raw = is_raw(original, feature.kind)
     levels = [np.asarray(s, np.int64) for s in getattr(column, "nested_row_splits", ())]

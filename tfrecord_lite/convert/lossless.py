@@ -95,7 +95,8 @@ def schema_of(columns: Mapping[str, Any] | DataFrame, *, lossless: bool = True) 
     Parameters
     ----------
     columns : mapping of str to column, or data frame
-        As :func:`~tfrecord_lite.encode_examples` takes them.
+        As :func:`~tfrecord_lite.encode_examples` takes them. A stream of Arrow data is not read: its
+        types decide, columns that may have nulls may be missing, and categories are not known.
     lossless : bool, default True
         False: float64 becomes a list of float32, rounded, which other programs read as
         such; encoding a finite value beyond float32 is an error. Complex numbers are stored raw even then, as no list holds them.

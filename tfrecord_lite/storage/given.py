@@ -138,7 +138,7 @@ def _missing_and_kept(name: str, values: Any) -> tuple[BoolArray, Any]:
         return values.mask, values.values.take(np.flatnonzero(~values.mask))
     if isinstance(values, MaskedRows):
         return values.mask, values.kept()
-    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
+    if isinstance(values, np.ma.MaskedArray) and (values.dtype.kind != "O" or values.ndim > 1):
         present = present_records(name, values)
         data = np.asarray(values.data)
         return (np.zeros(0, np.bool_), data) if present is None else (~present, data[present])

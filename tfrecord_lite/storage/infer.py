@@ -59,7 +59,7 @@ def summarize(
         Files as :class:`TFRecordReader` takes them (a str or PathLike, a pattern, a file
         object, a list of these), read one after the other and never held in memory; or a
         reader; or serialised Examples or SequenceExamples. Or data to be encoded: a dict of columns, an iterable
-        of dicts, a DataFrame of pandas or polars, a Table of pyarrow; these are held in
+        of dicts, a DataFrame of pandas or polars, Arrow data of any library; these are held in
         memory, and summarised as the Examples that they would become.
     max_records : int, optional
         Examine only this many records from the start; later ones are not read.

@@ -80,7 +80,10 @@ def save(
         :func:`~tfrecord_lite.encode_examples`; a tuple of columns; or a single ndarray,
         RaggedTensor, SparseTensor or BytesColumn. Dicts and tuples may be nested. Or a
         DataFrame of pandas or Polars, a Table or RecordBatch of pyarrow, which
-        ``load(path, as_=...)`` returns as it was; and a Series of these libraries is a column.
+        ``load(path, as_=...)`` returns as it was; and a Series of these libraries is a column. Or
+        whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__``: a RecordBatchReader, a relation
+        of DuckDB, a table of :func:`scan`. What is not in memory is written batch by batch. The fields
+        of structs are features such as ``point/x``.
 
         *Rows*: any other iterable (a list, a generator) with one dict, tuple or value per
         record, possibly nested. It is read once, and never held in memory. A value may be a
@@ -91,7 +94,8 @@ def save(
     schema : Schema, or mapping of str to feature specification, optional
         How to store the data, such as what an earlier ``save``, :func:`schema_of` or
         :func:`load_schema` returned. Files that are saved with one schema load as the same types,
-        whatever each of them holds. By default the data decide.
+        whatever each of them holds. By default the data decide, and for columns of Arrow data the
+        schema that came along in their metadata, if they still have its types.
     num_shards : int, optional
         Write this many files, named as those of :class:`ShardedTFRecordWriter`: `path` is
         ``"train@8.tfrecord"``, which needs no `num_shards`, a name with ``{shard}``, or a plain name, in

@@ -31,7 +31,7 @@ import numpy as np
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.dataframes import arrow, from_arrow, pandas, polars
 from tfrecord_lite.convert.types import column_error
-from tfrecord_lite.errors import Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Original, Schema
 from tfrecord_lite.schema.text import nearest
 
@@ -50,12 +50,30 @@ Traits: TypeAlias = "dict[str, dict[str, Any]]"
 _LIBRARIES: dict[str, Any] = {"arrow": arrow, "polars": polars, "pandas": pandas}
 
 
-class DataFrame(Protocol):
+class _Frame(Protocol):
     """A data frame, or a table, of one of the libraries."""
 
     @property
     def columns(self) -> Any:
         """The columns, or their names."""
+
+
+class _ArrowStream(Protocol):
+    """Arrow data of any library."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return a PyCapsule with a stream of record batches."""
+
+
+class _ArrowArray(Protocol):
+    """An array of structs of any library."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """Return two PyCapsules, with the type and the values."""
+
+
+DataFrame: TypeAlias = _Frame | _ArrowStream | _ArrowArray
+"""A data frame, or whatever has the methods of Arrow's PyCapsule protocol."""
 
 
 class Frame(NamedTuple):
@@ -104,20 +122,30 @@ def _frame_of_opened(
 
 def open_frames(stream: Any) -> Iterator[tuple[Frame, Description]]:
     """Yield the batches of a stream, and their description; the first one has no rows."""
+    n_rows = 0
     for table in from_arrow.batches_of(stream):
-        frame = _open_table(table)
+        try:
+            frame = _open_table(table)
+        except InvalidArgumentError as error:
+            raise error.at(index=None if error.index is None else n_rows + error.index) from None
         yield frame, {"library": "arrow", **arrow.describe(table)}
+        n_rows += frame.n_rows
 
 
 def frame_of_types(stream: Any) -> Frame:
-    """Return a stream's columns without rows, and which may have nulls; no batch is read."""
+    """Return a stream's columns without rows, and which may have nulls; no batch is read.
+
+    The categories of dictionaries are not known then.
+    """
     table = from_arrow.empty_table(stream)
     frame = _open_table(table)
     for field in table.schema:
         column = frame.columns[field.name]
         is_countable = not isinstance(column, RaggedTensor) and 0 not in column.shape[1:]
-        if field.nullable and is_countable:
-            frame.traits[field.name] = {**frame.traits[field.name], "missing": True}
+        traits = {k: v for k, v in frame.traits[field.name].items() if k in ("text", "zone")}
+        frame.traits[field.name] = traits | (
+            {"missing": True} if field.nullable and is_countable else {}
+        )
     return frame
 
 

@@ -297,17 +297,21 @@ def _open_dictionary(name: str, column: Any) -> Opened:
         codes = np.cumsum(~is_null)[codes] - 1
     categories = open_column(name, whole.dictionary.drop_null()).values
     ordered = bool(column.type.ordered)
-    if not isinstance(categories, BytesColumn):
+    if categories.dtype != object:
         return chosen(name, categories, codes, mask, ordered=ordered)
     _, traits = chosen(name, categories, codes[:0], mask[:0], ordered=ordered)
-    values: Any = categories.take(np.where(mask, 0, codes))
+    if str(column.type.value_type) not in TEXTS:  # which no categories would be, too
+        traits = {key: value for key, value in traits.items() if key != "text"}
     if mask.all():
-        values = objects([None] * len(mask))
-    return Opened(MaskedBytes(values, mask) if mask.any() and not mask.all() else values, traits)
+        return Opened(objects([None] * len(mask)), traits)
+    values = categories.take(np.where(mask, 0, codes))
+    return Opened(MaskedBytes(values, mask) if mask.any() else values, traits)
 
 
 def _open_lists(name: str, column: Any) -> Opened:
     is_fixed = str(column.type).startswith("fixed")
+    if "_view" in str(column.type):  # which few functions of Arrow take
+        column = column.cast(_without_views(column.type))
     mask = _nulls(column)
     kept = _whole(column.drop_null() if mask.any() else column)
     flat = kept.flatten()
@@ -321,6 +325,18 @@ def _open_lists(name: str, column: Any) -> Opened:
         inner = inner.to_numpy() if isinstance(inner, BytesColumn) else inner
         return Opened(fixed_rows(name, inner, len(kept), column.type.list_size, mask), traits)
     return Opened(rows_of(inner, lengths[~mask], mask), traits)
+
+
+def _without_views(kind: Any) -> Any:
+    """Return a type of lists with strings by offsets."""
+    pa, word = imported(), str(kind)
+    if not word.startswith(LISTS):
+        views = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+        return views.get(word, kind)
+    inner = _without_views(kind.value_type)
+    if word.startswith("fixed"):
+        return pa.list_(inner, kind.list_size)
+    return pa.large_list(inner) if word.startswith("large") else pa.list_(inner)
 
 
 def _check_no_missing(name: str, missing: BoolArray) -> None:

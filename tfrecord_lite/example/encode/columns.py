@@ -77,6 +77,9 @@ def encode_examples(
         string or a sequence per record, whose inner sequences are flattened at any depth; or
         a Series of pandas or Polars, or an Arrow array. Or a data frame of these libraries,
         with a feature for each column and for each level of an index that is not a RangeIndex.
+        Or whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__``, read as a whole: the fields of
+        structs are features such as ``point/x``; if the schema of records came along in the metadata,
+        columns are stored as it says, as far as they still have its types.
         None or a masked record is missing: the record goes without the feature. A column
         that is None is left out.
     schema : Schema, or mapping of str to feature specification, optional

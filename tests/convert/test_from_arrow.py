@@ -1,0 +1,724 @@
+"""Arrow data of any form to records: held to the values in Python, streams held to tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import tempfile
+import tracemalloc
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.effort import at_most
+from tfrecord_lite import (
+    Example,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    Schema,
+    ShardedTFRecordWriter,
+    TFRecordReader,
+    TFRecordWriter,
+    decode_examples,
+    encode_examples,
+    infer_schema,
+    load,
+    parse_example,
+    restore,
+    save,
+    scan,
+    schema_of,
+    summarize,
+)
+from tfrecord_lite.convert.lists import TextColumn
+from tfrecord_lite.convert.normalize import normalize
+from tfrecord_lite.schema import Original
+from tfrecord_lite.testing import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.needs("arrow")
+
+pa: Any = pytest.importorskip("pyarrow")
+pq: Any = pytest.importorskip("pyarrow.parquet")
+
+BIG = 2**63 - 1
+
+
+class Exported:
+    """A table of another library, which has nothing but Arrow's protocol."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.data.__arrow_c_stream__(requested_schema)
+
+
+class ExportedArray:
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        return self.data.__arrow_c_array__(requested_schema)
+
+
+# ------------------------------------------------------------------- any types, any chunks
+
+
+def texts() -> st.SearchStrategy[str]:
+    return st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+
+
+def whole(bits: int, *, signed: bool = True) -> st.SearchStrategy[int]:
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    return st.integers(low, high)
+
+
+TICKS = st.integers(-(2**31), 2**31)
+LEAVES: list[tuple[Any, Any]] = [
+    *((getattr(pa, f"int{bits}")(), whole(bits)) for bits in (8, 16, 32, 64)),
+    *((getattr(pa, f"uint{bits}")(), whole(bits, signed=False)) for bits in (8, 16, 32)),
+    (pa.uint64(), st.integers(0, BIG)),
+    (pa.bool_(), st.booleans()),
+    (pa.float16(), st.floats(width=16, allow_nan=False).map(np.float16)),
+    (pa.float32(), st.floats(width=32, allow_nan=False)),
+    (pa.float64(), st.floats(width=32, allow_nan=False)),
+    *((kind, texts()) for kind in (pa.string(), pa.large_string(), pa.string_view())),
+    *((kind, st.binary(max_size=4)) for kind in (pa.binary(), pa.large_binary(), pa.binary_view())),
+    (pa.binary(2), st.binary(min_size=2, max_size=2)),
+    (pa.timestamp("us", "Europe/Berlin"), TICKS),
+    (pa.timestamp("ns"), TICKS),
+    (pa.duration("ms"), TICKS),
+    (pa.time32("s"), st.integers(0, 86399)),
+    (pa.dictionary(pa.int8(), pa.string()), texts()),
+    (pa.dictionary(pa.int8(), pa.binary()), st.binary(max_size=3)),
+    (pa.dictionary(pa.int32(), pa.int64()), whole(64)),
+]
+
+
+@st.composite
+def columns_of(draw: st.DrawFn, n: int, depth: int = 2) -> tuple[Any, list[Any], bool]:
+    """Draw a type, the values of a column of it with nulls, and whether they are lists of any length."""
+    form = draw(st.sampled_from(["leaf", "leaf", "list", "fixed", "struct", "null"]))
+    if form == "null":
+        return pa.null(), [None] * n, False
+    if form == "struct" and depth:
+        names = draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=2, unique=True))
+        inner = [draw(columns_of(n, depth - 1)) for _ in names]
+        present = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+        rows = [
+            {name: values[i] for name, (_, values, _) in zip(names, inner, strict=True)}
+            if present[i]
+            else None
+            for i in range(n)
+        ]
+        kind = pa.struct([(name, kind) for name, (kind, _, _) in zip(names, inner, strict=True)])
+        return kind, rows, any(varies for _, _, varies in inner)
+    kind, leaf = draw(st.sampled_from(LEAVES))
+    values: Any = leaf
+    if form == "list":
+        for _ in range(draw(st.integers(1, 2))):
+            kind = draw(st.sampled_from([pa.list_, pa.large_list]))(kind)
+            values = st.lists(values, max_size=3)
+    elif form == "fixed":
+        kind, values = pa.list_(kind, 2), st.lists(values, min_size=2, max_size=2)
+    items = draw(st.lists(st.none() | values, min_size=n, max_size=n))
+    return kind, items, form == "list"
+
+
+@st.composite
+def arrow_tables(draw: st.DrawFn) -> tuple[Any, list[dict[str, Any]]]:
+    """Draw a table, and its rows."""
+    n = draw(st.integers(0, 5))
+    names = draw(st.lists(st.sampled_from("vwxyz"), min_size=1, max_size=3, unique=True))
+    drawn = [draw(columns_of(n)) for _ in names]
+    arrays = [pa.array(values, kind) for kind, values, _ in drawn]
+    rows = [
+        {name: values[i] for name, (_, values, _) in zip(names, drawn, strict=True)}
+        for i in range(n)
+    ]
+    return pa.table(arrays, names), rows
+
+
+def leaves_of(row: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested dictionaries that are there, with their paths."""
+    for key, value in row.items():
+        path = f"{name}/{key}" if name else key
+        if isinstance(value, dict):
+            yield from leaves_of(value, path)
+        elif value is not None:
+            yield path, value
+
+
+def stored(value: Any) -> list[Any]:
+    """Return a value as the list of an Example."""
+    if isinstance(value, list):
+        return [inner for each in value for inner in stored(each)]
+    return [value.encode() if isinstance(value, str) else value]
+
+
+def divided(draw: Any, table: Any) -> Any:
+    """Return an equal table: cut from a longer one, in chunks, dictionaries of their own."""
+    n = table.num_rows
+    long = pa.concat_tables([table, table, table])
+    cut = draw(st.integers(0, n))
+    parts = [long[n : n + cut], long[2 * n + cut : 3 * n]]
+    return pa.concat_tables(parts) if draw(st.booleans()) else long[n : 2 * n]
+
+
+def decoded(records: Any) -> list[dict[str, list[Any]]]:
+    return [
+        {key: values.tolist() for key, values in row.items()} for row in decode_examples(records)
+    ]
+
+
+@given(arrow_tables(), st.data())
+def test_records_have_the_values_of_the_rows(drawn: Any, data: Any) -> None:
+    table, rows = drawn
+    expected = [{path: stored(value) for path, value in leaves_of(row)} for row in rows]
+
+    block = encode_examples(table)
+
+    assert decoded(block) == expected
+    other = divided(data.draw, table)
+    assert other.to_pylist() == table.to_pylist()
+    for same in (other, other.combine_chunks(), Exported(other), other.to_reader()):
+        assert list(encode_examples(same)) == list(block)
+    if table.num_rows:
+        batch = table.combine_chunks().to_batches()[0]
+        for same in (batch, batch.to_struct_array(), ExportedArray(batch)):
+            assert list(encode_examples(same)) == list(block)
+
+
+def written(write: Callable[[Path], Any], path: Path) -> tuple[Any, ...]:
+    """Return what was written, or what is wrong."""
+    try:
+        schema = write(path)
+    except InvalidArgumentError as error:
+        return error.key, error.reason, error.index
+    return schema, path.read_bytes(), Path(f"{path}.schema.json").read_bytes()
+
+
+@given(arrow_tables(), st.data())
+def test_a_stream_is_saved_as_the_table(drawn: Any, data: Any) -> None:
+    table, _ = drawn
+    table = divided(data.draw, table)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "d"
+        whole = written(lambda path: save(path, table), path)
+        streamed = written(lambda path: save(path, table.to_reader()), path)
+        if len(whole) == 3 and isinstance(whole[0], Schema):
+            assert streamed == whole
+            found = load(path, as_="arrow")
+            rows = [dict(leaves_of(row)) for row in table.to_pylist()]
+            assert [dict(leaves_of(row)) for row in found.to_pylist()] == rows
+        else:
+            assert streamed[:2] == whole[:2]
+            assert not path.exists()
+
+
+@given(arrow_tables())
+def test_the_schema_of_a_stream_fits_its_batches(drawn: Any) -> None:
+    table, _ = drawn
+    reader = table.to_reader()
+    schema = schema_of(reader)
+    assert reader.read_all().equals(table)  # nothing was read
+    assert schema_of(Exported(table)) == schema
+    try:
+        block = encode_examples(table, schema)
+    except InvalidArgumentError:
+        with pytest.raises(InvalidArgumentError):
+            encode_examples(table, schema_of(table))
+        return
+    found: Any = restore(parse_example(block, schema), schema) if len(schema) else {}
+    assert {name: len(column) for name, column in found.items()} == dict.fromkeys(
+        schema, table.num_rows
+    )
+
+
+def test_numbers_stay_as_they_are(tmp_path: Path) -> None:
+    nans = np.array([0x7FC00001, 0xFFC12345, 0x7F800000], np.uint32).view(np.float32)
+    wide = np.array([0x7FF8000000000001, 0xFFF8000000012345, 1], np.uint64).view(np.float64)
+    table = pa.table(
+        {
+            "nan": pa.array(nans),
+            "wide": pa.array(wide),
+            "big": pa.array([BIG, -BIG - 1, None]),
+            "huge": pa.array([2**64 - 1, 0, None], pa.uint64()),
+            "flag": pa.array([True, None, False]),
+            "half": pa.array([np.float16(0.5), None, np.float16(2)], pa.float16()),
+            "day": pa.array([dt.date(1, 1, 1), dt.date(9999, 12, 31), None]),
+            "time": pa.array([BIG, -BIG, None], pa.timestamp("ns", "Asia/Kathmandu")),
+            "span": pa.array([-BIG, None, 0], pa.duration("s")),
+        }
+    )
+    pieces = [table, table.to_reader(max_chunksize=1), Exported(table)]
+    for i, data in enumerate(pieces):
+        save(tmp_path / f"{i}", data)
+        found: Any = load(tmp_path / f"{i}")
+        assert found["nan"].view(np.uint32).tolist() == nans.view(np.uint32).tolist()
+        assert found["wide"].view(np.uint64).tolist() == wide.view(np.uint64).tolist()
+        assert found["huge"].dtype == np.uint64
+        again = load(tmp_path / f"{i}", as_="arrow")
+        assert again.schema == table.schema
+        assert again.drop_columns(["nan", "wide"]).equals(table.drop_columns(["nan", "wide"]))
+    with pytest.raises(InvalidArgumentError) as caught:
+        encode_examples(table.select(["huge"]))
+    assert (caught.value.key, caught.value.index) == ("huge", 0)
+
+
+def test_strings_are_taken_where_they_are() -> None:
+    for kind in (pa.large_string(), pa.large_binary()):
+        array = pa.array(["a", "", "ccc"] * 5, kind)[2:9]
+        column = normalize("x", array, "strict")
+        assert isinstance(column, TextColumn) == (kind == pa.large_string())
+        assert column.data.ctypes.data == array.buffers()[2].address
+        assert schema_of({"x": array}) == schema_of({"x": array.to_pylist()})
+
+
+def test_bytes_in_place_of_a_null_are_not_written() -> None:
+    data = pa.py_buffer(b"secret")
+    offsets, valid = pa.py_buffer(np.array([0, 6, 6], np.int32)), pa.py_buffer(b"\x02")
+    array = pa.Array.from_buffers(pa.binary(), 2, [valid, offsets, data])
+    assert array.to_pylist() == [None, b""]
+
+    assert decoded(encode_examples({"x": array})) == [{}, {"x": [b""]}]
+    lists = pa.ListArray.from_arrays([0, 2], array)
+    with pytest.raises(InvalidArgumentError, match="null within a list"):
+        encode_examples({"x": lists})
+
+
+def test_texts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    array = pa.array([b"good", b"\xff", b"\xfe"])
+    texts = pa.Array.from_buffers(pa.string(), 3, array.buffers())
+    chunks = pa.chunked_array([pa.array(["a", "b"]), texts])
+    for data in (pa.table({"x": chunks}), pa.table({"x": chunks}).to_reader()):
+        with pytest.raises(InvalidArgumentError) as caught:
+            save(tmp_path / "d", data)
+        assert (caught.value.key, caught.value.index) == ("x", 3)
+
+
+# ------------------------------------------------------------------------------------ nulls
+
+
+def test_a_null_at_any_level_is_a_missing_feature() -> None:
+    inner = {"n": 1, "l": [1], "deep": {"s": "a"}}
+    rows = [
+        {"st": inner},
+        {"st": None},
+        {"st": {"n": None, "l": None, "deep": None}},
+        {"st": {"n": 2, "l": [], "deep": {"s": None}}},
+    ]
+    table = pa.Table.from_pylist(rows)
+
+    assert decoded(encode_examples(table)) == [
+        {"st/n": [1], "st/l": [1], "st/deep/s": [b"a"]},
+        {},
+        {},
+        {"st/n": [2], "st/l": []},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "index"),
+    [
+        ([[1], None, [2, None]], pa.list_(pa.int8()), 2),
+        ([[1], [None]], pa.list_(pa.int8(), 1), 1),
+        ([["a"], [], ["b", None]], pa.list_(pa.string()), 2),
+        ([[[1]], [[2], None]], pa.list_(pa.list_(pa.int8())), 1),
+        ([[[1], [2]], [], [[], [3, None]]], pa.list_(pa.list_(pa.int8())), 2),
+        ([["a"], ["b", None]], pa.list_(pa.dictionary(pa.int8(), pa.string())), 1),
+    ],
+)
+def test_a_null_in_a_list_is_named_with_its_record(
+    tmp_path: Path, values: Any, kind: Any, index: int
+) -> None:
+    array = pa.array(values, kind)
+    chunks = pa.chunked_array([array[:1], array[1:]])
+    for data in ({"x": array}, pa.table({"x": chunks}), pa.table({"x": chunks}).to_reader()):
+        with pytest.raises(InvalidArgumentError, match="a null within a list") as caught:
+            encode_examples(data)
+        assert (caught.value.key, caught.value.index) == ("x", index)
+    with pytest.raises(InvalidArgumentError) as caught:
+        save(tmp_path / "d", pa.table({"x": chunks}).to_reader())
+    assert caught.value.index is not None
+
+
+@pytest.mark.needs("dataframes")
+def test_null_lists_of_polars_are_missing_features() -> None:
+    pl: Any = pytest.importorskip("polars")
+
+    assert decoded(encode_examples(pl.DataFrame({"x": [[1], None, []]}))) == [
+        {"x": [1]},
+        {},
+        {"x": []},
+    ]
+
+
+def test_with_a_schema_a_null_list_is_an_empty_row_or_missing(tmp_path: Path) -> None:
+    table = pa.table({"r": [[1], None, [2, 3]], "f": [[1, 2], None, [3, 4]]})
+    schema = Schema(
+        {"r": RaggedFeature("int64"), "f": RaggedFeature("int64")},
+        {"r": Original("int64", [None]), "f": Original("int64", [2], missing=True)},
+    )
+    for data in (table, table.to_reader(max_chunksize=1)):
+        save(tmp_path / "d", data, schema=schema)
+        found: Any = load(tmp_path / "d")
+        assert found["r"].to_list() == [[1], [], [2, 3]]
+        assert found["f"].tolist() == [[1, 2], [None, None], [3, 4]]
+    nested = Schema(
+        {"r": RaggedFeature("int64", partitions=[RaggedFeature.RowLengths("n")])},
+    )
+    rows = pa.table({"r": [[[1], [2, 3]], None]})
+    assert decoded(encode_examples(rows, nested)) == [{"r": [1, 2, 3], "n": [1, 2]}, {}]
+
+
+# ---------------------------------------------------------------------------------- streams
+
+
+def batch_of(i: int, size: int = 1000) -> Any:
+    words = pa.array([None if k % 7 == 0 else f"{i}-{k}" for k in range(size)])
+    numbers = pa.array(np.arange(i * size, (i + 1) * size))
+    return pa.record_batch([numbers, words], ["n", "s"])
+
+
+class Places(io.BytesIO):
+    """A file that says how much was written to it."""
+
+    n_written = 0
+
+    def write(self, data: Any) -> int:
+        self.n_written += len(data)
+        return len(data)
+
+
+@pytest.mark.parametrize("export", [lambda reader: reader, Exported])
+def test_a_stream_is_written_as_it_comes(export: Any) -> None:
+    file, order = Places(), []
+
+    def batches() -> Iterator[Any]:
+        for i in range(50):
+            order.append(file.n_written)
+            yield batch_of(i, 10_000)
+
+    with TFRecordWriter(file) as writer:
+        reader = pa.RecordBatchReader.from_batches(batch_of(0).schema, batches())
+        writer.write_examples(export(reader))
+        # All but what a buffer holds is in the file before the last batch is made.
+        assert file.n_written > 0
+    assert len(order) == 50
+    assert order[-1] > 0.8 * file.n_written
+    assert sum(one < other for one, other in pairwise(order)) > 5
+
+
+@pytest.mark.parametrize("form", ["write", "save"])
+def test_memory_does_not_grow_with_a_stream(tmp_path: Path, form: str) -> None:
+    def peak(n_batches: int) -> int:
+        most = 0
+
+        def batches() -> Iterator[Any]:
+            nonlocal most
+            for i in range(n_batches):
+                most = max(most, pa.total_allocated_bytes())
+                yield batch_of(i, 4000)
+
+        reader = pa.RecordBatchReader.from_batches(batch_of(0).schema, batches())
+        tracemalloc.start()
+        before = pa.total_allocated_bytes()
+        if form == "save":
+            save(tmp_path / "d", reader)
+        else:
+            with TFRecordWriter(tmp_path / "d") as writer:
+                writer.write_examples(reader)
+        _, traced = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return int(traced + most - before)
+
+    peak(3)
+    assert peak(50) < 1.3 * peak(5) + 500_000
+
+
+def test_records_are_numbered_through_the_stream(tmp_path: Path) -> None:
+    good = pa.record_batch({"x": pa.array([1, 2], pa.uint64())})
+    bad = pa.record_batch({"x": pa.array([3, 2**64 - 1], pa.uint64())})
+    schema = {"x": FixedLenFeature([], "int64")}
+    for given_schema in (None, schema):
+        with TFRecordWriter(tmp_path / "w") as writer:
+            reader = pa.RecordBatchReader.from_batches(good.schema, [good, good, bad])
+            with pytest.raises(InvalidArgumentError) as caught:
+                writer.write_examples(reader, given_schema)
+        assert (caught.value.key, caught.value.index) == ("x", 5)
+        assert len(list(TFRecordReader(tmp_path / "w"))) == 4
+    ragged = pa.array([[1], None], pa.list_(pa.int8()))
+    lists = [pa.record_batch({"x": part}) for part in (ragged[:1], ragged[:1], ragged)]
+    with pytest.raises(InvalidArgumentError, match="missing record among rows") as caught:
+        save(tmp_path / "s", pa.RecordBatchReader.from_batches(lists[0].schema, lists))
+    assert (caught.value.key, caught.value.index) == ("x", 3)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_null_in_a_later_batch_is_masked(tmp_path: Path) -> None:
+    kinds = [("x", pa.float64()), ("s", pa.string()), ("f", pa.list_(pa.int64(), 2))]
+    rows = pa.table({"x": [0.5, 0.25, None], "s": ["a", "b", None], "f": [[1, 2], [3, 4], None]})
+    reader = rows.cast(pa.schema(kinds)).to_reader(max_chunksize=1)
+
+    save(tmp_path / "d", reader)
+
+    found: Any = load(tmp_path / "d")
+    assert found["x"].tolist() == [0.5, 0.25, None]
+    assert found["s"].tolist() == ["a", "b", None]
+    assert found["f"].tolist() == [[1, 2], [3, 4], [None, None]]
+
+
+def test_streams_are_saved_in_shards_and_by_a_schema(tmp_path: Path) -> None:
+    table = pa.table({"x": pa.array(range(10), pa.int16()), "s": list("abcdefghij")})
+
+    save(tmp_path / "d@3", table.to_reader(max_chunksize=4))
+    names = sorted(path for path in tmp_path.glob("d*") if not path.name.endswith("json"))
+    assert len(names) == 3
+    found: Any = load(names, as_="arrow")
+    assert found.schema == table.schema
+    assert sorted(found["x"].to_pylist()) == list(range(10))
+    schema = schema_of(table)
+    assert save(tmp_path / "e", table.to_reader(max_chunksize=4), schema=schema) == schema
+    assert load(tmp_path / "e", as_="arrow").equals(table)
+    with ShardedTFRecordWriter(tmp_path / "f@2") as writer:
+        writer.write_examples(table.to_reader(max_chunksize=3))
+    assert len(list(TFRecordReader(sorted(tmp_path.glob("f*"))))) == 10
+
+
+def test_a_stream_without_batches_has_its_types(tmp_path: Path) -> None:
+    schema = pa.schema([("x", pa.float64()), ("l", pa.list_(pa.string()))])
+
+    made = save(tmp_path / "d", schema.empty_table().to_reader())
+
+    assert made == schema_of(schema.empty_table())
+    assert load(tmp_path / "d", as_="arrow").schema == schema
+    save(tmp_path / "bare", pa.table({"a": [1, 2]}).select([]).to_reader())
+    with TFRecordWriter(tmp_path / "w") as writer:
+        writer.write_examples(schema.empty_table().to_reader())
+    assert list(TFRecordReader(tmp_path / "w")) == []
+
+
+def test_what_is_not_a_table_of_known_types_is_a_clear_error(tmp_path: Path) -> None:
+    numbers = Exported(pa.chunked_array([[1, 2]]))
+    for call in (encode_examples, schema_of, lambda data: save(tmp_path / "d", data)):
+        with pytest.raises(InvalidArgumentError, match="stream of tables"):
+            call(numbers)
+    with pytest.raises(InvalidArgumentError, match="one array of int64"):
+        encode_examples(ExportedArray(pa.array([1])))
+    for kind in (pa.decimal128(5, 2), pa.map_(pa.string(), pa.int8()), pa.list_(pa.struct([]))):
+        table = pa.table({"st": pa.array([None], pa.struct([("x", kind)]))})
+        with pytest.raises(InvalidArgumentError) as caught:
+            encode_examples(table)
+        assert (caught.value.key, caught.value.reason) == ("st/x", Reason.UNSUPPORTED)
+    twice = pa.table({"a": [{"b": 1}], "a/b": [2]})
+    with pytest.raises(InvalidArgumentError, match="two columns have this name"):
+        encode_examples(twice)
+
+
+def test_a_stream_that_fails_says_after_which_record(tmp_path: Path) -> None:
+    def batches() -> Iterator[Any]:
+        yield batch_of(0, 5)
+        raise ValueError("the source is gone")
+
+    reader = pa.RecordBatchReader.from_batches(batch_of(0).schema, batches())
+    with pytest.raises((InvalidArgumentError, ValueError), match="the source is gone"):
+        save(tmp_path / "d", Exported(reader))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_plain_values() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["a", None])
+
+    assert decoded(encode_examples(pa.table({"x": runs}))) == [{"x": [b"a"]}, {"x": [b"a"]}, {}]
+
+
+def test_streams_are_summarised() -> None:
+    table = pa.table({"x": [1, None, 3]})
+
+    assert summarize(table.to_reader())["x"].n_records == 2
+    assert summarize(Exported(table), max_records=1).n_records == 1
+    assert infer_schema(table.to_reader()) == infer_schema(table)
+
+
+@pytest.mark.needs("sql")
+def test_relations_of_duckdb_are_tables(tmp_path: Path) -> None:
+    duckdb: Any = pytest.importorskip("duckdb")
+    query = """
+        select range as n, case when range % 3 = 0 then null else 'é' || range end as s,
+            {'x': range / 2, 'y': [range, 1]} as st
+        from range(5000) order by n
+    """
+    expected = duckdb.sql(query).to_arrow_table()
+
+    with TFRecordWriter(tmp_path / "d") as writer:
+        writer.write_examples(duckdb.sql(query))
+    save(tmp_path / "e", duckdb.sql(query))
+
+    assert list(TFRecordReader(tmp_path / "d")) == list(encode_examples(expected))
+    found: Any = load(tmp_path / "e")
+    assert found["s"].tolist() == expected["s"].to_pylist()
+    assert found["st/y"].to_list() == [row["y"] for row in expected["st"].to_pylist()]
+    assert schema_of(duckdb.sql(query))["st/x"] == RaggedFeature(bytes)
+
+
+# --------------------------------------------------------- the schema that comes along
+
+
+def features_of(record: bytes) -> dict[str, bytes]:
+    """Return the features that have values: of lists in a table nothing tells the others apart."""
+    features: Any = Example.FromString(record).features.feature
+    found = {}
+    for key, feature in features.items():
+        kind = feature.WhichOneof("kind")
+        if kind is not None and getattr(feature, kind).value:
+            found[key] = feature.SerializeToString()
+    return found
+
+
+def same_messages(path: Path, other: Path) -> None:
+    ours, theirs = TFRecordReader(path), TFRecordReader(other)
+    assert list(map(features_of, ours)) == list(map(features_of, theirs))
+
+
+def round_trips(path: Path, folder: Path) -> None:
+    """Assert that the messages come back through Parquet, and with the files' schema."""
+    table = scan(path)
+    forms = [table, table.to_arrow().to_reader(2)]
+    if "[0]" not in str(table.arrow_schema):  # lists of no values, which Parquet has not
+        pq.write_table(table.to_arrow(), folder / "t.parquet")
+        forms.append(pq.read_table(folder / "t.parquet"))
+    for data in forms:
+        with TFRecordWriter(folder / "written") as writer:
+            writer.write_examples(data)
+        same_messages(folder / "written", path)
+
+
+@given(drawn=tables())
+@at_most(60)
+def test_messages_come_back_through_parquet(drawn: Any) -> None:
+    _, examples = drawn
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "data"
+        with TFRecordWriter(path) as writer:
+            for example in examples:
+                writer.write(example.SerializeToString())
+        if any(map(features_of, TFRecordReader(path))):
+            round_trips(path, Path(name))
+
+
+@given(drawn=tables())
+@at_most(60)
+def test_saved_columns_come_back_through_parquet(drawn: Any) -> None:
+    columns, _ = drawn
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "data"
+        try:
+            save(path, columns)
+        except InvalidArgumentError:  # what the strict policy does not store
+            return
+        try:
+            scan(path)
+        except InvalidArgumentError:  # what Arrow has no type for
+            return
+        round_trips(path, Path(name))
+        save(Path(name) / "again", scan(path))
+        same_messages(Path(name) / "again", path)
+
+
+def original_columns() -> dict[str, Any]:
+    n = 4
+    return {
+        "f4": np.arange(n, dtype=np.float32),
+        "f8": np.array([0.1, np.nan, -0.0, 1e300]),
+        "u1": np.zeros((n, 2, 3), np.uint8),
+        "u8": np.array([2**64 - 1, 0, 1, BIG], np.uint64),
+        "masked": np.ma.MaskedArray([0.1] * n, [False, True, False, True]),
+        "words": ["a", None, "é", ""],
+        "raw": RaggedTensor.from_row_lengths(np.array([0.1, 0.2]), [1, 0, 1, 0]),
+        "deep": [[[1], [2, 3]], [], [[]], [[4]]],
+        "seconds": np.array([1, 2**40, -3, 4], "M8[s]"),
+        "spans": np.array([1, 2, 3, 4], "m8[s]"),
+        "hours": np.array([1, 2, 3, 4], "M8[h]"),
+        "fixed": np.array(["a", "b", "c", "d"], "U3"),
+    }
+
+
+def test_originals_come_back_through_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    schema = save(path, original_columns())
+
+    round_trips(path, tmp_path)
+    table = scan(path).to_arrow()
+    pq.write_table(table, tmp_path / "t.parquet")
+    for data in (scan(path), table, pq.read_table(tmp_path / "t.parquet"), table.to_reader(1)):
+        assert save(tmp_path / "again", data) == schema
+        same_messages(tmp_path / "again", path)
+        found: Any = load(tmp_path / "again")
+        assert found["f8"].tobytes() == original_columns()["f8"].tobytes()
+        assert found["hours"].dtype == "M8[h]"
+        assert found["fixed"].dtype == "U3"
+
+
+def test_columns_that_were_changed_go_by_their_own_type(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    save(path, original_columns())
+    table = scan(path).to_arrow()
+    compute = pytest.importorskip("pyarrow.compute")
+    metadata = table.schema.metadata
+    changed = table.drop_columns(["deep", "raw"])
+    changed = changed.set_column(0, "f4", compute.cast(table["f4"], pa.float64()))
+    place = changed.column_names.index("words")
+    changed = changed.set_column(place, "words", pa.array([1, 2, 3, 4]))
+    changed = changed.append_column("new", pa.array([["a"], [], ["b", "c"], []]))
+    f8 = changed.column_names.index("f8")
+    changed = changed.set_column(f8, "f8", pa.array([0.1, None, 0.2, 0.3]))
+    changed = changed.replace_schema_metadata(metadata)
+
+    for data in (changed, changed.to_reader(max_chunksize=1)):
+        schema = save(tmp_path / "again", data)
+        assert list(schema) == changed.column_names
+        assert schema.originals["f4"].dtype == "float64"
+        assert schema.originals["words"].dtype == "int64"
+        assert schema.originals["u8"].dtype == "uint64"
+        found: Any = load(tmp_path / "again")
+        assert found["f8"].tolist() == [0.1, None, 0.2, 0.3]
+        assert found["new"].to_list() == [["a"], [], ["b", "c"], []]
+    with TFRecordWriter(tmp_path / "w") as writer:
+        writer.write_examples(changed)
+    row = decoded([next(iter(TFRecordReader(tmp_path / "w")))])[0]
+    assert row["u8"] == [-1]
+    assert row["f8"] == [np.float64(0.1).tobytes()]
+    assert row["f4"] == [0.0]
+
+
+def test_a_schema_given_goes_before_the_one_that_came_along(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    save(path, {"x": np.array([0.5, 1.5])})
+    given_schema = {"x": FixedLenFeature([], "float32")}
+
+    with TFRecordWriter(tmp_path / "w") as writer:
+        writer.write_examples(scan(path), given_schema)
+
+    assert decoded(list(TFRecordReader(tmp_path / "w"))) == [{"x": [0.5]}, {"x": [1.5]}]
+
+
+def test_metadata_that_are_not_a_schema_are_an_error(tmp_path: Path) -> None:
+    table = pa.table({"x": [1]}).replace_schema_metadata({"tfrecord_lite": "{}x"})
+    for call in (encode_examples, lambda data: save(tmp_path / "d", data)):
+        with pytest.raises(InvalidArgumentError, match="Arrow metadata"):
+            call(table)
+    assert list(encode_examples(table.replace_schema_metadata())) == list(
+        encode_examples({"x": [1]})
+    )
