@@ -409,6 +409,11 @@ def test_tables_come_back_equal(table: Any) -> None:
         pa.array([[["a"], []], []], pa.list_(pa.list_(pa.dictionary(pa.int8(), pa.string())))),
         pa.chunked_array([], pa.list_(pa.string())),
         pa.chunked_array([], pa.dictionary(pa.int8(), pa.string())),
+        pa.array([[["a"]], [], [["b"], ["c"]]], pa.list_(pa.list_(pa.string(), 1))),
+        pa.array([["a"], None, ["b"]], pa.list_(pa.dictionary(pa.int8(), pa.string()), 1)),
+        pa.array(
+            [[["a"]], [["b"], ["c"]]], pa.list_(pa.list_(pa.dictionary(pa.int8(), pa.string()), 1))
+        ),
     ],
     ids=lambda array: f"{array.type} {len(array)}",
 )

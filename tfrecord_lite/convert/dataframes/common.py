@@ -230,6 +230,8 @@ def codes_of(name: str, column: Any, original: Original | None) -> tuple[AnyArra
         raise misfit_error(name, "categories")
     values, mask = parts_of(column)
     places = {value: i for i, value in enumerate(categories)}
+    # Texts may not be decoded yet.
+    places |= {value.encode(): i for value, i in places.items() if isinstance(value, str)}
     if mask is None:
         mask = np.zeros(len(values), np.bool_)
     items = values.tolist()
