@@ -342,9 +342,10 @@ def test_a_record_that_does_not_fit_the_sample_says_what_to_do(
 
 def test_no_record_at_all_is_an_error(path: Path) -> None:
     write(path, [])
-    with pytest.raises(InvalidArgumentError, match="no record") as caught:
+    with pytest.raises(InvalidArgumentError, match=r"no records; give features") as caught:
         scan(path)
-    assert caught.value.reason is Reason.BAD_ARGUMENT
+    assert (caught.value.reason, caught.value.source) == (Reason.BAD_ARGUMENT, str(path))
+    assert scan(path, {"x": int}).to_arrow().num_rows == 0
 
 
 # ---------------------------------------------------------------------------------- text

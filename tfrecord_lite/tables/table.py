@@ -320,7 +320,10 @@ class TFRecordTable:
         return self._batches.of(block)
 
     def head(self, n: int = 5) -> Any:
-        """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read."""
+        """Return the first `n` rows as a ``pyarrow.Table``; what comes after is not read.
+
+        Its own ``to_pandas`` makes floats of integers with nulls, unlike that of this table.
+        """
         n = require_int("n", n, 0)
         batches, left = [], n
         if n:
@@ -529,7 +532,12 @@ class _Sample:
         survey = Survey()
         for block in self._ahead() if self._size is None else self.blocks():
             survey.add(block)
-        schema = survey.summary().schema()
+        try:
+            schema = survey.summary().schema()
+        except InvalidArgumentError as error:
+            name = name_of(self._sources[0]) if len(self._sources) == 1 else None
+            detail = f"{error.detail}; give features, which say what the columns are"
+            raise error.at(detail=detail, source=name) from None
         if isinstance(schema, SequenceSchema) or self._size is None:
             return Sidecar(schema)
         items = {name: _as_optional(name, item) for name, item in items_of(schema).items()}
