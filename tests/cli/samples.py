@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite import TFRecordWriter
@@ -79,6 +80,28 @@ def ranking(n_examples: int) -> bytes:
 def event(step: int) -> bytes:
     """Return the start of a TensorBoard event: its wall time and step."""
     return b"\x09" + struct.pack("<d", 1.6e9 + step) + b"\x10" + bytes([step])
+
+
+def tiny_png(number: int) -> bytes:
+    """Return a grey image of one pixel."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        crc = zlib.crc32(name + data)
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", crc)
+
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    pixels = chunk(b"IDAT", zlib.compress(bytes([0, number]), 0))
+    return b"\x89PNG\r\n\x1a\n" + header + pixels + chunk(b"IEND", b"")
+
+
+def draw_images(folder: Path) -> None:
+    """Write five images of two classes, one that is cut, and a text."""
+    for number in range(5):
+        path = folder / ("daisy", "rose")[number % 2] / f"{number // 2}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(tiny_png(number))
+    (folder / "rose" / "cut.png").write_bytes(tiny_png(9)[:-4])
+    (folder / "notes.txt").write_text("two classes\n")
 
 
 def write(path: Path, records: Iterable[bytes], compression: str = "") -> Path:

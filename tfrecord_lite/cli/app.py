@@ -15,11 +15,13 @@ from tfrecord_lite.cli import (
     index,
     info,
     merge,
+    pack,
     recover,
     sample,
     schema,
     shuffle,
     split,
+    unpack,
     verify,
 )
 from tfrecord_lite.cli import (
@@ -43,6 +45,8 @@ _VERBS = {
     "shuffle": shuffle,
     "sample": sample,
     "filter": filter_verb,
+    "pack": pack,
+    "unpack": unpack,
 }
 
 _DESCRIPTION = """\
@@ -63,6 +67,8 @@ examples:
   tfrecord shuffle all.tfrecord mixed.tfrecord  any number of records in random order
   tfrecord sample -n 99 all.tfrecord few        some records, drawn at random
   tfrecord filter --where SQL all.tfrecord x    the records that meet a condition
+  tfrecord pack photos train@8.tfrecord         a folder of images to records
+  tfrecord unpack 'train-*.tfrecord' photos     and back
 
 'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]', info,
 verify, recover, schema and the verbs below them show a progress bar on long work, if standard error

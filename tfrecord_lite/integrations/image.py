@@ -13,13 +13,16 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
     from tfrecord_lite.arrays import ObjectArray, Uint8Array
@@ -76,16 +79,9 @@ def decode_image(contents: bytes | ObjectArray, channels: int = 0) -> Uint8Array
         raise InvalidArgumentError(Reason.BAD_ARGUMENT, detail=detail)
     contents = _content_of(contents)
     picture = _opened(contents)
-    if picture.format == "PNG":
-        _check_chunks(contents)
-    try:
+    with _decoding(picture, contents):
         picture.load()
         found = _converted(picture, _MODES[channels])
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - decoders raise anything
-        detail = f"the {_format_of(picture)} image is damaged ({type(error).__name__})"
-        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
     pixels = np.array(found, np.uint8)
     return pixels.reshape(*pixels.shape[:2], -1)
 
@@ -210,17 +206,58 @@ def image_row(
     is_encoded = isinstance(image, bytes | bytearray)
     is_encoded |= isinstance(image, memoryview) and image.ndim == 1
     encoded = bytes(image) if is_encoded else encode_image(image, format, quality)  # type: ignore[arg-type]
-    picture = _opened(encoded)
+    info = image_info(encoded)
     row: dict[str, bytes | int] = {
         "image/encoded": encoded,
-        "image/format": _format_of(picture).encode(),
-        "image/height": picture.height,
-        "image/width": picture.width,
-        "image/channels": len(_mode_of(picture)),
+        "image/format": info.format.encode(),
+        "image/height": info.height,
+        "image/width": info.width,
+        "image/channels": info.channels,
     }
     if number is not None:
         row["image/class/label"] = number
     return row
+
+
+class ImageInfo(NamedTuple):
+    """What the header of an image says."""
+
+    format: str
+    height: int
+    width: int
+    channels: int
+    """As :func:`decode_image` returns them."""
+
+
+def image_info(contents: bytes, *, is_checked: bool = False) -> ImageInfo:
+    """Read the header of an image; with `is_checked`, raise too if the pixels cannot be decoded."""
+    picture = _opened(contents)
+    info = ImageInfo(_format_of(picture), picture.height, picture.width, len(_mode_of(picture)))
+    if is_checked:
+        with _decoding(picture, contents):
+            # All of a JPEG is read as for its pixels, but only an eighth of the rows is computed.
+            picture.draft("L", (1, 1))
+            picture.load()
+    return info
+
+
+@contextmanager
+def _decoding(picture: Any, contents: bytes) -> Iterator[None]:
+    """Check the chunks of a PNG, and raise MALFORMED about whatever a decoder raises."""
+    if picture.format == "PNG":
+        _check_chunks(contents)
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - decoders raise anything
+        detail = f"the {_format_of(picture)} image is damaged ({type(error).__name__})"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+
+
+def require_pillow() -> None:
+    """Raise ImportError if Pillow is not installed."""
+    _pillow()
 
 
 def _pillow() -> Any:

@@ -1,0 +1,135 @@
+"""``tfrecord pack``: what it prints, and its exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.samples import draw_images
+from tfrecord_lite import load
+from tfrecord_lite.cli import pack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+pytestmark = pytest.mark.needs("image")
+
+
+@pytest.fixture(autouse=True)
+def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw_images(tmp_path / "photos")
+
+
+def names() -> list[str]:
+    return sorted(path.name for path in Path().iterdir())
+
+
+def test_what_cannot_be_packed_is_listed(run: Run) -> None:
+    done = run("pack", "photos", "a@2.tfrecord")
+
+    assert done.status == 1
+    assert done.out == [
+        "photos/rose/cut.png: the png image is damaged (cut off before its end)",
+        "photos: left out 1 image, 1 other file",
+        "a@2.tfrecord: wrote 5 images of 2 classes, 350 bytes in 2 files",
+    ]
+    assert names() == [
+        "a-00000-of-00002.tfrecord",
+        "a-00000-of-00002.tfrecord.schema.json",
+        "a-00001-of-00002.tfrecord",
+        "a-00001-of-00002.tfrecord.schema.json",
+        "labels.txt",
+        "photos",
+    ]
+
+
+def test_strict(run: Run) -> None:
+    done = run("pack", "--strict", "photos", "a")
+
+    assert (done.status, done.out[-1]) == (1, "a: not written")
+    assert names() == ["photos"]
+
+
+def test_sound_images(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("photos/rose/cut.png").unlink()
+    Path("photos/notes.txt").unlink()
+    monkeypatch.setattr(pack, "RATE_SECONDS", 0)
+
+    done = run("pack", "--strict", "photos", "a")
+
+    (line,) = done.out
+    assert done.status == 0
+    assert line.startswith("a: wrote 5 images of 2 classes, 350 bytes, in 0 s (")
+
+
+def test_as_json(run: Run) -> None:
+    problem, summary = map(json.loads, run("pack", "--json", "photos", "a").out)
+
+    assert problem["file"] == "photos/rose/cut.png"
+    assert "damaged" in problem["detail"]
+    assert summary.pop("seconds") >= 0
+    assert summary == {
+        "source": "photos",
+        "output": ["a"],
+        "images": 5,
+        "image_bytes": 350,
+        "classes": ["daisy", "rose"],
+        "problems": 1,
+        "hidden": 0,
+        "other": 1,
+    }
+    assert json.loads(run("pack", "--json", "--strict", "photos", "b").out[-1])["output"] is None
+
+
+def test_the_options(run: Run) -> None:
+    Path("list.csv").write_text("img,kind,a,b\nphotos/rose/0.png,rose,1,2\n")
+    Path("names.txt").write_text("tulip\nrose\n")
+    arguments = "--path-column img --label-column kind --columns b --label-offset 1 --jobs 1"
+    arguments += " --labels names.txt --no-check --no-shuffle --seed 3 --shards 2"
+
+    assert run("pack", *arguments.split(), "list.csv", "a.tfrecord.gz").status == 0
+
+    columns = load("a@2.tfrecord.gz")
+    assert columns["image/class/label"].tolist() == [2]
+    assert columns["b"].tolist() == [2]
+    assert "a" not in columns
+    assert run("pack", "--root", "photos/rose", "list.csv", "b").status == 1
+    assert run("pack", "--shard-size", "1K", "photos", "c", "--overwrite").out[-1].startswith("c: ")
+
+
+def test_what_is_there_is_kept(run: Run) -> None:
+    run("pack", "photos", "a")
+
+    done = run("pack", "photos", "a")
+
+    assert done.status == 2
+    assert done.err == ["tfrecord: a: File exists; --overwrite replaces it"]
+    assert run("pack", "--overwrite", "photos", "a").status == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["missing", "a"], "missing: No such file or directory"),
+        (["photos", "missing/a"], "missing: No such file or directory"),
+        (["photos/notes.txt", "a"], "photos/notes.txt: expected a folder, or a manifest"),
+        (["--labels", "none", "photos", "a"], "none: No such file or directory"),
+        (["--shards", "0", "photos", "a"], "is not a number of files"),
+        (["--shard-size", "0", "photos", "a"], "expected more than 0"),
+    ],
+)
+def test_failures_are_one_line(run: Run, arguments: list[str], text: str) -> None:
+    done = run("pack", *arguments)
+
+    (line,) = done.err
+    assert done.status == 2
+    assert text in line
+    assert names() == ["photos"]

@@ -1,0 +1,237 @@
+"""``tfrecord pack``: images to record files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.formatting import exact_bytes, printable
+from tfrecord_lite.errors import plural
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.integrations.image_folder import ImageReport
+
+SUMMARY = "pack a folder or list of images into record files"
+DESCRIPTION = """\
+Write the images in SRC to DST, one tf.train.Example per image, with the features that
+TensorFlow's scripts for ImageNet write: image/encoded (the file as it is), image/format,
+image/height, image/width, image/channels, image/colorspace, image/filename,
+image/class/label and image/class/text. SRC is a folder with a folder of images for each
+class, a folder of images without classes, or a .csv, .tsv, .parquet or .jsonl file with the
+path and the label of an image in each row; its other columns become features of their names.
+
+Every image is decoded. Those that are damaged, empty, cannot be read or are not images
+are left out and listed. DST@N.tfrecord writes N shards. All files appear together when they are
+complete, with a schema beside each, and labels.txt with the names of the classes, one per line.
+Needs pip install 'tfrecord-numpy[image]'."""
+EPILOG = """\
+examples:
+  tfrecord pack photos train@8.tfrecord
+  tfrecord pack --shard-size 200M --seed 7 photos train.tfrecord
+  tfrecord pack --labels labels.txt more-photos validation.tfrecord
+  tfrecord pack --path-column file --label-column breed dogs.csv dogs@4.tfrecord
+
+with --json, an object for each image that was left out (file, detail), and a last one (source,
+output, images, image_bytes, classes, problems, hidden, other, seconds); output is the list of
+the files, or null if none was written."""
+STATUSES = """\
+exit status: 0 if all images were packed; 1 if some were left out or, with --strict, DST was not
+written as some cannot be packed; 2 if SRC could not be read or has no images, DST could not be
+written, or the arguments are wrong."""
+
+RATE_SECONDS = 5.0
+"""Only of longer work are time and rate worth a line."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    parser.add_argument(
+        "--strict", action="store_true", help="write nothing if an image cannot be packed"
+    )
+    parser.add_argument(
+        "--no-check", action="store_true", help="read the images' headers only, do not decode them"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=inputs.count_of("images"),
+        metavar="N",
+        help="check N images at a time (default: one per processor)",
+    )
+    _add_list_arguments(parser.add_argument_group("labels and lists"))
+    _add_file_arguments(parser.add_argument_group("order and files"))
+    parser.add_argument("source", metavar="SRC", help="a folder, or a list of images")
+    parser.add_argument(
+        "target", metavar="DST", help="a path or a URL, or shards, as in train@8.tfrecord"
+    )
+
+
+def _add_list_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="the names of the classes in the order of their numbers, one per line (default: "
+        "all names, sorted)",
+    )
+    group.add_argument(
+        "--label-offset",
+        type=inputs.count_of("classes", at_least=0),
+        default=0,
+        metavar="N",
+        help="add N to each label; 1 leaves 0 to the background (default: 0)",
+    )
+    group.add_argument("--path-column", metavar="NAME", help="of a list (default: path, file, ...)")
+    group.add_argument(
+        "--label-column", metavar="NAME", help="of a list (default: label, class, ...)"
+    )
+    group.add_argument(
+        "--columns", metavar="A,B", help="the other columns of a list to keep (default: all)"
+    )
+    group.add_argument(
+        "--root",
+        metavar="FOLDER",
+        help="what the paths in a list are relative to (default: the folder of the list)",
+    )
+
+
+def _add_file_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--seed",
+        type=inputs.count_of("a seed", at_least=0),
+        default=0,
+        metavar="N",
+        help="of the shuffle (default: 0)",
+    )
+    group.add_argument(
+        "--no-shuffle", action="store_true", help="keep images sorted, or in the order of the list"
+    )
+    group.add_argument("--shards", type=inputs.count_of("files"), metavar="N", help="write N files")
+    group.add_argument(
+        "--shard-size",
+        type=inputs.positive_size,
+        metavar="SIZE",
+        help="write files of about this size, as in 200M",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Pack the images."""
+    report = _packed(args, console)
+    if report is None:
+        return
+    if report.problems:
+        console.worsen(Status.DAMAGED)
+    if args.json:
+        _show_json(report, args, console)
+    else:
+        _show(report, args, console)
+
+
+def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
+    """Pack the images and return the report; None after a complaint."""
+    from tfrecord_lite.integrations.image_folder import (  # noqa: PLC0415 - only this verb needs it
+        PackOptions,
+        pack,
+    )
+
+    # Pillow's, about images of very many pixels; these are reported.
+    warnings.filterwarnings("ignore", message="Image size ", category=RuntimeWarning)
+    try:
+        options = PackOptions(
+            labels=args.labels,
+            label_offset=args.label_offset,
+            path_column=args.path_column,
+            label_column=args.label_column,
+            columns=None if args.columns is None else list(filter(None, args.columns.split(","))),
+            root=args.root,
+            check=not args.no_check,
+            shuffle=not args.no_shuffle,
+            seed=args.seed,
+            num_shards=args.shards,
+            bytes_per_shard=args.shard_size,
+            num_threads=args.jobs,
+            is_strict=args.strict,
+            overwrite=args.overwrite,
+            progress=is_terminal(),
+        )
+        return pack(args.source, args.target, options)
+    except FileExistsError as error:
+        detail = f"{error.strerror}; --overwrite replaces it"
+        console.complain(inputs.text_of(OSError(error.errno, detail, error.filename), args.target))
+    except (OSError, ImportError, ValueError) as error:
+        console.complain(inputs.text_of(error, args.source))
+    return None
+
+
+def is_terminal() -> bool:
+    """Whether standard error is a terminal, where progress is shown."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _show(report: ImageReport, args: argparse.Namespace, console: Console) -> None:
+    """Print what was left out, and what was written."""
+    show_problems(report, console)
+    left_out = [
+        plural(count, noun)
+        for count, noun in [
+            (len(report.problems), "image"),
+            (report.num_hidden, "hidden file"),
+            (report.num_other, "other file"),
+        ]
+        if count
+    ]
+    if left_out:
+        console.say(f"{args.source}: left out {', '.join(left_out)}")
+    if not report.paths:
+        console.say(f"{args.target}: not written")
+        return
+    what = images_of(report)
+    files = "" if len(report.paths) == 1 else f" in {len(report.paths):,} files"
+    console.say(f"{args.target}: wrote {what}{files}{rate_of(report)}")
+
+
+def show_problems(report: ImageReport, console: Console) -> None:
+    """Print a line for each image that was left out."""
+    for path, detail in report.problems:
+        console.say(printable(f"{path}: {detail}"))
+
+
+def images_of(report: ImageReport) -> str:
+    """Say how many images there are, of how many classes and bytes."""
+    classes = plural(len(report.classes), "class", "classes")
+    of = f" of {classes}" if report.classes else ""
+    return f"{plural(report.num_images, 'image')}{of}, {exact_bytes(report.num_bytes)}"
+
+
+def rate_of(report: ImageReport) -> str:
+    """Return the time and the rate of longer work."""
+    if report.seconds < RATE_SECONDS:
+        return ""
+    rate = report.num_images / report.seconds
+    return f", in {report.seconds:,.0f} s ({rate:,.0f} images/s)"
+
+
+def _show_json(report: ImageReport, args: argparse.Namespace, console: Console) -> None:
+    for path, detail in report.problems:
+        console.say_json({"file": os.fsencode(path).decode(errors="replace"), "detail": detail})
+    console.say_json(
+        {
+            "source": args.source,
+            "output": report.paths or None,
+            "images": report.num_images,
+            "image_bytes": report.num_bytes,
+            "classes": report.classes,
+            "problems": len(report.problems),
+            "hidden": report.num_hidden,
+            "other": report.num_other,
+            "seconds": round(report.seconds, 3),
+        }
+    )

@@ -1,0 +1,136 @@
+"""``tfrecord unpack``: the images in record files to a folder."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.pack import images_of, is_terminal, rate_of, show_problems
+from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, TFRecordError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.integrations.image_folder import ImageReport
+
+SUMMARY = "write the images in record files to a folder"
+DESCRIPTION = """\
+Write each image in the files to FOLDER/CLASS/NAME, as it is. CLASS is the name of its class,
+or its number; without one, images are in FOLDER itself. NAME is the file's name that the record
+has, or its number, and never leads out of FOLDER; of two equal names the second gets a
+number. manifest.csv in FOLDER lists the images with their labels and all other features
+of one value: 'tfrecord pack FOLDER/manifest.csv DST' packs them again. FOLDER must not exist,
+or be empty; it appears when it is complete."""
+EPILOG = """\
+examples:
+  tfrecord unpack 'train-*.tfrecord' photos
+  tfrecord unpack --image-key jpg --label-key cls shard.tfrecord photos
+  tfrecord unpack --manifest manifest.jsonl boxes.tfrecord photos    lists of values too
+
+with --json, an object for each record without an image (file, detail), and a last one (output,
+manifest, images, image_bytes, classes, problems, left_out, seconds); left_out lists the features
+that the manifest cannot hold."""
+STATUSES = """\
+exit status: 0 if everything was written; 1 if a file is damaged or a record has no image, when
+nothing is written unless --skip-damage is given; 2 if a file could not be read or has no images,
+FOLDER could not be written, or the arguments are wrong."""
+
+_KEYS = {
+    "image": "the image's bytes (default: image/encoded, or the only one like an image)",
+    "format": "its format (default: image/format)",
+    "filename": "its file's name (default: image/filename, filename, ...)",
+    "label": "the number of its class (default: image/class/label, label, ...)",
+    "text": "the name of its class (default: image/class/text, class_name, ...)",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="print JSON objects, one per line")
+    inputs.add_skipping_argument(parser)
+    parser.add_argument(
+        "--manifest",
+        default="manifest.csv",
+        metavar="NAME",
+        help="the list of the images: a name with .csv, or with .jsonl for lists of values too "
+        "(default: manifest.csv)",
+    )
+    group = parser.add_argument_group("features")
+    for name, text in _KEYS.items():
+        group.add_argument(f"--{name}-key", metavar="KEY", help=f"the feature with {text}")
+    inputs.add_arguments(parser)
+    parser.add_argument("folder", metavar="FOLDER", help="the folder to make")
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Unpack the images."""
+    report = _unpacked(args, console)
+    if report is None:
+        return
+    if report.problems or (report.damage is not None and report.damage.n_damaged):
+        console.worsen(Status.DAMAGED)
+    if args.json:
+        _show_json(report, console)
+        return
+    show_problems(report, console)
+    if report.damage is not None and report.damage.n_damaged:
+        console.say(report.damage.summary())
+    if report.left_out:
+        console.say(f"{report.labels_path}: left out {', '.join(report.left_out)}")
+    console.say(f"{args.folder}: wrote {images_of(report)}{rate_of(report)}")
+
+
+def _unpacked(args: argparse.Namespace, console: Console) -> ImageReport | None:
+    """Unpack the images and return the report; None after a complaint."""
+    from tfrecord_lite.integrations.image_folder import (  # noqa: PLC0415 - only this verb needs it
+        Keys,
+        unpack,
+    )
+
+    sources = inputs.find(args, console)
+    if not sources or console.status:
+        return None
+    keys = Keys(**{name: getattr(args, f"{name}_key") for name in _KEYS})
+    options = inputs.options_of(args)
+    if args.skip_damage:
+        options = replace(options, on_error="skip")
+    try:
+        with warnings.catch_warnings(action="ignore", category=DataLossWarning):  # it is reported
+            return unpack(
+                sources,
+                args.folder,
+                keys,
+                options,
+                manifest=args.manifest,
+                progress=is_terminal(),
+            )
+    except DataLossError as error:
+        inputs.complain_of(error, args.folder, console)
+    except TFRecordError as error:
+        is_record = error.reason is Reason.MISSING and error.index is not None
+        status = Status.DAMAGED if is_record else Status.FAILED
+        console.complain(inputs.text_of(error, args.folder), status)
+    except (OSError, ImportError, ValueError) as error:
+        console.complain(inputs.text_of(error, args.folder))
+    return None
+
+
+def _show_json(report: ImageReport, console: Console) -> None:
+    for path, detail in report.problems:
+        console.say_json({"file": path, "detail": detail})
+    console.say_json(
+        {
+            "output": report.paths[0],
+            "manifest": report.labels_path,
+            "images": report.num_images,
+            "image_bytes": report.num_bytes,
+            "classes": report.classes,
+            "problems": len(report.problems),
+            "left_out": report.left_out,
+            "seconds": round(report.seconds, 3),
+        }
+    )
