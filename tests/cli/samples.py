@@ -94,6 +94,15 @@ def tiny_png(number: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + header + pixels + chunk(b"IEND", b"")
 
 
+def image_example(number: int) -> bytes:
+    """Return an Example with an image."""
+    named = {
+        "image/encoded": feature(tiny_png(number)),
+        "image/class/text": feature((b"daisy", b"rose")[number % 2]),
+    }
+    return Example(features=features(**named)).SerializeToString(deterministic=True)
+
+
 def draw_images(folder: Path) -> None:
     """Write five images of two classes, one that is cut, and a text."""
     for number in range(5):
@@ -127,6 +136,8 @@ def write_documented(folder: Path) -> None:
     write(folder / "train.tfrecord.gz", map(flower, range(60)), "GZIP")
     write(folder / "notes.tfrecord", [b"plain text\nof two lines", bytes(range(40))])
     write(folder / "odd.tfrecord", [odd()])
+    write(folder / "flowers.tfrecord", map(image_example, range(2)))
+    draw_images(folder / "photos")
     (folder / "pointer.tfrecord").write_bytes(
         b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 9\n"
     )

@@ -31,7 +31,20 @@ def examples() -> list[tuple[str, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize(("command", "lines"), examples(), ids=[c for c, _ in examples()])
+NEEDS = {"pack": "image"}
+"""The extras that verbs need."""
+EXAMPLES = [
+    pytest.param(
+        command,
+        lines,
+        id=command,
+        marks=[pytest.mark.needs(NEEDS[verb])] if (verb := command.split()[1]) in NEEDS else [],
+    )
+    for command, lines in examples()
+]
+
+
+@pytest.mark.parametrize(("command", "lines"), EXAMPLES)
 def test_what_the_page_shows_is_what_is_printed(
     run: Callable[..., Done],
     tmp_path: Path,
@@ -50,4 +63,4 @@ def test_what_the_page_shows_is_what_is_printed(
 def test_the_page_has_an_example_of_every_verb() -> None:
     verbs = {command.split()[1] for command, _ in examples()}
 
-    assert verbs >= {"info", "head", "cat", "verify", "recover", "schema"}
+    assert verbs >= {"info", "head", "cat", "verify", "recover", "schema", "pack", "unpack"}

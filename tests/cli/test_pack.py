@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_the_options(run: Run) -> None:
 
     assert run("pack", *arguments.split(), "list.csv", "a.tfrecord.gz").status == 0
 
-    columns = load("a@2.tfrecord.gz")
+    columns: Any = load("a@2.tfrecord.gz")
     assert columns["image/class/label"].tolist() == [2]
     assert columns["b"].tolist() == [2]
     assert "a" not in columns

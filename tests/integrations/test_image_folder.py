@@ -121,7 +121,7 @@ class TestPack:
     def test_the_sidecar_tells_text_from_bytes(self, here: Path) -> None:
         pack_images(pets(here), "out@3.tfrecord")
 
-        columns = load("out@3.tfrecord")
+        columns: Any = load("out@3.tfrecord")
 
         assert set(columns["image/class/text"].tolist()) == {"cat", "dog"}
         assert set(columns["image/format"].tolist()) == {"png", "jpeg", "gif"}
@@ -153,7 +153,7 @@ class TestPack:
     def test_the_seed_decides_the_order(self, here: Path) -> None:
         def names(path: str, **options: Any) -> list[tuple[str, str]]:
             pack_images(source, path, **options)
-            columns = load(path)
+            columns: Any = load(path)
             keys = ("image/class/text", "image/filename")
             return list(zip(*(columns[key].tolist() for key in keys), strict=True))
 
@@ -308,7 +308,7 @@ class TestLabels:
             Path(name).write_text(text)
             report = pack_images(pets(here), f"{name}.tfrecord", labels=name, overwrite=True)
 
-            columns = load(f"{name}.tfrecord")
+            columns: Any = load(f"{name}.tfrecord")
             pairs = {*zip(columns["image/class/label"], columns["image/class/text"], strict=True)}
             assert pairs == {(0, "dog"), (2, "cat")}
             assert report.classes == ["dog", "bird", "cat"]
@@ -373,7 +373,7 @@ class TestManifests:
         assert [row["size"] for row in rows] == [np.float32(v) for v in columns["size"]]
         assert [row.get("note") for row in rows] == [b'"x"\ny', None, b"007"]
         assert "nothing" not in rows[0]
-        loaded = load("out.tfrecord")
+        loaded: Any = load("out.tfrecord")
         assert loaded["age"].tolist() == [1, None, 3]
         assert loaded["note"].tolist() == ['"x"\ny', None, "007"]
         assert loaded["size"].tolist() == pytest.approx(columns["size"])
@@ -421,7 +421,7 @@ class TestManifests:
         assert row["y"] == 2
         for options in ({"path_column": "ID"}, {"path_column": "id", "columns": ["z"]}, {}):
             with pytest.raises(InvalidArgumentError, match="column"):
-                pack_images(path, "b", **options)  # type: ignore[arg-type]
+                pack_images(path, "b", **options)
 
     def test_rows_without_a_path_or_a_label(self, here: Path) -> None:
         write(here, {"1.png": PNG})
@@ -530,7 +530,8 @@ class TestRoundTrip:
 
         assert report.left_out == []
         assert Path("b").read_bytes() == Path("a").read_bytes()
-        assert load("b")["id"].tolist() == load("a")["id"].tolist()
+        again: Any = load("b")
+        assert again["id"].tolist() == [2**62, -1, None, 0]
 
     def test_lists_and_bytes_in_a_manifest(self, here: Path) -> None:
         row = {"image/encoded": PNG, "box": [1.5, 2.0], "raw": b"\xff", "one": 1, "path": 5}
@@ -578,7 +579,9 @@ HOSTILE = [
 class TestUnpack:
     @pytest.mark.parametrize("key", ["image/filename", "image/class/text"])
     def test_nothing_is_written_outside_of_the_folder(self, here: Path, key: str) -> None:
-        rows = [{"image/encoded": picture(i), key: name} for i, name in enumerate(HOSTILE)]
+        rows: list[Any] = [
+            {"image/encoded": picture(i), key: name} for i, name in enumerate(HOSTILE)
+        ]
         write_records(here / "a", *rows)
         inner = here / "deep" / "inner"
         inner.mkdir(parents=True)

@@ -2,17 +2,11 @@
 
 ::
 
-<<<<<<< HEAD
-    duckdb  conditions in SQL on batches
-    image   encoded images to pixels and back, with Pillow
-    pandas  read_tfrecord, to_tfrecord
-    polars  scan_tfrecord: lazy frames
-    torch   data sets and files as torch's data sets of tensors
-=======
     duckdb         conditions in SQL on batches
     image          encoded images to pixels and back, with Pillow
     image_folder   folders of images to files of records, and back
     image_list     lists of images: folders, manifests, labels
+    pandas         read_tfrecord, to_tfrecord
+    polars         scan_tfrecord: lazy frames
     torch          data sets and files as torch's data sets of tensors
->>>>>>> 74dfd14 (pack_images and unpack_images, and verbs for them: folders and lists of images to records and back)
 """
