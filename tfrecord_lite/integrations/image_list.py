@@ -51,8 +51,8 @@ IMAGE_ENDINGS = frozenset([*_OTHER_ENDINGS, *(end for ends in ENDINGS.values() f
 
 _PATH_NAMES = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_file", "img", "img_path")  # fmt: skip
 _LABEL_NAMES = ("label", "class", "category", "class_name", "label_name", "target", TEXT_KEY)
-_INTEGER = re.compile(r"0|-?[1-9]\d{0,18}")
-_FLOAT = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|nan|-?inf")
+_INTEGER = re.compile(r"0|-?[1-9]\d*")
+_FLOAT = re.compile(r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?|nan|-?inf")
 _SLIM_LABEL = re.compile(r"(\d+):(.*)")
 
 
@@ -283,13 +283,14 @@ def _choose(
 def parsed(texts: list[str | None]) -> list[Any]:
     """Return the values that all texts of a CSV column are of: integers, else floats, else texts.
 
-    >>> parsed(["1", None, "-2"]), parsed(["1", "2.5"]), parsed(["01", "2"])
-    ([1, None, -2], [1.0, 2.5], ['01', '2'])
+    >>> parsed(["1", None, "-2"]), parsed(["1", "2.5"]), parsed(["01", "2"]), parsed(["9" * 20])
+    ([1, None, -2], [1.0, 2.5], ['01', '2'], ['99999999999999999999'])
     """
     found = [text for text in texts if text is not None]
-    if all(_INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63 for text in found):
-        return [None if text is None else int(text) for text in texts]
-    if all(_FLOAT.fullmatch(text) for text in found):
+    if all(map(_INTEGER.fullmatch, found)):
+        if all(len(text) < 20 and -(2**63) <= int(text) < 2**63 for text in found):
+            return [None if text is None else int(text) for text in texts]
+    elif all(map(_FLOAT.fullmatch, found)):
         return [None if text is None else float(text) for text in texts]
     return [*texts]
 
