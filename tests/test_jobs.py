@@ -1,0 +1,79 @@
+"""The guide to tables, run: its Python and its commands, in one folder and in their order."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from doctest import ELLIPSIS, OutputChecker
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from unittest import SkipTest
+
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+from tests.support.corpus import ROOT
+from tfrecord_lite.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sybil import Example
+
+pytestmark = pytest.mark.needs("tables")
+
+PAGE = ROOT / "docs" / "tables.md"
+_JOBS = re.compile(r"^\*\*.*?^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def jobs() -> list[tuple[str, list[str]]]:
+    """Return the block of each job: its language, and its lines without what they print."""
+    text = PAGE.read_text("utf-8").partition("\n## Jobs")[2].partition("\n## ")[0]
+    return [(language, _lines(language, block)) for language, block in _JOBS.findall(text)]
+
+
+def _lines(language: str, block: str) -> list[str]:
+    lines = [line for line in block.splitlines() if line]
+    starts = ("$ ",) if language == "console" else (">>> ", "... ")
+    typed = [line for line in lines if line.startswith(starts)]
+    return typed or lines
+
+
+def test_there_are_fifteen_jobs_of_at_most_three_lines() -> None:
+    found = jobs()
+
+    assert len(found) >= 15
+    assert [lines for _, lines in found if len(lines) > 3] == []
+
+
+def test_the_guide_runs_from_its_first_line_to_its_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    n_commands = 0
+
+    def typed(example: Example) -> str | None:
+        nonlocal n_commands
+        wrong = ""
+        for part in example.parsed.split("$ ")[1:]:
+            command, _, expected = part.partition("\n")
+            capsys.readouterr()
+            status = main(shlex.split(command)[1:])
+            printed = capsys.readouterr()
+            n_commands += 1
+            if status or not OutputChecker().check_output(expected, printed.out, ELLIPSIS):
+                wrong += f"$ {command}\n{printed.out}{printed.err}(status {status})\n"
+        return wrong or None
+
+    parsers = [PythonCodeBlockParser(), CodeBlockParser("console", typed), SkipParser()]
+    document = Sybil(parsers, path=str(PAGE.parent), filenames=[PAGE.name]).parse(PAGE)
+    document.namespace["installed"] = lambda name: find_spec(name) is not None
+    for example in document.examples():
+        try:
+            example.evaluate()
+        except SkipTest:
+            continue
+
+    assert n_commands > 5
