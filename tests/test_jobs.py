@@ -67,8 +67,13 @@ def test_the_guide_runs_from_its_first_line_to_its_last(
                 wrong += f"$ {command}\n{printed.out}{printed.err}(status {status})\n"
         return wrong or None
 
-    parsers = [PythonCodeBlockParser(), CodeBlockParser("console", typed), SkipParser()]
-    document = Sybil(parsers, path=str(PAGE.parent), filenames=[PAGE.name]).parse(PAGE)
+    commands = CodeBlockParser("console", typed)
+    sybil = Sybil(
+        parsers=[PythonCodeBlockParser(), commands, SkipParser()],
+        path=str(PAGE.parent),
+        filenames=[PAGE.name],
+    )
+    document = sybil.parse(PAGE)
     document.namespace["installed"] = lambda name: find_spec(name) is not None
     for example in document.examples():
         try:
