@@ -240,12 +240,21 @@ def _strings(name: str, column: Any) -> Any:
     if is_text:
         _check_texts(name, column)
     mask = _nulls(column)
-    array = _whole(column.cast(pa.large_binary()))
+    array = _whole(_cast(column, pa.large_binary()))
     made = _bytes_of(array)
     if mask.any() and made.lengths[mask].any():  # what is there in place of a null may be anything
         made = _bytes_of(array.fill_null(b""))
     made = TextColumn(made.offsets, made.data) if is_text else made
     return MaskedBytes(made, mask) if mask.any() else made
+
+
+def _cast(column: Any, kind: Any) -> Any:
+    """Return strings, or lists of them, as another type; earlier versions cannot cast views."""
+    pa = imported()
+    try:
+        return column.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return pa.array(column.to_pylist(), kind)
 
 
 def _bytes_of(array: Any) -> BytesColumn:
@@ -311,7 +320,7 @@ def _open_dictionary(name: str, column: Any) -> Opened:
 def _open_lists(name: str, column: Any) -> Opened:
     is_fixed = str(column.type).startswith("fixed")
     if "_view" in str(column.type):  # which few functions of Arrow take
-        column = column.cast(_without_views(column.type))
+        column = _cast(column, _without_views(column.type))
     mask = _nulls(column)
     kept = _whole(column.drop_null() if mask.any() else column)
     flat = kept.flatten()
