@@ -157,8 +157,9 @@ class MessageWriter:
         from tfrecord_lite.example.encode.columns import encode_batches, is_columns  # noqa: PLC0415
 
         if schema is not None or is_columns(rows):
-            for records in encode_batches(rows, schema):
-                self._write_encoded(records)
+            with contextlib.closing(encode_batches(rows, schema)) as batches:
+                for records in batches:
+                    self._write_encoded(records)
             return
         each: Any = rows
         for index, row in enumerate(each):

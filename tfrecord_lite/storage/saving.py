@@ -46,7 +46,6 @@ from tfrecord_lite.storage.structure import completed, flatten
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
 
     from tfrecord_lite.convert.dataframes import Description, Frame
     from tfrecord_lite.files.compression import CompressionType
@@ -217,13 +216,14 @@ def save(
 
 def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar:
     if is_stream(data):
-        return _write_frames(files, open_frames(data), given)
+        with contextlib.closing(open_frames(data)) as frames:
+            return _write_frames(files, frames, given)
     described = describe_frame(data)
     structure, columns = flatten(data) if described is None else (None, data)
     frame = open_columns(columns)
     if described is not None and given is None and frame.carried is not None:
         files.n_records = frame.n_rows
-        return _write_frames(files, iter([(frame, described)]), None)
+        return _write_frames(files, [(frame, described)], None)
     columns, traits = frame.columns, frame.traits
     if given is None:
         made = {name: normalize(name, column, "strict") for name, column in columns.items()}
@@ -248,7 +248,7 @@ def _write_columns(files: DataFiles, data: Any, given: Schema | None) -> Sidecar
 
 
 def _write_frames(
-    files: DataFiles, frames: Iterator[tuple[Frame, Description]], given: Schema | None
+    files: DataFiles, frames: Iterable[tuple[Frame, Description]], given: Schema | None
 ) -> Sidecar:
     """Write Arrow data as they come."""
     stream = FrameSchema(given)

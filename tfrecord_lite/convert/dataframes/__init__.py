@@ -23,6 +23,7 @@ the values that they stand for.
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -36,7 +37,7 @@ from tfrecord_lite.schema import Original, Schema
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Generator, Mapping
 
     from tfrecord_lite.convert.dataframes.common import Opened
 
@@ -120,16 +121,18 @@ def _frame_of_opened(
     return Frame(columns, {name: each.traits for name, each in opened.items()}, carried, n_rows)
 
 
-def open_frames(stream: Any) -> Iterator[tuple[Frame, Description]]:
+def open_frames(stream: Any) -> Generator[tuple[Frame, Description]]:
     """Yield the batches of a stream, and their description; the first one has no rows."""
     n_rows = 0
-    for table in from_arrow.batches_of(stream):
-        try:
-            frame = _open_table(table)
-        except InvalidArgumentError as error:
-            raise error.at(index=None if error.index is None else n_rows + error.index) from None
-        yield frame, {"library": "arrow", **arrow.describe(table)}
-        n_rows += frame.n_rows
+    with closing(from_arrow.batches_of(stream)) as batches:
+        for table in batches:
+            try:
+                frame = _open_table(table)
+            except InvalidArgumentError as error:
+                index = None if error.index is None else n_rows + error.index
+                raise error.at(index=index) from None
+            yield frame, {"library": "arrow", **arrow.describe(table)}
+            n_rows += frame.n_rows
 
 
 def frame_of_types(stream: Any) -> Frame:

@@ -27,6 +27,7 @@ TEXT = {"text": "str"}
 _INSTEAD = {
     "decimal": "cast it to floats, integers or texts",
     "struct": "give its fields as columns of their own (unnest, flatten)",
+    "extension": "give its storage, such as array.storage",
     "map": "give its keys and values as two columns of lists",
     "union": "give its members as columns of their own",
     "period": "convert it with dt.to_timestamp(), or to texts",

@@ -7,7 +7,7 @@ offsets, without an object per value.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.schema import Schema, SequenceSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from tfrecord_lite.arrays import AnyArray, BoolArray
 
@@ -79,7 +79,8 @@ def table_of(data: Any) -> Any:
     pa = imported()
     if is_stream(data):
         schema, batches = reader_of(data)
-        return _flat(pa.Table.from_batches(list(batches), schema))
+        with closing(batches):
+            return _flat(pa.Table.from_batches(list(batches), schema))
     if isinstance(data, pa.Table):
         return _flat(data)
     if hasattr(data, "chunks"):  # of structs
@@ -104,32 +105,34 @@ def _batch_of(data: Any) -> Any:
     return pa.RecordBatch.from_arrays(array.flatten(), schema=_schema_of(array.type))
 
 
-def reader_of(data: Any) -> tuple[Any, Iterator[Any]]:
-    """Return the schema of a stream, and an iterator of its RecordBatches."""
+def reader_of(data: Any) -> tuple[Any, Any]:
+    """Return the schema of a stream, and an iterator of its RecordBatches that can be closed."""
     pa = imported()
     if isinstance(data, pa.RecordBatchReader):
-        return data.schema, iter(data)
+        return data.schema, (batch for batch in data)  # which leaves the caller's reader open
     if _has_batches(data):  # ours: its errors are not to pass through the C stream
-        return data.arrow_schema, iter(data.to_batches())
+        return data.arrow_schema, data.to_batches()
     try:
         reader = pa.RecordBatchReader.from_stream(data)
     except pa.ArrowInvalid as error:
         raise argument_error(f"Arrow data must be a stream of tables: {error}") from None
-    return reader.schema, iter(reader)
+    return reader.schema, reader
 
 
-def batches_of(data: Any) -> Iterator[Any]:
+def batches_of(data: Any) -> Generator[Any]:
     """Yield a stream's batches as Tables, first one without rows; nothing is read for that one."""
     pa = imported()
     schema, batches = reader_of(data)
     yield _flat(schema.empty_table())
     n_rows = 0
     try:
-        for batch in batches:
-            yield _flat(pa.Table.from_batches([batch]))
-            n_rows += batch.num_rows
+        with closing(batches):
+            for batch in batches:
+                yield _flat(pa.Table.from_batches([batch]))
+                n_rows += batch.num_rows
     except pa.ArrowException as error:
-        raise argument_error(f"the Arrow stream failed after {n_rows:,} records: {error}") from None
+        cause = str(error).partition("\n")[0]
+        raise argument_error(f"the Arrow stream failed after {n_rows:,} records: {cause}") from None
 
 
 def empty_table(data: Any) -> Any:

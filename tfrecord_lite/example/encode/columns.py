@@ -12,6 +12,7 @@ features in the order of their keys' bytes, lists packed, every number as short 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -47,7 +48,7 @@ from tfrecord_lite.wire.parts import Fixed, Objects, Part, Short, compact
 from tfrecord_lite.wire.scalar import WireError, varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
     from tfrecord_lite.convert.dataframes import DataFrame, Frame
     from tfrecord_lite.convert.lists import ValueLists
@@ -175,7 +176,7 @@ def encode_example(
 
 def encode_batches(
     data: Any, schema: Mapping[str, FeatureLike] | None
-) -> Iterator[Block | list[bytes]]:
+) -> Generator[Block | list[bytes]]:
     """Encode columns, or rows that are to fit a schema, a batch at a time.
 
     Errors about columns come before the first batch; one about a row has the row's number, and comes
@@ -195,7 +196,7 @@ def is_columns(data: Any) -> bool:
 
 def encode_column_batches(
     columns: Mapping[str, Any] | Frame, schema: Mapping[str, FeatureLike] | None
-) -> Iterator[Block]:
+) -> Generator[Block]:
     """Encode columns as :func:`encode_examples`, in blocks that fit the cache."""
     found = _lists(columns, schema)
     n_records = count_records(found.items())
@@ -210,20 +211,22 @@ def encode_column_batches(
 
 def _encode_stream(
     stream: Any, schema: Mapping[str, FeatureLike] | None
-) -> Iterator[Block | list[bytes]]:
+) -> Generator[Block | list[bytes]]:
     """Encode Arrow data as they come; errors have the record's number in the whole stream."""
     first = 0
-    for frame, _ in open_frames(stream):
-        try:
-            yield from encode_column_batches(frame, schema)
-        except InvalidArgumentError as error:
-            raise error.at(index=None if error.index is None else first + error.index) from None
-        first += frame.n_rows
+    with closing(open_frames(stream)) as frames:
+        for frame, _ in frames:
+            try:
+                yield from encode_column_batches(frame, schema)
+            except InvalidArgumentError as error:
+                index = None if error.index is None else first + error.index
+                raise error.at(index=index) from None
+            first += frame.n_rows
 
 
 def _encode_row_batches(
     rows: Iterable[Mapping[str, Any]], schema: Mapping[str, FeatureLike]
-) -> Iterator[Block | list[bytes]]:
+) -> Generator[Block | list[bytes]]:
     """Encode dictionaries: a batch without errors as columns, any other row by row."""
     rows = iter(rows)
     first = 0
