@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs, rearranging
 from tfrecord_lite.errors import argument_error
-from tfrecord_lite.files.names import is_file_object
+from tfrecord_lite.files.names import is_file_object, name_of
 
 if TYPE_CHECKING:
     import argparse
@@ -67,8 +67,8 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
     if is_piped and args.schema is None:
         detail = "standard input can be read only once; give --schema, or save it to a file first"
         raise argument_error(detail, source="<stdin>")
-    table = scan(
-        reader.sources,
+    table = scan(  # which opens no file if it has a schema
+        list(map(name_of, reader.sources)),
         args.schema,
         text=not is_piped,
         compression=inputs.compression_of(args),

@@ -45,6 +45,7 @@ _ARGUMENTS = {
     "bytes_per_shard": "--shard-size",
     "records_per_shard": "--shard-records",
 }
+_NAMES = {**_ARGUMENTS, "memory_bytes": "--memory"}
 _LONG_SECONDS = 1.0
 """From this time on it is printed."""
 
@@ -165,7 +166,7 @@ def _complain(error: Exception, args: argparse.Namespace, console: Console) -> N
         raise OutputError from error
     if isinstance(error, TFRecordError) and error.detail is not None:
         detail = error.detail
-        for name, argument in _ARGUMENTS.items():
+        for name, argument in _NAMES.items():
             detail = detail.replace(name, argument)
         error = error.at(detail=detail)
     inputs.complain_of(error, args.target, console)

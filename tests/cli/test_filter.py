@@ -1,0 +1,114 @@
+"""``tfrecord filter``."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.cli.samples import flower, write
+from tests.support.untyped import load
+from tfrecord_lite import ExampleParser, TFRecordReader, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+pytestmark = pytest.mark.needs("sql")
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("label = 1", range(1, 30, 3)),
+        ("name like 'ro%'", range(1, 30, 3)),
+        ("petals[1] >= 20.5", range(20, 30)),
+        ("label = 0 and petals[1] < 7", range(0, 7, 3)),
+        ("len(petals) = 21 or label is null", []),
+        ("octet_length(image) > 10", range(30)),
+        ("1 = 1", range(30)),
+    ],
+)
+def test_conditions(run: Run, tmp_path: Path, condition: str, kept: range | list[int]) -> None:
+    path = write(tmp_path / "a", map(flower, range(30)), "GZIP")
+
+    done = run("filter", "--where", condition, path, tmp_path / "x")
+
+    assert (done.status, done.err) == (0, [])
+    assert list(TFRecordReader(tmp_path / "x")) == [flower(i) for i in kept]
+    assert f"wrote {len(kept)} of 30 records" in done.out[0]
+
+
+def test_null_is_not_true(run: Run, tmp_path: Path) -> None:
+    save(tmp_path / "b", [{"x": 1}, {"x": None}, {"x": 2}])
+
+    for condition, kept in {"x = 1": [1], "x <> 1": [2], "x is null": [None]}.items():
+        run("filter", "--overwrite", "--where", condition, tmp_path / "b", tmp_path / "x")
+        assert load(tmp_path / "x")["x"].tolist() == kept
+
+
+def test_other_features_are_not_parsed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path / "a", {"x": [1, 2], "label/of": [3, 4], "y": ["a", "b"]})
+    asked: list[set[str]] = []
+    begin: Any = ExampleParser.__init__
+
+    def noted(self: Any, features: Mapping[str, object], **more: object) -> None:
+        asked.append(set(features))
+        begin(self, features, **more)
+
+    monkeypatch.setattr(ExampleParser, "__init__", noted)
+
+    run("filter", "--where", 'x = 1 and "label/of" > 1', tmp_path / "a", tmp_path / "x")
+
+    assert asked[-1] == {"x", "label/of"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ("labl = 1", "there is no column 'labl'; the nearest: 'label'"),
+        ("label =", "syntax error"),
+        ("label = 'x'", "Could not convert string 'x' to INT64"),
+    ],
+)
+def test_what_is_not_a_condition(run: Run, tmp_path: Path, condition: str, text: str) -> None:
+    path = write(tmp_path / "a", map(flower, range(3)))
+
+    done = run("filter", "--where", condition, path, tmp_path / "x")
+
+    assert (done.status, done.out, len(done.err)) == (2, [], 1)
+    assert text in done.err[0]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_schema_file(run: Run, tmp_path: Path) -> None:
+    save(tmp_path / "a", {"x": [0.1, 0.7]})
+    schema = (tmp_path / "a.schema.json").rename(tmp_path / "schema.json")
+
+    done = run("filter", "--where", "x > 0.5", "--schema", schema, tmp_path / "a", tmp_path / "x")
+
+    assert done.status == 0
+    assert load(tmp_path / "x", schema)["x"].tolist() == [0.7]
+    assert run("filter", "--where=x>1", "--schema=none", schema, tmp_path / "y").err == [
+        "tfrecord: none: No such file or directory"
+    ]
+
+
+def test_standard_input_needs_a_schema(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+
+    done = run("filter", "--where", "x > 0", "-", tmp_path / "x")
+
+    text = "standard input can be read only once; give --schema, or save it to a file first"
+    assert done == (2, [], [f"tfrecord: <stdin>: {text}"])
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,263 @@
+"""``tfrecord merge``, and what it shares with split, shuffle, sample and filter."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pytest
+
+from tests.cli.samples import damage, write
+from tests.cli.test_main import tfrecord
+from tests.support.untyped import load
+from tfrecord_lite import TFRecordReader, save
+from tfrecord_lite.cli import rearranging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+VERBS = {
+    "merge": [],
+    "split": ["--shards=2"],
+    "shuffle": ["--seed=1"],
+    "sample": ["-n=9", "--seed=1"],
+    "filter": ["--where=1 = 1"],
+}
+each_verb = pytest.mark.parametrize(
+    "verb", [pytest.param(v, marks=pytest.mark.needs("sql")) if v == "filter" else v for v in VERBS]
+)
+
+
+class TestMerge:
+    def test_files_and_patterns(self, run: Run, tmp_path: Path) -> None:
+        for i, codec in enumerate(["", "GZIP"]):
+            write(tmp_path / f"part-{i}", [b"%d" % i, b"x"], codec)
+        last = write(tmp_path / "last", [b"y"])
+        target = tmp_path / "all"
+
+        done = run("merge", tmp_path / "part-*", last, target)
+
+        assert done == (0, [f"{target}: wrote 5 records, 5 bytes"], [])
+        assert list(TFRecordReader(target)) == [b"0", b"x", b"1", b"x", b"y"]
+
+    @pytest.mark.parametrize(
+        ("name", "arguments", "first"),
+        [
+            ("x.gz", [], b"\x1f\x8b"),
+            ("x", ["--output-compression", "bz2"], b"BZh"),
+            ("x.gz", ["--output-compression", "none"], b"\x01\0\0"),
+        ],
+    )
+    def test_compression(
+        self, run: Run, tmp_path: Path, name: str, arguments: list[str], first: bytes
+    ) -> None:
+        path = write(tmp_path / "a", [b"1"])
+
+        assert run("merge", *arguments, path, tmp_path / name).status == 0
+        assert (tmp_path / name).read_bytes().startswith(first)
+
+    def test_to_standard_output(self, tmp_path: Path) -> None:
+        paths = [write(tmp_path / "a", [b"1"]), write(tmp_path / "b", [b"2"])]
+
+        done = tfrecord("merge", *paths, "-")
+
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout == b"".join(path.read_bytes() for path in paths)
+
+    def test_standard_output_whose_reader_has_gone(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [b"1" * 10_000] * 1000)
+        command = [sys.executable, "-m", "tfrecord_lite", "merge", str(path), "-"]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, env=env, **pipes) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            assert process.stderr.read() == b""
+
+        assert process.returncode == 141
+
+    def test_a_terminal_gets_no_records(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = write(tmp_path / "a", [b"1"])
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+
+        done = run("merge", path, "-")
+
+        text = "tfrecord: standard output is a terminal; redirect it, or name a file"
+        assert done == (2, [], [text])
+
+    def test_long_work_tells_its_time(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = write(tmp_path / "a", [b"1" * 5000])
+        monkeypatch.setattr(time, "monotonic", iter([10.0, 12.5]).__next__)
+
+        done = run("merge", path, tmp_path / "x")
+
+        end = "wrote 1 record, 5,000 bytes (4.9 KiB), in 2.5 s (2.0 KiB/s)"
+        assert done.out == [f"{tmp_path / 'x'}: {end}"]
+
+
+class TestAll:
+    @each_verb
+    def test_what_is_there_is_kept(self, run: Run, tmp_path: Path, verb: str) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
+        old = min(tmp_path.glob("x*"))
+        before = old.read_bytes()
+
+        done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
+
+        assert done == (2, [], [f"tfrecord: {old}: File exists; --overwrite replaces it"])
+        assert old.read_bytes() == before
+        assert run(verb, *VERBS[verb], "--overwrite", tmp_path / "a", tmp_path / "x").status == 0
+
+    @each_verb
+    def test_sidecars_go_along(self, run: Run, tmp_path: Path, verb: str) -> None:
+        save(tmp_path / "a", {"x": [0.1, 0.2]})
+
+        done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
+
+        assert (done.status, done.err) == (0, [])
+        new = [path for path in tmp_path.glob("x*") if path.suffix != ".json"]
+        assert sorted(load(list(map(str, new)))["x"].tolist()) == [0.1, 0.2]
+        assert load(list(map(str, new)))["x"].dtype == np.float64
+
+    @each_verb
+    def test_sidecars_that_do_not_agree(self, run: Run, tmp_path: Path, verb: str) -> None:
+        save(tmp_path / "a", {"x": [0.1, 0.2]})
+        save(tmp_path / "b", {"x": ["text"]})
+        more = ["--schema", tmp_path / "a.schema.json"] if verb == "filter" else []
+
+        done = run(verb, *VERBS[verb], *more, tmp_path / "a", tmp_path / "b", tmp_path / "x")
+
+        assert done.status == 0
+        assert len(done.err) == 1
+        assert "the new files get no sidecar" in done.err[0]
+        assert not list(tmp_path.glob("x*.json"))
+
+    @each_verb
+    def test_damage(self, run: Run, tmp_path: Path, verb: str) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        (tmp_path / "a.schema.json").unlink()
+        path = damage(tmp_path / "a", (tmp_path / "a").stat().st_size // 2 + 15)
+
+        done = run(verb, *VERBS[verb], path, tmp_path / "x")
+
+        assert (done.status, done.out) == (1, [])
+        assert done.err[0].startswith(f"tfrecord: {path}: record 1, byte ")
+        assert list(tmp_path.iterdir()) == [path]
+        done = run(verb, *VERBS[verb], "--skip-damage", path, tmp_path / "x")
+        assert done.status == 1
+        assert len(done.out) == len(done.err) == 1
+        assert "skipped 1 damaged place" in done.err[0]
+        assert len(list(TFRecordReader(tmp_path / "x*"))) == 1
+
+    @each_verb
+    def test_what_cannot_be_read(self, run: Run, tmp_path: Path, verb: str) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        paths = [tmp_path / "a", tmp_path / "missing"]
+
+        done = run(verb, *VERBS[verb], *paths, tmp_path / "x")
+
+        assert (done.status, done.out) == (2, [])
+        assert done.err == [f"tfrecord: {paths[1]}: No such file or directory"]
+        assert not list(tmp_path.glob("*x*"))
+        done = run(verb, *VERBS[verb], *paths[:1], tmp_path / "*.none", tmp_path / "x")
+        assert (done.status, len(done.err)) == (2, 1)
+        assert not list(tmp_path.glob("*x*"))
+
+    @each_verb
+    def test_a_file_of_another_format(self, run: Run, tmp_path: Path, verb: str) -> None:
+        (tmp_path / "a").write_text('{"x": 1}\n')
+
+        done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
+
+        assert (done.status, done.out, len(done.err)) == (2, [], 1)
+        assert "it looks like JSON" in done.err[0]
+
+    @each_verb
+    def test_a_file_is_not_replaced_by_its_own_records(
+        self, run: Run, tmp_path: Path, verb: str
+    ) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        shards = [name for name in VERBS[verb] if "shards" not in name]
+        target = [tmp_path / "a"] if verb != "split" else [tmp_path / "a@1"]
+        if verb == "split":
+            (tmp_path / "a").rename(tmp_path / "a-00000-of-00001")
+            (tmp_path / "a.schema.json").unlink()
+
+        source = tmp_path / ("a" if verb != "split" else "a-00000-of-00001")
+        done = run(verb, *shards, "--overwrite", source, *target)
+
+        text = "the new file would replace one that is read; give another name"
+        assert done == (2, [], [f"tfrecord: {source}: {text}"])
+
+    @each_verb
+    def test_arguments_are_named_as_the_command_line_does(
+        self, run: Run, tmp_path: Path, verb: str
+    ) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        others = [name for name in VERBS[verb] if "shards" not in name]
+
+        done = run(verb, *others, "--shards=3", tmp_path / "a", tmp_path / "x@2")
+
+        assert (done.status, len(done.err)) == (2, 1)
+        assert "does not stand for --shards=3 files" in done.err[0]
+        two = run(verb, *others, "--shards=3", "--shard-size=2K", tmp_path / "a", tmp_path / "x")
+        assert (two.status, "not allowed with" in two.err[0]) == (2, True)
+
+    @each_verb
+    def test_standard_input(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
+    ) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        data = (tmp_path / "a").read_bytes()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        more = ["--schema", tmp_path / "a.schema.json"] if verb == "filter" else []
+
+        done = run(verb, *VERBS[verb], *more, "-", tmp_path / "x")
+
+        assert (done.status, done.err) == (0, [])
+        assert len(list(TFRecordReader(tmp_path / "x*"))) == 2
+
+    @each_verb
+    def test_progress_counts_each_byte_in_each_pass(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+    ) -> None:
+        save(tmp_path / "a", {"x": [1, 2]})
+        seen: list[list[int]] = []
+
+        class Noted:
+            def __init__(self, sources: list[Any], passes: int) -> None:
+                seen.append([sum(os.path.getsize(path) for path in sources) * passes])  # noqa: PTH202
+
+            def __enter__(self) -> Self:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                pass
+
+            def advance(self, n_bytes: int) -> None:
+                seen[0].append(n_bytes)
+
+            @classmethod
+            def of_sources(cls, sources: list[Any], compression: str, passes: int) -> Noted:  # noqa: ARG003
+                return cls(sources, passes)
+
+        monkeypatch.setattr(rearranging, "Progress", Noted)
+
+        assert run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x").status == 0
+        assert seen[0][0] == sum(seen[0][1:])

@@ -1,0 +1,64 @@
+"""``tfrecord split``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.samples import write
+from tfrecord_lite import TFRecordReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+RECORDS = [b"%d" % i for i in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target", "counts"),
+    [
+        (["--shards", "3"], "x.gz", [3, 3, 4]),
+        ([], "x@4", [2, 3, 2, 3]),
+        (["--shard-records", "4"], "x.tfrecord", [4, 4, 2]),
+        (["--shard-size", "51"], "x-{shard}.of.{num_shards}", [3, 3, 3, 1]),
+        (["--shard-size", "1K"], "x", [10]),
+    ],
+)
+def test_shards(
+    run: Run, tmp_path: Path, arguments: list[str], target: str, counts: list[int]
+) -> None:
+    path = write(tmp_path / "a", RECORDS)
+
+    done = run("split", *arguments, path, tmp_path / target)
+
+    found = sorted(tmp_path.glob("x*"))
+    assert [len(list(TFRecordReader(shard))) for shard in found] == counts
+    assert list(TFRecordReader(tmp_path / "x*")) == RECORDS
+    name = f"{found[0]} to {found[-1].name}" if len(found) > 1 else found[0]
+    assert done == (0, [f"{name}: wrote 10 records, 10 bytes"], [])
+
+
+def test_nothing_says_how_to_divide(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", RECORDS)
+
+    done = run("split", path, tmp_path / "x")
+
+    text = (
+        "nothing says how to divide the records; give --shards, --shard-size or --shard-records, "
+        "or a name such as 'train@8.tfrecord'"
+    )
+    assert done == (2, [], [f"tfrecord: {tmp_path / 'x'}: {text}"])
+    assert run("split", path, tmp_path / "x-{shard}").err == [
+        f"tfrecord: {tmp_path / 'x-{shard}'}: the name has {{shard}} in it; give --shards too"
+    ]
+
+
+@pytest.mark.parametrize("argument", ["--shards=0", "--shard-size=0", "--shard-records=x"])
+def test_sizes(run: Run, argument: str) -> None:
+    assert run("split", argument, "a", "b").status == 2
