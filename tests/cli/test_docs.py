@@ -31,7 +31,7 @@ def examples() -> list[tuple[str, list[str]]]:
     return found
 
 
-NEEDS = {"pack": "image"}
+NEEDS = {"filter": "sql", "pack": "image"}
 """The extras that verbs need."""
 EXAMPLES = [
     pytest.param(
@@ -64,3 +64,4 @@ def test_the_page_has_an_example_of_every_verb() -> None:
     verbs = {command.split()[1] for command, _ in examples()}
 
     assert verbs >= {"info", "head", "cat", "verify", "recover", "schema", "pack", "unpack"}
+    assert verbs >= {"merge", "split", "shuffle", "sample", "filter"}

@@ -102,11 +102,11 @@ class TestMerge:
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = write(tmp_path / "a", [b"1" * 5000])
-        monkeypatch.setattr(time, "monotonic", iter([10.0, 12.5]).__next__)
+        monkeypatch.setattr(time, "monotonic", iter([10.0, 110.0]).__next__)
 
         done = run("merge", path, tmp_path / "x")
 
-        end = "wrote 1 record, 5,000 bytes (4.9 KiB), in 2.5 s (2.0 KiB/s)"
+        end = "wrote 1 record, 5,000 bytes (4.9 KiB), in 100.0 s (50 B/s)"
         assert done.out == [f"{tmp_path / 'x'}: {end}"]
 
 

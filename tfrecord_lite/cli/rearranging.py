@@ -46,7 +46,7 @@ _ARGUMENTS = {
     "records_per_shard": "--shard-records",
 }
 _NAMES = {**_ARGUMENTS, "memory_bytes": "--memory"}
-_LONG_SECONDS = 1.0
+LONG_SECONDS = 1.0
 """From this time on it is printed."""
 
 
@@ -181,7 +181,7 @@ def _summary(done: Rearranged, seconds: float, args: argparse.Namespace) -> str:
     if args.verb in ("sample", "filter"):
         count = f"{done.num_records:,} of {plural(done.num_read, 'record')}"
     line = f"{name}: wrote {count}, {exact_bytes(done.nbytes)}"
-    if seconds >= _LONG_SECONDS:
+    if seconds >= LONG_SECONDS:
         line += f", in {seconds:.1f} s ({human_bytes(int(done.nbytes / seconds))}/s)"
     if done.seed is not None and args.seed is None:
         line += f"; --seed {done.seed} draws the same"
