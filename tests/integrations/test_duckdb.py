@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tfrecord_lite import InvalidArgumentError, Reason
+from tests.support.scanned_files import exact, files, on_disk, record, with_a_bad_feature
+from tests.support.small_files import write
+from tfrecord_lite import (
+    DataLossError,
+    FixedLenFeature,
+    InvalidArgumentError,
+    Reason,
+    TFRecordWriter,
+    save,
+    scan,
+)
 from tfrecord_lite.convert.dataframes.arrow import imported
-from tfrecord_lite.integrations.duckdb import where
+from tfrecord_lite.integrations.duckdb import sql, where
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.needs("sql")
 
@@ -135,3 +149,169 @@ def test_without_duckdb_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[sql\]'"):
         where("x > 1", ["x"])
+    with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[sql\]'"):
+        sql("select 1")
+
+
+# --------------------------------------------------------------- tables found by their names
+
+FEATURES = {"label": FixedLenFeature([], "int64"), "name": FixedLenFeature([], "string")}
+
+
+def duckdb() -> Any:
+    return importlib.import_module("duckdb")
+
+
+def rows(query: str, **tables: Any) -> list[tuple[Any, ...]]:
+    """Run a query over tables by their names, as replacement scans do with variables."""
+    with duckdb().connect() as connection:
+        for name, table in tables.items():
+            connection.register(name, table)
+        found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+        return found
+
+
+def damaged(folder: Path, n_records: int = 3000) -> Path:
+    """Write records of about a kilobyte; the last is damaged."""
+    path = folder / "damaged"
+    with TFRecordWriter(path) as writer:
+        for i in range(n_records):
+            writer.write(record(label=[i], name=[bytes(1000)]))
+    data = bytearray(path.read_bytes())
+    data[-9] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+@given(files())
+def test_any_file_has_the_values_that_arrow_has(drawn: tuple[Any, list[bytes]]) -> None:
+    schema, records = drawn
+    names = [name.lower() for name in schema]
+    assume(all(names) and len(set(names)) == len(names))
+    with on_disk(records) as path:
+        table = scan(path, schema)
+        expected = [list(row.values()) for row in table.to_arrow().to_pylist()]
+        assert exact(rows("from t", t=table)) == exact(expected)
+        name = path.replace("'", "''")
+        assert exact(
+            [
+                list(row.values())
+                for row in sql(f"from '{name}'", schema, text=False).read_all().to_pylist()
+            ]
+        ) == exact(expected)
+
+
+def test_a_table_is_found_by_the_name_of_its_variable(tmp_path: Path) -> None:
+    save(tmp_path / "x", {"label": np.arange(9), "name": [f"n{i % 2}" for i in range(9)]})
+    t = scan(tmp_path / "x")
+    assert len(t.column_names) == 2
+    found = duckdb().sql("select name, count(*), max(label) from t group by 1 order by 1")
+    assert found.fetchall() == [("n0", 5, 8), ("n1", 4, 7)]
+    joined = duckdb().sql("select a.label from t a join t b on a.label = b.label + 7 order by 1")
+    assert joined.fetchall() == [(7,), (8,)]
+
+
+def test_a_limit_reads_no_further(tmp_path: Path) -> None:
+    t = scan(damaged(tmp_path), FEATURES, batch_size=10)
+    assert rows("select label from t limit 3", t=t) == [(0,), (1,), (2,)]
+    query = f"select label from '{tmp_path / 'damaged'}' limit 2"
+    assert sql(query, FEATURES, text=False, batch_size=10).read_all().num_rows == 2
+
+
+def test_the_text_of_an_error_comes_through(tmp_path: Path) -> None:
+    path = damaged(tmp_path)
+    with pytest.raises(duckdb().Error, match=f"{path}: record 2999, byte .*data CRC mismatch"):
+        rows("select max(label) from t", t=scan(path, FEATURES))
+    with pytest.raises(DataLossError) as caught:
+        sql(f"select max(label) from '{path}'", FEATURES).read_all()
+    assert (caught.value.reason, caught.value.index) == (Reason.DATA_CRC, 2999)
+    assert caught.value.source == str(path)
+    kept = sql(f"select max(label) m from '{path}'", FEATURES, on_error=lambda _: None)
+    assert kept.read_all().to_pylist() == [{"m": 2998}]
+
+
+# ------------------------------------------------------------------- files by their names
+
+
+def test_only_the_columns_that_a_query_uses_are_parsed(tmp_path: Path) -> None:
+    path = write(tmp_path / "x", with_a_bad_feature(5, 5))
+    for query, found in {
+        "select count(*) n from '{}'": [{"n": 11}],
+        'select max(label) n from "{}" where label < 8': [{"n": 7}],
+        "select t.label n from '{}' t join '{}' u using (label) order by 1 desc limit 1": [
+            {"n": 9}
+        ],
+    }.items():
+        assert sql(query.replace("{}", path), FEATURES, text=False).read_all().to_pylist() == found
+    with pytest.raises(InvalidArgumentError) as caught:
+        sql(f"select label from '{path}' where name = 'n1'", FEATURES, text=False).read_all()
+    assert (caught.value.index, caught.value.key) == (5, "name")
+
+
+@given(
+    values=st.lists(st.none() | st.floats(width=32), max_size=9),
+    least=st.floats(width=32),
+    sign=st.sampled_from([">=", "<", "=", "<>"]),
+)
+def test_filters_that_are_pushed_down_are_duckdbs(
+    values: list[float | None], least: float, sign: str
+) -> None:
+    records = [record(n=[i], **({} if x is None else {"x": [x]})) for i, x in enumerate(values)]
+    features: Any = {"n": "int64", "x": "float32"}
+    with on_disk(records) as path:
+        if not any(value is not None for value in values):
+            return
+        features = scan(path, sample=None).schema
+        query = f"select n from t where x {sign} '{least}'::float order by n"
+        table = scan(path, features).to_arrow()
+        expected = [n for (n,) in rows(query, t=rows_of(table))]
+        found = sql(query.replace(" t ", f" '{path}' "), features).read_all()
+        assert found.column("n").to_pylist() == expected
+
+
+def rows_of(table: Any) -> Any:
+    """Return a table without what DuckDB could push a filter into."""
+    return table.to_reader()
+
+
+def test_files_of_all_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for i in range(2):
+        save(f"train-0000{i}-of-00002", {"k": np.arange(3) + i, "s": ["ä", "b", "c"]})
+    (tmp_path / "names.csv").write_text("k,v\n3,three\n")
+    save("it's", {"image/label": [5]})
+    for query, found in {
+        "select count(*) n, sum(k) s from 'train-*'": [{"n": 6, "s": 9}],
+        "select count(*) n from 'train@2' where s = 'ä'": [{"n": 2}],
+        "select v from 'train@2' join 'names.csv' using (k)": [{"v": "three"}],
+        "select \"image/label\" n from 'it''s'": [{"n": 5}],
+        "with t as (from 'train@2') select max(k) n from t": [{"n": 3}],
+        "select column_name n from (describe 'it''s')": [{"n": "image/label"}],
+    }.items():
+        assert sql(query).read_all().to_pylist() == found
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(
+    ("query", "kind", "text"),
+    [
+        ("select lable from 'x'", InvalidArgumentError, "no column 'lable'; the nearest: 'label'"),
+        ("select image/x from 'x'", InvalidArgumentError, 'write "image/x" in double quotes'),
+        ("select from 'x' where", InvalidArgumentError, "Parser Error"),
+        ("select 1 from 'none-*'", FileNotFoundError, "none-"),
+        ("select 1 from 'none.tfrecord'", FileNotFoundError, "none.tfrecord"),
+        ("select 1 from 'text.txt'", DataLossError, "not a TFRecord"),
+        ("select error('own') from 'x'", InvalidArgumentError, "own"),
+        (3, TypeError, "must be a str"),
+    ],
+)
+def test_errors_of_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: Any, kind: Any, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("x", {"label": [1], "image/x": [2]})
+    (tmp_path / "text.txt").write_text("hello, world. " * 9)
+    with pytest.raises(kind) as caught:
+        sql(query).read_all()
+    assert text in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -24,7 +24,7 @@ EXTRAS = {
     "image": ("PIL",),
     "lint": ("mypy",),
     "remote": ("fsspec", "aiohttp"),
-    "sql": ("duckdb", "polars", "pyarrow"),
+    "sql": ("duckdb", "pyarrow"),
     "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
     "torch": ("torch",),
     "yaml": ("yaml",),

@@ -2,7 +2,7 @@
 
 ::
 
-    duckdb         conditions in SQL on batches
+    duckdb         queries over files in SQL, conditions on batches
     image          encoded images to pixels and back, with Pillow
     image_folder   folders of images to files of records, and back
     image_list     lists of images: folders, manifests, labels

@@ -1,35 +1,230 @@
-"""DuckDB over record files: conditions on batches.
+"""DuckDB over record files: queries, and conditions on batches.
 
 ::
 
-    where   a condition in SQL, evaluated on RecordBatches of Arrow
+    sql     a query whose FROM clause names files
+    where   a condition, evaluated on RecordBatches of Arrow
 
-A table of ``scan`` needs none of this: ``duckdb.sql("select ... from table")`` finds it by its name.
+A table of ``scan`` needs none of this: ``duckdb.sql("select ... from table")`` finds it by its name. But
+DuckDB asks such a table for all columns; files of :func:`sql` are asked for those that the query uses, and for the
+rows that its simple filters keep, batch by batch (as a dataset of pyarrow's, which DuckDB knows).
 """
 
 from __future__ import annotations
 
 import json
+import re
+from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfrecord_lite.convert.dataframes.arrow import imported as arrow
-from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Unpack
 
     from tfrecord_lite.arrays import BoolArray
+    from tfrecord_lite.integrations.polars import ScanOptions
+    from tfrecord_lite.schema import FeatureLike, SequenceSchema
+    from tfrecord_lite.tables.table import TFRecordTable
 
-__all__ = ["Where", "where"]
+__all__ = ["Where", "sql", "where"]
+
+_FILE = re.compile(
+    r"""(?:\b(?:from|join|describe|summarize|table)|,)\s*(?:'((?:[^']|'')+)'|"((?:[^"]|"")+)")""",
+    re.IGNORECASE,
+)
+"""A quoted name where a query may have a table."""
+
+_DUCKDB_FILES = re.compile(
+    r"\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$", re.IGNORECASE
+)
+"""The names of files that DuckDB reads by itself."""
+
+_UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
+_ROWS_PER_BATCH = 100_000
 
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
 
 _NOT_CONDITIONS = ("modifiers", "group_expressions", "group_sets", "having", "qualify")
 """Parts of a query that a text with unbalanced parentheses could smuggle in."""
+
+
+def sql(
+    query: str,
+    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
+    **options: Unpack[ScanOptions],
+) -> Any:
+    """Run a query of DuckDB's SQL over files: ``select ... from 'train-*.tfrecord'``.
+
+    Parameters
+    ----------
+    query : str
+        Quoted names in its FROM clauses are files of Examples, whatever ``paths`` of :func:`scan` may be:
+        paths, patterns, shards (``train@8``), URLs. Files that DuckDB reads by itself (``.csv``,
+        ``.parquet``, ``.json``, ...) are left to it.
+    features : path, mapping of str to feature specification, or SequenceSchema, optional
+    **options
+        As for :func:`scan`, for all files of Examples; but `text` is True by default.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        The rows, as they are found; only those columns are parsed that the query uses. Read it to its
+        end, or close it.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` with DuckDB's text for a query that cannot be run; as :func:`scan`.
+    FileNotFoundError
+        If there is no such file.
+    DataLossError
+        For damage, when a query comes to it.
+    ImportError
+        If duckdb or pyarrow is not installed (the extra ``sql``).
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from tfrecord_lite import save
+    >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
+    >>> schema = save(path, {"label": [3, 7, 3], "name": ["a", "b", "c"]})
+    >>> sql(f"select label, count(*) as n from '{path}' group by 1 order by 1").read_all().to_pylist()
+    [{'label': 3, 'n': 2}, {'label': 7, 'n': 1}]
+    """
+    if not isinstance(query, str):
+        raise TypeError(f"a query must be a str, not {type(query).__name__}")
+    run = _Run(query, imported().connect(":memory:"))
+    try:
+        run.register({"text": True, **options}, features)
+        reader = run.reader()
+    except BaseException:
+        run.connection.close()
+        raise
+    return arrow().RecordBatchReader.from_batches(reader.schema, run.batches(reader))
+
+
+class _Run:
+    """One run of a query."""
+
+    def __init__(self, query: str, connection: Any) -> None:
+        self.query = query
+        self.connection = connection
+        self._tables: dict[str, TFRecordTable] = {}
+        self._absent: dict[str, Exception] = {}
+        self._failures: list[Exception] = []
+
+    def register(self, options: Any, features: Any) -> None:
+        """Make a table of each file that the query names."""
+        for match in _FILE.finditer(self.query):
+            name = match[1].replace("''", "'") if match[1] else match[2].replace('""', '"')
+            if name in self._tables or _DUCKDB_FILES.search(name):
+                continue
+            try:
+                self._tables[name] = scan(name, features, **options)
+            except (OSError, TFRecordError) as error:  # it need not be a file
+                self._absent[name] = error
+            else:
+                source = _dataset_class()(self._tables[name], self._failures)
+                self.connection.register(name, source)
+
+    def reader(self) -> Any:
+        """Begin the query, and return a RecordBatchReader of its rows."""
+        try:
+            relation = self.connection.sql(self.query)
+            if relation is None:  # a statement without rows
+                return arrow().table({}).to_reader()
+            read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+            return read(_ROWS_PER_BATCH)
+        except imported().Error as error:
+            raise self._explained(error) from None
+
+    def batches(self, reader: Any) -> Iterator[Any]:
+        """Yield the rows."""
+        pa = arrow()
+        with closing(self.connection), closing(reader):
+            try:
+                yield from reader
+            except (imported().Error, pa.ArrowException, OSError) as error:
+                raise self._explained(error) from None
+
+    def _explained(self, error: Exception) -> Exception:
+        """Return the error that explains one of DuckDB's: ours that caused it, or one of one line."""
+        if self._failures:
+            return self._failures[0]
+        text = str(error)
+        for name, absent in self._absent.items():
+            if name in text:
+                return absent
+        unknown = _UNKNOWN_COLUMN.search(text)
+        if unknown:
+            names = [name for table in self._tables.values() for name in table.column_names]
+            detail = f"there is no column {unknown[1]!r}{_hint(unknown[1], self.query, names)}"
+            return argument_error(detail)
+        return argument_error(f"the query cannot be run: {first_line(error)}")
+
+
+@cache
+def _dataset_class() -> Any:
+    """Return the class of tables as datasets of pyarrow's, which DuckDB asks for columns and rows."""
+    pa = arrow()
+    base: Any = arrow("pyarrow.dataset").Dataset
+
+    class Scanned(base):  # type: ignore[misc]
+        """A table as a dataset."""
+
+        def __init__(self, table: TFRecordTable, failures: list[Exception]) -> None:
+            self._table = table
+            self._failures = failures
+
+        @property
+        def schema(self) -> Any:
+            return self._table.arrow_schema
+
+        def scanner(self, columns: Any = None, filter: Any = None, **_: Any) -> Any:  # noqa: A002
+            names = self._table.column_names
+            wanted = names if columns is None else list(columns)
+            # An expression does not tell its fields, but its text has their names.
+            tested = [] if filter is None else [name for name in names if name in str(filter)]
+            table = self._table.select(list(dict.fromkeys([*wanted, *tested])))
+            schema = table.select(wanted).arrow_schema
+            batches = self._batches(table, wanted, filter)
+            return _Scanner(pa.RecordBatchReader.from_batches(schema, batches))
+
+        def _batches(
+            self, table: TFRecordTable, wanted: list[str], condition: Any
+        ) -> Iterator[Any]:
+            try:
+                for batch in table.to_batches():
+                    kept = pa.Table.from_batches([batch])
+                    kept = kept if condition is None else kept.filter(condition)
+                    yield from kept.select(wanted).to_batches()
+            except Exception as error:
+                self._failures.append(error)  # DuckDB keeps only its text
+                raise
+
+    return Scanned
+
+
+class _Scanner:
+    """What DuckDB takes for a scanner of pyarrow's."""
+
+    def __init__(self, reader: Any) -> None:
+        self.projected_schema = reader.schema
+        self._reader = reader
+
+    def to_reader(self) -> Any:
+        """Return the rows."""
+        return self._reader
 
 
 def where(expression: str, column_names: Sequence[str]) -> Where:

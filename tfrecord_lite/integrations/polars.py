@@ -60,7 +60,7 @@ def scan_tfrecord(
 
     Parameters
     ----------
-    paths : str, PathLike, file object, or a list of them
+    paths : str, PathLike, or a list of them
     features : path, mapping of str to feature specification, or SequenceSchema, optional
     columns : sequence of str, optional
     **options
