@@ -268,6 +268,34 @@ class TestPack:
 
         assert seen == [(i, 15) for i in range(1, 16)]
 
+    def test_an_interrupt_leaves_nothing(self, here: Path) -> None:
+        source = pets(here)
+
+        def stop(done: int, _: int | None) -> None:
+            if done:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            pack_images(source, "a@2", progress=stop)
+        assert listed() == ["pets"]
+        pack_images(source, "b")
+        before = listed()
+        with pytest.raises(KeyboardInterrupt):
+            unpack_images("b", "out", progress=stop)
+        assert listed() == before
+
+    def test_images_that_are_too_large(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write(here, {"in/long.png": b"", "in/wide.png": PNG})
+        os.truncate("in/long.png", 3 << 30)
+        monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 50)
+
+        with pytest.raises(InvalidArgumentError, match="2 images"):
+            pack_images("in", "out")
+        monkeypatch.setattr("PIL.Image.MAX_IMAGE_PIXELS", 54)
+        report = pack_images("in", "out", on_error="skip")
+
+        assert report.problems == [("in/long.png", "larger than a record can be (2 GB)")]
+
     @pytest.mark.parametrize(
         "options",
         [
@@ -306,7 +334,7 @@ class TestLabels:
     def test_a_file_decides_their_order(self, here: Path) -> None:
         for name, text in {"one": "dog\nbird\ncat\n", "slim": "0:dog\n1:bird\n2:cat"}.items():
             Path(name).write_text(text)
-            report = pack_images(pets(here), f"{name}.tfrecord", labels=name, overwrite=True)
+            report = pack_images(pets(here), f"{name}.tfrecord", labels=name)
 
             columns: Any = load(f"{name}.tfrecord")
             pairs = {*zip(columns["image/class/label"], columns["image/class/text"], strict=True)}

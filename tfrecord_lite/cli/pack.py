@@ -142,8 +142,6 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
         pack,
     )
 
-    # Pillow's, about images of very many pixels; these are reported.
-    warnings.filterwarnings("ignore", message="Image size ", category=RuntimeWarning)
     try:
         options = PackOptions(
             labels=args.labels,
@@ -162,7 +160,9 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
             overwrite=args.overwrite,
             progress=is_terminal(),
         )
-        return pack(args.source, args.target, options)
+        with warnings.catch_warnings():  # Pillow's, about images with too many pixels
+            warnings.filterwarnings("ignore", "Image size ", RuntimeWarning)
+            return pack(args.source, args.target, options)
     except FileExistsError as error:
         detail = f"{error.strerror}; --overwrite replaces it"
         console.complain(inputs.text_of(OSError(error.errno, detail, error.filename), args.target))

@@ -401,8 +401,7 @@ def _check_free(paths: Iterable[str], options: PackOptions) -> None:
 @contextlib.contextmanager
 def _labels_file(path: str | None, classes: list[str], options: PackOptions) -> Iterator[None]:
     """Write the names of the classes, and let the file appear when the block has ended well."""
-    text = "".join(f"{name}\n" for name in classes)
-    if path is None or _has_text(path, text):
+    if path is None or _lists(path, classes):
         yield
         return
     try:
@@ -415,15 +414,16 @@ def _labels_file(path: str | None, classes: list[str], options: PackOptions) -> 
     with contextlib.ExitStack() as stack:
         file = open_output(path, atomic=True, storage_options=options.storage_options)
         stack.callback(file.abandon)
-        file.write([text.encode()])
+        file.write(["".join(f"{name}\n" for name in classes).encode()])
         file.finish()
         yield
         file.commit()
 
 
-def _has_text(path: str, text: str) -> bool:
-    with contextlib.suppress(OSError):
-        return not is_url(path) and Path(path).read_bytes() == text.encode()
+def _lists(path: str, classes: list[str]) -> bool:
+    """Whether a labels file is there, and lists these classes."""
+    with contextlib.suppress(OSError, ValueError):
+        return read_labels(path) == classes
     return False
 
 

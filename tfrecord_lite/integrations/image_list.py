@@ -16,6 +16,7 @@ import csv
 import json
 import os
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +39,7 @@ DERIVED_KEYS = frozenset(
 )
 """Features that the image itself tells."""
 
-ENDINGS = {
+ENDINGS: dict[str, tuple[str, ...]] = {
     "bmp": (".bmp", ".dib"),
     "gif": (".gif",),
     "jpeg": (".jpg", ".jpeg", ".jpe", ".jfif"),
@@ -47,7 +48,9 @@ ENDINGS = {
 }
 """The endings of the names of each format's files, the usual one first."""
 _OTHER_ENDINGS = (".avif", ".heic", ".heif", ".ico", ".j2k", ".jp2", ".jxl", ".pbm", ".pgm", ".pnm", ".ppm", ".psd", ".svg", ".tga", ".tif", ".tiff")  # fmt: skip
-IMAGE_ENDINGS = frozenset([*_OTHER_ENDINGS, *(end for ends in ENDINGS.values() for end in ends)])
+IMAGE_ENDINGS: frozenset[str] = frozenset(
+    [*_OTHER_ENDINGS, *(end for ends in ENDINGS.values() for end in ends)]
+)
 
 _PATH_NAMES = ("path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_file", "img", "img_path")  # fmt: skip
 _LABEL_NAMES = ("label", "class", "category", "class_name", "label_name", "target", TEXT_KEY)
@@ -157,7 +160,7 @@ def _add_file(found: ImageList, folder: str, path: str) -> None:
     if not _is_utf8(text + name):
         found.leave_out(path, "its name is not UTF-8")
         return
-    found.pictures.append(Picture(path, name, text if below else None))
+    found.pictures.append(Picture(path, name, sys.intern(text) if below else None))
 
 
 def _begins_as_image(path: str) -> bool:
