@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.samples import flower, write
 from tests.support.untyped import load
-from tfrecord_lite import ExampleParser, TFRecordReader, save
+from tfrecord_lite import ExampleParser, TFRecordReader, TFRecordWriter, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,6 +87,21 @@ def test_what_is_not_a_condition(run: Run, tmp_path: Path, condition: str, text:
     assert (done.status, done.out, len(done.err)) == (2, [], 1)
     assert text in done.err[0]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_comes_after_the_sample(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with TFRecordWriter(path) as writer:
+        writer.write_examples([{"x": [1]}, {"x": [2]}, {"x": [3, 4], "y": [1]}])
+
+    done = run("filter", "--where", "x = 1", "--sample", "2", path, tmp_path / "x")
+    late = run("filter", "--where", "y = 1", "--sample", "2", path, tmp_path / "x")
+    all_of_it = run("filter", "--where", "y = 1", "--sample", "all", path, tmp_path / "x")
+
+    assert (done.status, late.status, all_of_it.status) == (2, 2, 0)
+    assert done.err[0].startswith(f"tfrecord: {path}: record 2, byte ")
+    assert done.err[0].endswith("give --sample all, or --schema")
+    assert "there is no column 'y'" in late.err[0]
 
 
 def test_a_schema_file(run: Run, tmp_path: Path) -> None:

@@ -45,7 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a schema file (default: the sidecar beside each file, or else the schema is inferred "
         "from the first records)",
     )
+    parser.add_argument(
+        "--sample",
+        type=_sample,
+        default=10_000,
+        metavar="N|all",
+        help="records from which a schema is inferred (default: 10000)",
+    )
     rearranging.add_arguments(parser)
+
+
+def _sample(text: str) -> int | None:
+    return None if text == "all" else inputs.count_of("records")(text)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
@@ -71,6 +82,7 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         list(map(name_of, reader.sources)),
         args.schema,
         text=not is_piped,
+        sample=args.sample,
         compression=inputs.compression_of(args),
         on_error=rearranging.on_error_of(args),
         **inputs.limits_of(args),

@@ -146,7 +146,7 @@ class RandomOrder:
         self._pool = Pool(self._n_bytes)
         self._runs: list[_Run] = []
         self._file: IO[bytes] | None = None
-        self.n_records = 0
+        self.n_records: int = 0
 
     def add(self, block: Block) -> None:
         """Add the records of a block; write a run if the pool is full."""

@@ -48,7 +48,7 @@ class Input:
         self.sources: list[Source] = self._reader.sources
         self._options: ReadOptions = self._reader._options  # noqa: SLF001 - of this package
         self._on_progress = on_progress
-        self.num_read = 0
+        self.num_read: int = 0
 
     @property
     def is_rereadable(self) -> bool:
