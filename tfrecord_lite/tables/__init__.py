@@ -1,6 +1,11 @@
-"""Files of Examples as tables of Arrow, without reading more than is asked for.
+"""Files of Examples as tables of Arrow, and files of other formats to and from them.
 
 ::
 
-    table   scan: a lazy table over files
+    table        scan: a lazy table over files
+    conversion   files of one format to files of another: shards, processes, resuming
+    formats      the formats, by name: how a file of each is opened
+      record_format, columnar_formats, text_formats    TFRecords; Parquet and Arrow; CSV and JSON lines
+    texts        values as cells of CSV and values of JSON, and back
+    byte_files   compressed files as file objects; how to read all of them
 """

@@ -1,0 +1,465 @@
+"""Conversions: shards, processes, resuming, limits, and that nothing is written half."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.support.subprocesses import run_fresh
+from tfrecord_lite import TFRecordReader, TFRecordWriter, save
+from tfrecord_lite.cli import convert as verb
+from tfrecord_lite.errors import DataLossError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tfrecord_lite.tables.conversion import Summary
+
+pytestmark = pytest.mark.needs("arrow")
+
+
+def convert(*sources: Path, target: Path | str, **settings: Any) -> Summary:
+    from tfrecord_lite.tables import conversion
+
+    progress: Callable[[int], object] = settings.pop("progress", lambda _: None)
+    request = conversion.Request(
+        tuple(map(str, sources)), str(target), make_condition=verb._condition, **settings
+    )
+    summary = conversion.convert(request, progress)
+    for _, error in summary.failures:
+        raise error
+    return summary
+
+
+def ids(*paths: Path) -> list[int]:
+    import pyarrow.parquet as pq
+
+    return [row for path in paths for row in pq.ParquetFile(path).read()["id"].to_pylist()]
+
+
+def records(path: Path, first: int, stop: int) -> Path:
+    with TFRecordWriter(path) as writer:
+        n = np.arange(first, stop)
+        writer.write_examples({"id": n, "pad": [b"x" * 500] * len(n), "half": n / 2})
+    return path
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return records(tmp_path / "a.tfrecord", 0, 20_000)
+
+
+def made(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+class TestOutputs:
+    def test_several_files_become_one_in_their_order(self, tmp_path: Path) -> None:
+        paths = [records(tmp_path / f"{i}.tfrecord", 10 * i, 10 * i + 10) for i in range(3)]
+
+        summary = convert(*reversed(paths), target=tmp_path / "b.parquet")
+
+        expected = [*range(20, 30), *range(10, 20), *range(10)]
+        assert ids(tmp_path / "b.parquet") == expected
+        assert (summary.rows, summary.n_sources) == (30, 3)
+
+    @pytest.mark.parametrize("num_jobs", [1, 3])
+    @pytest.mark.parametrize(
+        "ending", ["tfrecord", "tfrecord.gz", "parquet", "feather", "csv", "jsonl"]
+    )
+    def test_shards_have_rows_that_follow_each_other(
+        self, tmp_path: Path, source: Path, ending: str, num_jobs: int
+    ) -> None:
+        convert(source, target=tmp_path / f"b.{ending}")
+
+        convert(
+            tmp_path / f"b.{ending}", target=tmp_path / "c.parquet", num_shards=3, num_jobs=num_jobs
+        )
+
+        shards = sorted(tmp_path.glob("c-*.parquet"))
+        assert [path.name for path in shards] == [f"c-0000{i}-of-00003.parquet" for i in range(3)]
+        assert ids(*shards) == list(range(20_000))
+        assert {len(ids(shard)) for shard in shards} == {6666, 6667}
+
+    def test_a_shard_per_source_is_made_of_it(self, tmp_path: Path) -> None:
+        paths = [records(tmp_path / f"{i}.tfrecord", 0, 10 * i + 1) for i in range(2)]
+
+        convert(*paths, target=f"{tmp_path}/out@2.parquet", num_shards=2, num_jobs=2)
+
+        shards = sorted(tmp_path.glob("out-*"))
+        assert [len(ids(shard)) for shard in shards] == [1, 11]
+
+    def test_more_shards_than_rows(self, tmp_path: Path) -> None:
+        path = records(tmp_path / "a.tfrecord", 0, 2)
+
+        convert(path, target=tmp_path / "b.parquet", num_shards=4)
+
+        assert [ids(shard) for shard in sorted(tmp_path.glob("b-*"))] == [[], [0], [], [1]]
+
+    def test_shards_of_a_size(self, tmp_path: Path, source: Path) -> None:
+        convert(source, target=tmp_path / "b.csv", shard_bytes=2_000_000)
+
+        sizes = [path.stat().st_size for path in sorted(tmp_path.glob("b-*.csv"))]
+        assert len(sizes) == 6
+        assert all(1_700_000 < size < 2_000_000 for size in sizes)
+
+    def test_a_directory_has_a_file_per_source(self, tmp_path: Path) -> None:
+        folder = tmp_path / "in"
+        folder.mkdir()
+        for i in range(2):
+            records(folder / f"{i}.tfrecord", 0, 5)
+        save(
+            folder / "2.tfrecord",
+            {"id": np.arange(5), "pad": [b""] * 5, "half": np.zeros(5, np.float32)},
+        )
+        (folder / "2.tfrecord.schema.json").rename(folder / "other.schema.json")
+        (folder / "notes.txt").write_text("notes")
+
+        convert(folder, target=f"{tmp_path}/out/", to="parquet", num_jobs=2)
+
+        assert made(tmp_path / "out") == ["0.parquet", "1.parquet", "2.parquet"]
+        assert ids(*sorted((tmp_path / "out").glob("*.parquet"))) == [*range(5)] * 3
+
+    def test_shards_in_a_directory(self, tmp_path: Path, source: Path) -> None:
+        convert(source, target=f"{tmp_path}/out/", to="parquet", num_shards=2)
+
+        assert made(tmp_path / "out") == [
+            "part-00000-of-00002.parquet",
+            "part-00001-of-00002.parquet",
+        ]
+
+    def test_two_sources_of_one_name(self, tmp_path: Path) -> None:
+        (tmp_path / "x").mkdir()
+        paths = [records(tmp_path / name, 0, 1) for name in ("a.tfrecord", "x/a.tfrecord")]
+
+        with pytest.raises(InvalidArgumentError, match="two sources would become this file"):
+            convert(*paths, target=f"{tmp_path}/out/", to="csv")
+
+    def test_the_target_is_not_a_source(self, tmp_path: Path, source: Path) -> None:
+        with pytest.raises(InvalidArgumentError, match="the target is one of the sources"):
+            convert(source, target=source, overwrite=True)
+        with pytest.raises(InvalidArgumentError, match="the target is one of the sources"):
+            convert(source, target=f"{tmp_path}/", to="tfrecord", overwrite=True)
+        assert len(list(TFRecordReader(source))) == 20_000
+
+    def test_what_is_there_is_kept(self, tmp_path: Path, source: Path) -> None:
+        (tmp_path / "b.csv").write_text("kept")
+
+        with pytest.raises(FileExistsError, match="--overwrite replaces it"):
+            convert(source, target=tmp_path / "b.csv")
+
+        assert (tmp_path / "b.csv").read_text() == "kept"
+        convert(source, target=tmp_path / "b.csv", overwrite=True)
+        assert (tmp_path / "b.csv").read_text().startswith("half,id,pad\n0.0,0,xxx")
+
+
+class TestRows:
+    @pytest.mark.parametrize("shards", [None, 3])
+    @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
+    @pytest.mark.parametrize("limit", [0, 1, 7000, 20_000, 50_000])
+    def test_a_limit_is_exact(
+        self, tmp_path: Path, source: Path, ending: str, limit: int, shards: int | None
+    ) -> None:
+        other = tmp_path / f"b.{ending}"
+        convert(source, target=other)
+
+        convert(other, other, target=tmp_path / "c.parquet", limit=limit, num_shards=shards)
+
+        found = ids(*sorted(tmp_path.glob("c*.parquet")))
+        assert found == [*range(20_000), *range(20_000)][:limit]
+
+    def test_a_limit_stops_reading(self, tmp_path: Path, source: Path) -> None:
+        data = source.read_bytes()
+        (tmp_path / "bad.tfrecord").write_bytes(data + b"damage after all records")
+
+        convert(tmp_path / "bad.tfrecord", target=tmp_path / "b.parquet", limit=20, sample=100)
+
+        assert ids(tmp_path / "b.parquet") == list(range(20))
+
+    def test_records_are_copied_as_they_are(self, tmp_path: Path, source: Path) -> None:
+        convert(source, source, target=tmp_path / "b.tfrecord.gz", num_shards=3)
+
+        found = [r for path in sorted(tmp_path.glob("b-*.gz")) for r in TFRecordReader(path)]
+        assert found == [*TFRecordReader(source)] * 2
+
+    def test_a_copy_has_the_sidecar(self, tmp_path: Path) -> None:
+        from tfrecord_lite import load
+
+        columns = {"x": np.array([0.1, 0.2]), "n": np.array([1, 2], np.uint8)}
+        save(tmp_path / "a.tfrecord", columns)
+
+        convert(tmp_path / "a.tfrecord", target=tmp_path / "b.tfrecord.gz", limit=1)
+
+        found: Any = load(tmp_path / "b.tfrecord.gz")
+        assert (found["x"].tolist(), found["n"].dtype) == ([0.1], np.uint8)
+
+    def test_columns_in_their_order(self, tmp_path: Path, source: Path) -> None:
+        import pyarrow.parquet as pq
+
+        convert(source, target=tmp_path / "b.parquet", columns=("pad", "id"))
+
+        assert pq.read_schema(tmp_path / "b.parquet").names == ["pad", "id"]
+        with pytest.raises(InvalidArgumentError, match="no column 'idd'; the nearest: 'id'"):
+            convert(source, target=tmp_path / "c.parquet", columns=("idd",))
+
+    @pytest.mark.needs("sql")
+    @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
+    @pytest.mark.parametrize("shards", [None, 2])
+    def test_a_condition(
+        self, tmp_path: Path, source: Path, ending: str, shards: int | None
+    ) -> None:
+        import pyarrow.parquet as pq
+
+        other = tmp_path / f"b.{ending}"
+        convert(source, target=other)
+
+        convert(
+            other,
+            target=tmp_path / "c.parquet",
+            columns=("id",),
+            condition="half >= 10 and half < 12.6",
+            num_shards=shards,
+            limit=5,
+        )
+
+        paths = sorted(tmp_path.glob("c*.parquet"))
+        assert ids(*paths) == [20, 21, 22, 23, 24]
+        assert pq.read_schema(paths[0]).names == ["id"]
+
+    def test_files_of_other_types(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_text("id,x\n1,2\n")
+        (tmp_path / "b.csv").write_text("id,x\n1,2.5\n")
+        (tmp_path / "c.csv").write_text("x,id\n2,3\n")
+
+        convert(tmp_path / "a.csv", tmp_path / "c.csv", target=tmp_path / "ok.parquet")
+        assert ids(tmp_path / "ok.parquet") == [1, 3]
+        with pytest.raises(
+            InvalidArgumentError, match=r"line 2: '2\.5' is not of the column's type"
+        ):
+            convert(tmp_path / "a.csv", tmp_path / "b.csv", target=tmp_path / "bad.parquet")
+        assert not (tmp_path / "bad.parquet").exists()
+
+    def test_progress_counts_the_bytes_of_sources(self, tmp_path: Path, source: Path) -> None:
+        for target in ("b.parquet", "b.csv"):
+            seen: list[int] = []
+            convert(source, target=tmp_path / target, progress=seen.append)
+            assert sum(seen) == source.stat().st_size
+            seen.clear()
+            convert(tmp_path / target, target=tmp_path / f"{target}.jsonl", progress=seen.append)
+            assert sum(seen) == (tmp_path / target).stat().st_size
+
+
+class TestDamage:
+    def test_of_one_shard_leaves_the_others(self, tmp_path: Path, source: Path) -> None:
+        from tfrecord_lite.tables import conversion
+
+        data = bytearray(source.read_bytes())
+        data[len(data) * 3 // 4] ^= 1
+        source.write_bytes(data)
+        request = conversion.Request((str(source),), str(tmp_path / "b.parquet"), num_shards=4)
+
+        summary = conversion.convert(request)
+
+        ((name, error),) = summary.failures
+        assert name.endswith(("b-00002-of-00004.parquet", "b-00003-of-00004.parquet"))
+        assert isinstance(error, DataLossError)
+        assert (error.source, error.index is None) == (str(source), False)
+        done = made(tmp_path)
+        assert done == [
+            "a.tfrecord",
+            *[f"b-0000{i}-of-00004.parquet" for i in range(len(done) - 1)],
+        ]
+        assert len(done) in (3, 4)
+
+    def test_can_be_skipped(self, tmp_path: Path, source: Path) -> None:
+        from tfrecord_lite.records.options import ReadOptions
+        from tfrecord_lite.tables.byte_files import Reading
+
+        data = bytearray(source.read_bytes())
+        data[len(data) // 2] ^= 1
+        source.write_bytes(data)
+        reading = Reading(options=ReadOptions(on_error=verb._quiet))
+
+        for settings in {}, {"num_shards": 2, "num_jobs": 2}:
+            target = tmp_path / f"b{len(settings)}.parquet"
+            summary = convert(source, target=target, reading=reading, **settings)
+            assert summary.rows == 19_999
+            assert summary.damage.n_damaged == 1
+
+
+class TestResume:
+    def test_keeps_what_is_complete(self, tmp_path: Path, source: Path) -> None:
+        target = tmp_path / "b.parquet"
+        convert(source, target=target, num_shards=3)
+        shards = sorted(tmp_path.glob("b-*"))
+        before = [path.stat().st_mtime_ns for path in shards]
+        shards[1].unlink()
+
+        summary = convert(source, target=target, num_shards=3, resume=True)
+
+        assert ids(*shards) == list(range(20_000))
+        assert [path.stat().st_mtime_ns == at for path, at in zip(shards, before, strict=True)] == [
+            True,
+            False,
+            True,
+        ]
+        assert (len(summary.kept), len(summary.outputs), summary.rows) == (2, 1, 20_000)
+        assert len(convert(source, target=target, num_shards=3, resume=True).kept) == 3
+
+    @pytest.mark.parametrize("change", ["source", "columns", "compression", "shards"])
+    def test_starts_anew_if_something_changed(
+        self, tmp_path: Path, source: Path, change: str
+    ) -> None:
+        target = tmp_path / "b.parquet"
+        settings: dict[str, Any] = {"num_shards": 3}
+        convert(source, target=target, **settings)
+        if change == "source":
+            records(source, 5, 20_005)
+        changes: dict[str, dict[str, Any]] = {
+            "source": {},
+            "columns": {"columns": ("id",)},
+            "compression": {"compression": "zstd"},
+            "shards": {"num_shards": 2},
+        }
+        settings |= changes[change]
+
+        summary = convert(source, target=target, resume=True, **settings)
+
+        assert (summary.kept, len(summary.outputs)) == ([], settings["num_shards"])
+        assert len(list(tmp_path.glob("b-*"))) == settings["num_shards"]
+        first = 5 if change == "source" else 0
+        assert ids(*sorted(tmp_path.glob("b-*"))) == list(range(first, first + 20_000))
+
+    def test_a_file_that_was_changed_is_not_complete(self, tmp_path: Path, source: Path) -> None:
+        convert(source, target=tmp_path / "b.parquet", num_shards=2)
+        (tmp_path / "b-00000-of-00002.parquet").write_bytes(b"PAR1")
+
+        with pytest.raises(FileExistsError):
+            convert(source, target=tmp_path / "b.parquet", num_shards=2, resume=True)
+
+    def test_of_one_file(self, tmp_path: Path, source: Path) -> None:
+        convert(source, target=tmp_path / "b.parquet", resume=True)
+        summary = convert(source, target=tmp_path / "b.parquet", resume=True)
+
+        assert (len(summary.kept), summary.outputs) == (1, [])
+
+    def test_with_a_limit(self, tmp_path: Path, source: Path) -> None:
+        settings: dict[str, Any] = {"num_shards": 3, "limit": 10_000}
+        convert(source, target=tmp_path / "b.parquet", **settings)
+        shards = sorted(tmp_path.glob("b-*"))
+        shards[0].unlink()
+
+        convert(source, target=tmp_path / "b.parquet", resume=True, **settings)
+
+        assert ids(*shards) == list(range(10_000))
+
+
+SLOW = """
+import sys, time
+from tfrecord_lite.cli import main
+from tfrecord_lite.tables import record_format
+
+whole = record_format.RecordSource.batches
+def slow(self, *args):
+    for i, batch in enumerate(whole(self, *args)):
+        yield batch
+        print("batch", flush=True)
+        time.sleep(0.2)
+
+record_format.RecordSource.batches = slow
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
+class TestInterrupts:
+    @pytest.mark.skipif(os.name != "posix", reason="signals")
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_leave_no_temporary_files(
+        self, tmp_path: Path, source: Path, number: int, jobs: int
+    ) -> None:
+        program = tmp_path / "slow.py"
+        program.write_text(SLOW)
+        out = tmp_path / "out"
+        process = subprocess.Popen(
+            [
+                *(sys.executable, program, "convert", source, f"{out}/", "--to", "parquet"),
+                *("--shards", "4", "--jobs", str(jobs)),
+            ],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"batch\n"
+        for _ in range(200):  # until something is being written
+            if list(out.glob(".part*.tmp")):
+                break
+            time.sleep(0.02)
+        assert list(out.glob(".part*.tmp"))
+
+        os.killpg(process.pid, number)
+
+        assert process.wait(30) == {signal.SIGINT: 130, signal.SIGTERM: 143}[signal.Signals(number)]
+        process.stdout.close()
+        assert [path.name for path in out.iterdir() if path.suffix == ".tmp"] == []
+
+
+MEMORY = """
+import resource, sys
+from tfrecord_lite.cli import main
+main(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss")
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a.tfrecord", "b.parquet"),
+        ("b.parquet", "c.tfrecord"),
+        ("a.tfrecord", "b.feather"),
+        ("b.feather", "c.csv"),
+        ("c.csv", "d.jsonl"),
+        ("d.jsonl", "e.tfrecord"),
+    ],
+)
+def test_memory_is_flat_over_a_file_ten_times_larger(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    peaks = []
+    for n_rows in (60_000, 600_000):
+        folder = tmp_path / str(n_rows)
+        folder.mkdir()
+        path = folder / "a.tfrecord"
+        with TFRecordWriter(path) as writer:
+            for start in range(0, n_rows, 20_000):
+                n = np.arange(start, start + 20_000)
+                writer.write_examples(
+                    {"id": n, "x": np.ones((20_000, 16), np.float32) * n[:, None]}
+                )
+        if first != path.name:
+            run_fresh(MEMORY, "convert", path, folder / first)
+        peaks.append(int(run_fresh(MEMORY, "convert", folder / first, folder / second).split()[-1]))
+
+    small, large = peaks
+    assert large < small + 60_000, peaks  # in KB; the large file has some 50 MB and more
+
+
+def test_a_manifest_of_something_else(tmp_path: Path, source: Path) -> None:
+    (tmp_path / ".b.parquet.convert.json").write_text(json.dumps([1]))
+
+    with pytest.raises(InvalidArgumentError, match="not a manifest of a conversion"):
+        convert(source, target=tmp_path / "b.parquet", num_shards=2, resume=True)

@@ -1,0 +1,276 @@
+"""Arrow's values as text and back: cells of CSV, and values of JSON lines.
+
+=================  =============================  =================================
+value              CSV                            JSON lines
+=================  =============================  =================================
+missing            an empty cell, without quotes  ``null``
+number             ``1``, ``1.5``, ``nan``        the same; ``{"float": "NaN"}``
+text               as it is, ``""`` if empty      a string
+other bytes        ``base64:AAE=``                ``{"base64": "AAE="}``
+list               JSON, as in JSON lines         ``[1, 2]``
+=================  =============================  =================================
+
+A float always has a point or an exponent, and as few digits as identify it in its own type. Bytes
+that are UTF-8 without control characters count as text. A text that begins with ``base64:`` is
+written as base64 in CSV.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from typing import Any
+
+from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.example.content import text_of
+
+BASE64 = "base64:"
+"""How a cell of CSV with bytes that are not text begins."""
+
+_CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+_NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_FLOATS = {text: float(name) for name, text in zip(_NOT_JSON, _NOT_JSON.values(), strict=True)}
+
+
+def csv_cells(array: Any, delimiter: str = ",") -> Any:
+    """Return an array as cells of CSV, a large_string array; empty where a value is missing."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    array = _plain(array)
+    kind = array.type
+    if _is_number(kind):
+        return pc.fill_null(_numbers(array), "")
+    if _is_nested(kind):
+        texts = pc.if_else(array.is_null(), pa.scalar(None, pa.large_string()), json_values(array))
+    elif _is_bytes(kind):
+        texts = _bytes_as_cells(array)
+    else:
+        texts = array.cast(pa.large_string())
+        if pc.any(pc.starts_with(texts, BASE64)).as_py():
+            texts = _mapped(texts, lambda text: _cell_of(text.encode()))
+    return pc.fill_null(_quoted(texts, delimiter), "")
+
+
+def _quoted(texts: Any, delimiter: str) -> Any:
+    """Return texts in quotes where a reader of CSV needs them."""
+    pc = imported("pyarrow.compute")
+    needs = pc.or_(pc.match_substring_regex(texts, f'["\r\n{delimiter}]'), pc.equal(texts, ""))
+    if not pc.any(needs).as_py():
+        return texts
+    inner = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(needs, _join('"', inner, '"'), texts)
+
+
+def _bytes_as_cells(array: Any) -> Any:
+    texts = _as_text(array)
+    pc = imported("pyarrow.compute")
+    if texts is not None and not pc.any(pc.starts_with(texts, BASE64)).as_py():
+        return texts
+    return _mapped(array, _cell_of)
+
+
+def _cell_of(data: bytes) -> str:
+    text = text_of(data)
+    is_ambiguous = text is None or text.startswith(BASE64)
+    return BASE64 + base64.b64encode(data).decode() if is_ambiguous else str(text)
+
+
+def json_values(array: Any) -> Any:
+    """Return an array as values of JSON, a large_string array without nulls."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    array = _plain(array)
+    kind = array.type
+    if pa.types.is_struct(kind):
+        texts = json_objects(array.type.names, [json_values(field) for field in array.flatten()])
+    elif _is_nested(kind):
+        texts = _json_lists(array)
+    elif _is_number(kind):
+        texts = _numbers(array)
+        for name, word in _NOT_JSON.items() if pa.types.is_floating(kind) else ():
+            texts = pc.if_else(pc.equal(texts, name), f'{{"float": "{word}"}}', texts)
+    elif _is_bytes(kind):
+        as_text = _as_text(array)
+        texts = _mapped(array, _json_of) if as_text is None else _json_strings(as_text)
+    else:
+        texts = _json_strings(array.cast(pa.large_string()))
+    return pc.if_else(array.is_null(), "null", texts).cast(pa.large_string())
+
+
+def json_objects(names: list[str], values: list[Any]) -> Any:
+    """Return a JSON object per row, of columns of JSON values."""
+    parts: list[Any] = []
+    for i, (name, texts) in enumerate(zip(names, values, strict=True)):
+        parts += [f"{', ' if i else '{'}{json.dumps(name, ensure_ascii=False)}: ", texts]
+    return _join(*parts, "}")
+
+
+def joined(cells: list[Any], delimiter: str) -> Any:
+    """Return rows of cells with a delimiter in between."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    return pc.binary_join_element_wise(*cells, pa.scalar(delimiter, pa.large_string()))
+
+
+def _json_lists(array: Any) -> Any:
+    pa, pc = imported(), imported("pyarrow.compute")
+    texts = json_values(array.flatten())  # which leaves out what null lists hold
+    if pa.types.is_fixed_size_list(array.type):
+        lengths = pc.if_else(array.is_null(), 0, array.type.list_size)
+    else:
+        lengths = pc.fill_null(pc.list_value_length(array), 0)
+    ends = pc.cumulative_sum(lengths).cast(pa.int32())
+    splits = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    lists = pa.ListArray.from_arrays(splits, texts)
+    return _join("[", pc.binary_join(lists, pa.scalar(", ", pa.large_string())), "]")
+
+
+def _json_strings(texts: Any) -> Any:
+    pc = imported("pyarrow.compute")
+    if pc.any(pc.match_substring_regex(texts, r'["\\\x00-\x1f\x7f]')).as_py():
+        return _mapped(texts, lambda text: json.dumps(text, ensure_ascii=False))
+    return _join('"', texts, '"')
+
+
+def _json_of(data: bytes) -> str:
+    text = text_of(data)
+    value = {"base64": base64.b64encode(data).decode()} if text is None else text
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _numbers(array: Any) -> Any:
+    """Return numbers and bools as text, floats in the digits that their own type needs."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    if pa.types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    if pa.types.is_duration(array.type):
+        array = array.cast(pa.int64())
+    texts = array.cast(pa.large_string())
+    if not pa.types.is_floating(array.type):
+        return texts
+    is_whole = pc.match_substring_regex(texts, "^-?[0-9]+$")
+    return pc.if_else(is_whole, _join(texts, ".0"), texts)
+
+
+def _as_text(array: Any) -> Any:
+    """Return byte strings as text, if all of them are; else None."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    try:
+        texts = array.cast(pa.large_binary()).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return None
+    return None if pc.any(pc.match_substring_regex(texts, _CONTROL)).as_py() else texts
+
+
+def _mapped(array: Any, change: Any) -> Any:
+    """Return texts made of values one by one."""
+    pa = imported()
+    made = [None if value is None else change(value) for value in array.to_pylist()]
+    return pa.array(made, pa.large_string())
+
+
+def _join(*parts: Any) -> Any:
+    """Return texts joined, row by row; null where one of them is."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    large = pa.large_string()
+    given = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*given, pa.scalar("", large))
+
+
+def _plain(array: Any) -> Any:
+    """Return an array without dictionaries and extensions."""
+    pa = imported()
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array.cast(pa.large_string()) if pa.types.is_null(array.type) else array
+
+
+def _is_number(kind: Any) -> bool:
+    types = imported().types
+    is_plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    return bool(is_plain or types.is_duration(kind))
+
+
+def _is_bytes(kind: Any) -> bool:
+    return "binary" in str(kind)
+
+
+def _is_nested(kind: Any) -> bool:
+    types = imported().types
+    return bool(types.is_nested(kind) and not types.is_dictionary(kind))
+
+
+def lines(texts: Any) -> memoryview:
+    """Return texts as the bytes of lines, each with its end."""
+    joined = _join(texts, "\n")
+    _, offsets, data = joined.buffers()
+    if data is None or not len(joined):
+        return memoryview(b"")
+    starts = memoryview(offsets).cast("q")
+    first, last = starts[joined.offset], starts[joined.offset + len(joined)]
+    return memoryview(data)[first:last]
+
+
+# ---------------------------------------------------------------------------------- reading
+
+
+def bytes_of_cell(cell: str) -> bytes:
+    """Return the bytes that a cell of CSV stands for; ValueError if its base64 is wrong."""
+    if not cell.startswith(BASE64):
+        return cell.encode()
+    return _decoded(cell.removeprefix(BASE64))
+
+
+def _decoded(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        detail = f"{str(text)[:40]!r} is not base64 ({error})"
+        raise ValueError(detail) from None
+
+
+def value_of(found: Any) -> Any:
+    """Return a value of JSON, with bytes and floats for the objects that stand for them."""
+    if isinstance(found, list):
+        return [value_of(item) for item in found]
+    if not isinstance(found, dict):
+        return found
+    if found.keys() == {"base64"}:
+        return _decoded(found["base64"])
+    if found.keys() == {"float"} and found["float"] in _FLOATS:
+        return _FLOATS[found["float"]]
+    return {name: value_of(item) for name, item in found.items()}
+
+
+def as_bytes(found: Any) -> Any:
+    """Return a value of JSON with bytes for all strings."""
+    if isinstance(found, list):
+        return [as_bytes(item) for item in found]
+    return found.encode() if isinstance(found, str) else found
+
+
+def has_bytes(found: Any) -> bool:
+    """Return whether a value has bytes in it."""
+    if isinstance(found, list):
+        return any(map(has_bytes, found))
+    return isinstance(found, bytes)
+
+
+def array_of(values: list[Any], kind: Any) -> Any:
+    """Return Python's values as an array of a type; an error where pyarrow would drop a fraction."""
+    pa = imported()
+    leaf = _leaf(kind)
+    if not pa.types.is_integer(leaf):
+        return pa.array(values, kind)
+    made = pa.array(values)
+    found = _leaf(made.type)
+    if not (pa.types.is_integer(found) or pa.types.is_null(found)):
+        detail = f"expected integers, found {found}"
+        raise ValueError(detail)
+    return made if made.type == kind else pa.array(values, kind)
+
+
+def _leaf(kind: Any) -> Any:
+    while _is_nested(kind) and not imported().types.is_struct(kind):
+        kind = kind.value_type
+    return kind
