@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from benchmarks.columns import RATE_HEAD, Rate, print_table, rate_cells
-from benchmarks.data import data_set, shards
+from benchmarks.data import data_set
 from benchmarks.records import measure, say, setting
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     Request = dict[str, Any]
 
+_BYTECODE = "bytecode"
 _ROOT = Path(__file__).resolve().parent.parent
 _SWEEPS = 2
 _SECTIONS = ("arrow", "parquet", "convert", "jobs", "rows", "memory")
@@ -45,8 +47,11 @@ _OF_LOOP = 20.0
 _MOST_GROWTH = 1.1
 """Peak memory for a file ten times larger, at most so many times that for the file."""
 _SHARDS = 4
+_SHARD_BYTES = 100_000_000
+"""Least size of a shard: starting a process takes a third of a second."""
 _ROWS = 20_000
 """Rows of Parquet for the loop, which takes 60 us for each."""
+_JOBS = ("tabular", "images")
 _MEMORY = ("tabular", "images", "embeddings")
 _MEMORY_BYTES = 150_000_000
 """Least size of the smaller file, so that several row groups are in it."""
@@ -56,11 +61,17 @@ _PACKAGES = ("numpy", "pyarrow", "tensorflow", "tensorflow-cpu", "tfx-bsl", "pro
 class Worker:
     """A process that measures what it is asked for, one request at a time."""
 
-    def __init__(self, python: str, *, n_cores: int | None = None) -> None:
+    def __init__(
+        self, python: str, *, bytecode: Path | None = None, n_cores: int | None = None
+    ) -> None:
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        if bytecode is not None:  # compiled once, as that of installed packages is
+            environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [python, "-m", "benchmarks.measure"],
             cwd=_ROOT,
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -182,10 +193,12 @@ def take_turns(
 class Bench:
     """The processes, the folder for what they write, and the settings of a run."""
 
-    def __init__(self, cache: Path, scale: float, rounds: int, workers: dict[str, Worker]) -> None:
+    def __init__(
+        self, cache: Path, write_to: Path, scale: float, rounds: int, workers: dict[str, Worker]
+    ) -> None:
         self.cache, self.scale, self.rounds = cache, scale, rounds
         self.workers = workers
-        self.folder = Path(tempfile.mkdtemp(dir=cache))
+        self.folder = Path(tempfile.mkdtemp(dir=write_to))
         self._best: dict[str, list[Side]] = {}
 
     def path(self, name: str) -> Path:
@@ -280,7 +293,7 @@ class Bench:
         """Compare convert with our batches and pyarrow's writer, both on one core."""
         target = str(self.folder / "one-core.parquet")
         say(f"convert {name}, one core: {self.rounds} rounds")
-        with Worker(sys.executable, n_cores=1) as worker:
+        with Worker(sys.executable, bytecode=self.cache / _BYTECODE, n_cores=1) as worker:
             common = {"side": "ours", "path": str(self.path(name)), "data_set": name, "size": None}
             common["data_set"] = name.removesuffix("_gz")
             request = {"what": "tables_parquet", "target": target, **common}
@@ -292,21 +305,33 @@ class Bench:
 
     def jobs(self, name: str) -> list[Rate]:
         """Compare convert with two processes and with one, on several files."""
-        say(f"convert {name} in {_SHARDS} files: {self.rounds} rounds")
-        files = shards(name, self.cache, self.scale, _SHARDS)
+        say(f"convert {name}, {_SHARDS} files: {self.rounds} rounds")
+        path = self.path(name)
+        times = -(-_SHARD_BYTES // path.stat().st_size)
+        files = [str(self.folder / f"{name}-{i}.tfrecord") for i in range(_SHARDS)]
+        for file in files:
+            self.workers["ours"].measure(
+                what="repeat_file", path=str(path), target=file, times=times
+            )
         sides, sums = [], []
         for n_jobs in (2, 1):
             target = self.folder / f"{name}-jobs-{n_jobs}"
-            target.mkdir(exist_ok=True)
+            target.mkdir()
             request = self._convert(name, f"{target}/")
-            request["sources"] = [str(file) for file in files]
+            request["sources"] = files
             request["options"] += ["--jobs", str(n_jobs), "--to", "parquet"]
-            sides.append(Side(f"convert --jobs {n_jobs}", self.workers["ours"], request))
+            request["n_records"] *= _SHARDS * times
+            setting = f"{_SHARDS} files of {path.stat().st_size * times / 1e6:,.0f} MB"
+            sides.append(Side(f"--jobs {n_jobs}", self.workers["ours"], request, setting))
             sides[-1].measure()
             sums.append(self.workers["ours"].measure(what="tables_sums_parquet", path=str(target)))
-        _check(name, "convert --jobs 2", *sums)
-        ours, rival = sides
-        return take_turns("convert, processes", name, ours, [rival], self.rounds, _OF_TWO_JOBS)
+        _check(name, "--jobs 2", *sums)
+        rates = take_turns(
+            "convert, processes", name, sides[0], sides[1:], self.rounds, _OF_TWO_JOBS
+        )
+        for made in [*files, *(side.request["target"] for side in sides)]:
+            shutil.rmtree(made) if made.endswith("/") else Path(made).unlink()
+        return rates
 
     def rows(self) -> list[Rate]:
         """Compare Parquet to TFRecord with a loop over rows."""
@@ -349,14 +374,15 @@ class Bench:
         say(f"memory: {name}")
         path = self.path(name)
         times = -(-_MEMORY_BYTES // path.stat().st_size)
-        target = str(self.folder / "memory.parquet")
+        folder = Path(tempfile.mkdtemp(dir=self.cache))  # some gigabytes, for a while
+        target = str(folder / "memory.parquet")
         requests: dict[str, Request] = {
             "batches": {"what": "tables_arrow", "side": "ours", "data_set": name}
         }
         if with_convert:
             requests["convert"] = self._convert(name, target)
         peaks: dict[str, list[float]] = {what: [] for what in requests}
-        file = self.folder / "memory.tfrecord"
+        file = folder / "memory.tfrecord"
         for factor in (times, 10 * times):
             measure("repeat_file", path=str(path), target=str(file), times=factor)
             for what, request in requests.items():
@@ -365,8 +391,7 @@ class Bench:
                 given |= {"path": str(file)} if what == "batches" else {"sources": [str(file)]}
                 found = measure("memory_tables", inner=inner, arguments=given)
                 peaks[what].append(found["peak_bytes"])
-        file.unlink()
-        Path(target).unlink(missing_ok=True)
+        shutil.rmtree(folder)
         size = path.stat().st_size * times
         return [Growth(name, what, size, *found) for what, found in peaks.items()]
 
@@ -426,8 +451,8 @@ def run(bench: Bench, only: list[str], names: list[str]) -> tuple[list[Rate], li
         if "convert" in only and has_convert:
             rates += bench.convert(name)
     if "jobs" in only and has_convert:
-        for name in {"tabular", "images"} & {*names}:
-            rates += bench.jobs(name)
+        for name in _JOBS:
+            rates += bench.jobs(name) if name in names else []
     if "rows" in only and has_convert:
         rates += bench.rows()
     if "memory" in only:
@@ -443,6 +468,9 @@ def main() -> None:
     """Run the selected parts and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--cache", type=Path, required=True, help="folder for the data sets")
+    parser.add_argument(
+        "--write-to", type=Path, help="folder to write to; default: /dev/shm, else the cache folder"
+    )
     parser.add_argument("--scale", type=float, default=0.2, help="times the number of records")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contender")
     parser.add_argument("--only", nargs="+", choices=_SECTIONS, default=_SECTIONS)
@@ -454,6 +482,8 @@ def main() -> None:
     arguments = parser.parse_args()
     cache, scale, rounds = arguments.cache.resolve(), arguments.scale, arguments.rounds
     cache.mkdir(parents=True, exist_ok=True)
+    in_memory = Path("/dev/shm")  # noqa: S108
+    write_to = arguments.write_to or (in_memory if in_memory.is_dir() else cache)
     pythons = {
         "ours": _python_with(["pyarrow"], None),
         "tensorflow": _python_with(["tensorflow", "pyarrow"], arguments.python_tensorflow),
@@ -464,7 +494,9 @@ def main() -> None:
 
     with ExitStack() as stack:
         workers = {
-            side: stack.enter_context(Worker(python))
+            side: stack.enter_context(
+                Worker(python, bytecode=cache / _BYTECODE if side == "ours" else None)
+            )
             for side, python in pythons.items()
             if python is not None
         }
@@ -472,7 +504,7 @@ def main() -> None:
             _TITLES[side]: worker.measure(what="versions", packages=_PACKAGES)
             for side, worker in workers.items()
         }
-        bench = Bench(cache, scale, rounds, workers)
+        bench = Bench(cache, write_to, scale, rounds, workers)
         stack.callback(shutil.rmtree, bench.folder, ignore_errors=True)
         rates, peaks = run(bench, arguments.only, arguments.data)
 
