@@ -1,4 +1,4 @@
-"""The command ``tfrecord``: inspect, check, repair, index and rearrange record files, pack images.
+"""The command ``tfrecord``: inspect, check, repair, index, rearrange and convert record files, pack images.
 
 One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its help),
 ``add_arguments`` and ``run``, and the modules that verbs share:
@@ -7,6 +7,7 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
 
     info  head  cat  verify  recover  schema  index     the verbs
     merge  split  shuffle  sample  filter               (rearranging: what these share)
+    convert                                             other formats
     pack  unpack                                        of images
 
     app         parser of all verbs, signals, main

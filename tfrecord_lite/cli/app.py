@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tfrecord_lite.cli import (
     cat,
+    convert,
     head,
     index,
     info,
@@ -47,6 +48,7 @@ _VERBS = {
     "filter": filter_verb,
     "pack": pack,
     "unpack": unpack,
+    "convert": convert,
 }
 
 _DESCRIPTION = """\
@@ -69,6 +71,7 @@ examples:
   tfrecord filter --where SQL all.tfrecord x    the records that meet a condition
   tfrecord pack photos train@8.tfrecord         a folder of images to records
   tfrecord unpack 'train-*.tfrecord' photos     and back
+  tfrecord convert train.tfrecord train.parquet another format, both ways
 
 'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]', info,
 verify, recover, schema and the verbs below them show a progress bar on long work, if standard error

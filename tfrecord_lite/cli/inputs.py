@@ -75,6 +75,11 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         default="infer",
         help="infer (the default) detects it from each file's first bytes",
     )
+    add_limit_arguments(group)
+
+
+def add_limit_arguments(group: Any) -> None:
+    """Declare the limits on what is read."""
     group.add_argument(
         "--max-record-bytes",
         type=_size,

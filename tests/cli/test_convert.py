@@ -1,0 +1,273 @@
+"""``tfrecord convert``: arguments, standard input and output, what it says and its status."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.cli.samples import damage
+from tfrecord_lite import TFRecordReader, TFRecordWriter, load, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+pytestmark = pytest.mark.needs("arrow")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"n": np.arange(10), "name": [f"name {i}" for i in range(10)]})
+    return path
+
+
+class Standard:
+    """Standard input or output of bytes."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        self.buffer = io.BytesIO(data)
+        self.encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        return self.buffer.write(text.encode())
+
+    def flush(self) -> None:
+        pass
+
+
+def piped(
+    run: Run, monkeypatch: pytest.MonkeyPatch, data: bytes, *arguments: object
+) -> tuple[Done, bytes]:
+    out = Standard()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", Standard(data))
+        patch.setattr(sys, "stdout", out)
+        done = run("convert", *arguments)
+    return done, out.buffer.getvalue()
+
+
+class TestWhatItSays:
+    def test_of_one_file(self, run: Run, tmp_path: Path, source: Path) -> None:
+        done = run("convert", source, tmp_path / "b.csv")
+
+        assert (done.status, done.err) == (0, [])
+        size = (tmp_path / "b.csv").stat().st_size
+        assert done.out == [f"{tmp_path / 'b.csv'}: wrote 10 rows, {size} B"]
+        assert (tmp_path / "b.csv").read_text().splitlines()[:2] == ["n,name", "0,name 0"]
+
+    def test_of_several(self, run: Run, tmp_path: Path, source: Path) -> None:
+        arguments = ("convert", source, f"{tmp_path}/out/", "--to", "jsonl", "--shards", 2)
+
+        assert "wrote 10 rows, 270 B, in 2 files" in run(*arguments).out[0]
+        (tmp_path / "out" / "part-00000-of-00002.jsonl").unlink()
+        line = run(*arguments, "--resume").out[0]
+        assert "wrote 5 rows, 135 B, in 1 file; kept 1 complete file" in line
+
+    def test_as_json(self, run: Run, tmp_path: Path, source: Path) -> None:
+        done = run("convert", "--json", source, tmp_path / "b.parquet")
+
+        found = json.loads(done.out[0])
+        assert found["outputs"][0]["file"] == str(tmp_path / "b.parquet")
+        assert (found["rows"], found["failures"], found["damaged_places"]) == (10, [], 0)
+
+    def test_of_what_cannot_be(self, run: Run, tmp_path: Path, source: Path) -> None:
+        (tmp_path / "b.csv").write_text("kept")
+        (tmp_path / "notes").write_text("notes")
+        for arguments, expected in [
+            (
+                (source, tmp_path / "b.csv"),
+                f"{tmp_path}/b.csv: File exists; --overwrite replaces it",
+            ),
+            ((source, tmp_path / "b"), f"{tmp_path}/b: the name tells no format; --to names it"),
+            ((source, tmp_path), f"{tmp_path}: the target is a directory; --to names the format"),
+            (
+                (tmp_path / "x.csv", tmp_path / "y.csv"),
+                f"{tmp_path}/x.csv: No such file or directory",
+            ),
+            (
+                (tmp_path / "notes", tmp_path / "y.csv"),
+                f"{tmp_path}/notes: neither name nor content",
+            ),
+            ((source, tmp_path / "c.csv", "--to", "xls"), "unknown format 'xls', expected one of"),
+            (
+                (source, tmp_path / "c.csv", "--compression", "snappy"),
+                "csv files cannot be compressed",
+            ),
+            ((source, tmp_path / "c.csv", "--columns", "m"), "there is no column 'm'"),
+            ((source, tmp_path / "c.csv", "--features", "n:float32"), "feature 'n'"),
+            ((source, tmp_path / "c.csv", "--features", "n=3"), "'n=3' is not a feature"),
+            ((source, tmp_path / "no" / "c.csv"), "No such file or directory"),
+        ]:
+            done = run("convert", *arguments)
+            assert (done.status, done.out, len(done.err)) == (2, [], 1), arguments
+            assert expected in done.err[0]
+        assert (tmp_path / "b.csv").read_text() == "kept"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tfrecord", "b.csv", "notes"]
+
+    def test_of_damage(self, run: Run, tmp_path: Path, source: Path) -> None:
+        damage(source, source.stat().st_size - 10)
+
+        done = run("convert", source, tmp_path / "b.csv")
+        assert (done.status, done.out, len(done.err)) == (1, [], 1)
+        assert f"{source}: record 9" in done.err[0]
+        assert not (tmp_path / "b.csv").exists()
+
+        done = run("convert", "--skip-damage", source, tmp_path / "b.csv")
+        assert (done.status, len(done.out)) == (1, 1)
+        assert "skipped 1 damaged place" in done.err[0]
+        assert len((tmp_path / "b.csv").read_text().splitlines()) == 10
+
+    def test_of_a_type_that_changes(self, run: Run, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_text("x,y\n" + f"1,{'.' * 996}\n" * 10_000 + "1.5,\n")
+
+        done = run("convert", tmp_path / "a.csv", tmp_path / "b.tfrecord")
+
+        assert done.status == 2
+        assert f"{tmp_path}/a.csv: feature 'x': line 10,002: '1.5' is not of" in done.err[0]
+        assert "--features x:float32" in done.err[0]
+        assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+        done = run(
+            "convert", tmp_path / "a.csv", tmp_path / "b.tfrecord", "--features", "x:float32"
+        )
+        assert done.status == 0
+
+
+class TestStandardStreams:
+    def test_text_to_text(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = b'n,s\n1,"a,b"\n2,\n'
+
+        done, out = piped(run, monkeypatch, data, "-", "-", "--from", "csv", "--to", "jsonl")
+
+        assert (done.status, done.err) == (0, [])
+        assert out == b'{"n": 1, "s": "a,b"}\n{"n": 2, "s": null}\n'
+
+    @pytest.mark.parametrize("kind", ["parquet", "arrow", "tfrecord", "csv"])
+    def test_all_formats(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    ) -> None:
+        data = b'{"n": 1, "s": "a"}\n{"n": 2, "s": "b"}\n'
+
+        _, made = piped(run, monkeypatch, data, "-", "-", "--from", "jsonl", "--to", kind)
+        settings = ["--features", "n:int64,s:text"] if kind == "tfrecord" else []
+        done, out = piped(
+            run, monkeypatch, made, "-", "-", "--from", kind, "--to", "jsonl", *settings
+        )
+
+        assert (done.status, done.err, out) == (0, [], data)
+
+    def test_from_and_to_are_needed(
+        self, run: Run, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        done, out = piped(run, monkeypatch, b"", source, "-")
+        assert (done.status, out) == (2, b"")
+        assert "--to names it" in done.err[0]
+        done, _ = piped(run, monkeypatch, b"x\n1\n", "-", tmp_path / "b.csv")
+        assert "--from names it" in done.err[0]
+        done, _ = piped(run, monkeypatch, b"", "-", tmp_path / "b.csv", "--from", "tfrecord")
+        assert "give --schema or --features" in done.err[0]
+
+
+class TestSettings:
+    def test_a_schema_file(self, run: Run, tmp_path: Path) -> None:
+        schema = save(
+            tmp_path / "a.tfrecord", {"x": np.array([0.1]), "when": np.array(["2024"], "M8[D]")}
+        )
+        (tmp_path / "schema.json").write_text(schema.to_json())
+        (tmp_path / "a.tfrecord.schema.json").unlink()
+
+        run(
+            "convert",
+            tmp_path / "a.tfrecord",
+            tmp_path / "b.csv",
+            "--schema",
+            tmp_path / "schema.json",
+        )
+
+        assert (tmp_path / "b.csv").read_text() == "x,when\n0.1,2024-01-01\n"
+
+    def test_text(self, run: Run, tmp_path: Path, source: Path) -> None:
+        import pyarrow.parquet as pq
+
+        for text, expected in (
+            (None, "large_binary"),
+            ("all", "large_string"),
+            ("name", "large_string"),
+        ):
+            arguments = [] if text is None else ["--text", text]
+            run("convert", "--overwrite", source, tmp_path / "b.parquet", *arguments)
+            assert str(pq.read_schema(tmp_path / "b.parquet").field("name").type) == expected
+
+    @pytest.mark.needs("sql")
+    def test_where_columns_and_limit(self, run: Run, tmp_path: Path, source: Path) -> None:
+        settings = ["--where", "n > 3 AND name <> 'name 5'", "--columns", "name", "--limit", 3]
+
+        run("convert", source, tmp_path / "b.csv", *settings)
+
+        assert (tmp_path / "b.csv").read_text().split() == [
+            "name",
+            *["name", "4", "name", "6", "name", "7"],
+        ]
+        done = run("convert", source, tmp_path / "c.csv", "--where", "m > 3")
+        assert (done.status, "there is no column 'm'" in done.err[0]) == (2, True)
+
+    def test_compression(self, run: Run, tmp_path: Path, source: Path) -> None:
+        import pyarrow.parquet as pq
+
+        run("convert", source, tmp_path / "b.parquet", "--compression", "zstd")
+        run("convert", source, f"{tmp_path}/out/", "--to", "csv", "--compression", "gz")
+        run("convert", source, tmp_path / "b.tfrecord", "--compression", "gz")
+
+        column = pq.read_metadata(tmp_path / "b.parquet").row_group(0).column(0)
+        assert column.compression == "ZSTD"
+        assert (tmp_path / "out" / "a.csv.gz").read_bytes()[:2] == b"\x1f\x8b"
+        assert (tmp_path / "b.tfrecord").read_bytes()[:2] == b"\x1f\x8b"
+
+    def test_csv_to_records_and_back(self, run: Run, tmp_path: Path) -> None:
+        text = 'n,x,s,empty\n9223372036854775807,0.5,text,\n-1,nan,,\n0,inf,"",\n'
+        (tmp_path / "a.csv").write_text(text)
+
+        run("convert", tmp_path / "a.csv", tmp_path / "b.tfrecord")
+        run("convert", tmp_path / "b.tfrecord", tmp_path / "c.csv")
+
+        found: Any = load(tmp_path / "b.tfrecord")
+        assert found["n"].tolist() == [2**63 - 1, -1, 0]
+        assert (tmp_path / "c.csv").read_text() == text
+
+    @pytest.mark.parametrize("size", ["0", "x", "200XB"])
+    def test_sizes(self, run: Run, source: Path, size: str) -> None:
+        assert (
+            "is not a size, such as 200MB"
+            in run("convert", "--shard-size", size, source, "b.csv").err[0]
+        )
+
+
+def test_records_to_records_need_no_pyarrow(
+    run: Run, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = __import__
+
+    def without(name: str, *details: Any) -> Any:
+        if name.partition(".")[0] in ("pyarrow", "duckdb"):
+            raise ImportError(name)
+        return real(name, *details)
+
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("pyarrow", "duckdb")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("builtins.__import__", without)
+
+    assert run("convert", source, tmp_path / "b.tfrecord.gz").status == 0
+    assert list(TFRecordReader(tmp_path / "b.tfrecord.gz")) == list(TFRecordReader(source))
+    done = run("convert", source, tmp_path / "b.parquet")
+    assert done.status == 2
+    assert "pip install 'tfrecord-numpy[arrow]'" in done.err[0]
