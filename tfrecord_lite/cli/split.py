@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SUMMARY = "divide the records of a file, or of several, among shards"
 DESCRIPTION = f"""\
 Write the records of all FILEs to shards. With --shards or a name such as 'train@8.tfrecord', each
-has a run of the records, in their order, and as many as the others; from standard input, which can
+has records that follow each other, as many as the others; from standard input, which can
 be read only once, they go to the shards in turn. Checksums are verified, and written as they are.
 
 {rearranging.SHARDS_HELP}"""

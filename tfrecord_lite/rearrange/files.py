@@ -49,8 +49,8 @@ def merge_files(
         the ending: ``"train-00000-of-00008.tfrecord"``. All appear when all are complete. To a
         file object, records are written as they come.
     num_shards : int, optional
-        Write this many files. Each has a run of the records, in their order, and as many as the
-        others, to within one. If the sources can be read only once (a pipe), record i goes to
+        Write this many files. Each has records that follow each other, as many as the others to
+        within one. If the sources can be read only once (a pipe), record i goes to
         file i modulo `num_shards`.
     bytes_per_shard : int, optional
         Begin the next file when one holds that many bytes before compression, headers and

@@ -2,7 +2,7 @@
 
 ::
 
-    pass 1   blocks ──> Pool ──full──> sorted by key, to a temporary file: a run
+    pass 1   blocks ──> Pool ──full──> sorted by key, to a temporary file: a sorted run
                           └─ if it is never full, there is no second pass
     pass 2   of every run the records with keys in one range ──> Pool ──> sorted by key
 

@@ -95,7 +95,7 @@ class InTurn:
 
 
 class Evenly:
-    """Of `total` records, each shard has a run of equal length, to within one record."""
+    """Of `total` records, each shard has as many as the others to within one, that follow each other."""
 
     num_open = 1
 
