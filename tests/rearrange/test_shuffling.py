@@ -77,10 +77,10 @@ class TestOrder:
         # seeds are always the same.
         records = [b"%d" % i for i in range(4)]
         for memory in (1, 2**20):  # by runs of one record, and without a file
-            counts = Counter(tuple(in_order(records, (s,), memory, 4)) for s in range(2400))
+            counts = Counter(tuple(in_order(records, (s,), memory, 4)) for s in range(1200))
 
             assert set(counts) == set(itertools.permutations(records))
-            assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 50
+            assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 50
 
     def test_every_place_is_equally_likely(self) -> None:
         # Of 1,000 records in 10 x 10 cells: 81 degrees of freedom.
@@ -122,6 +122,15 @@ class TestOrder:
         schema = save(tmp_path / "a", {"x": np.arange(20) / 10})
 
         assert shuffle_records(tmp_path / "a", tmp_path / "b", seed=1).schema == schema
+
+    def test_more_memory_than_there_is(self, tmp_path: Path) -> None:
+        paths = write_all(tmp_path, [([b"a"], "")])
+
+        for n_bytes in (2**62, 2**80):
+            with pytest.raises(InvalidArgumentError, match="more than there are; give less"):
+                shuffle_records(paths, tmp_path / "new", memory_bytes=n_bytes)
+
+        assert names_in(tmp_path) == {Path(paths[0]).name}
 
     @pytest.mark.parametrize(
         ("arguments", "error"),

@@ -27,7 +27,7 @@ import numpy as np
 from tfrecord_lite.arrays import row_splits
 from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.dataset.random_order import words
-from tfrecord_lite.errors import DataLossError, Reason
+from tfrecord_lite.errors import DataLossError, Reason, argument_error, plural
 from tfrecord_lite.records.framing import HEADER_BYTES, OVERHEAD_BYTES, frames_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,11 @@ class Pool:
 
     def __init__(self, n_bytes: int) -> None:
         self._n_bytes = n_bytes
-        self._data = np.empty(n_bytes + SPARE_BYTES, np.uint8)  # takes memory where it is written
+        try:  # it takes memory where it is written
+            self._data = np.empty(n_bytes + SPARE_BYTES, np.uint8)
+        except (MemoryError, ValueError):
+            detail = f"{plural(n_bytes, 'byte')} of memory are more than there are; give less"
+            raise argument_error(detail) from None
         self.clear()
 
     def clear(self) -> None:

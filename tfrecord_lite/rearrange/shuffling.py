@@ -69,7 +69,7 @@ def shuffle_records(
     TypeError
         If `seed` or `memory_bytes` is not an integer.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` too if `memory_bytes` is less than a megabyte.
+        ``BAD_ARGUMENT`` too if `memory_bytes` is less than a megabyte, or more than there are.
     DataLossError, FileExistsError, OSError
         As :func:`merge_files`.
 
