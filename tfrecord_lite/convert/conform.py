@@ -155,7 +155,10 @@ def _check_categories(name: str, out: ValueLists, original: Original) -> None:
         values = out.flat.astype(original.dtype)
     if original.dtype == "string":
         known = {c.encode() if isinstance(c, str) else c for c in categories}
-        wrong = np.array([item not in known for item in values], np.bool_)
+        items = list(values)
+        if known.issuperset(items):
+            return
+        wrong = np.array([item not in known for item in items], np.bool_)
     else:
         wrong = ~np.isin(values, np.array(categories, original.dtype))
     if out.present is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.convert.carried import with_carried
 from tfrecord_lite.convert.dataframes import open_columns, open_frames
 from tfrecord_lite.convert.dataframes.arrow import describe, imported
+from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.example.encode.columns import encode_column_batches
@@ -26,7 +27,7 @@ from tfrecord_lite.schema import FixedLenFeature, Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.tables.table import METADATA_KEY, scan
+from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,7 +188,7 @@ class RecordTarget:
 
 def _encoder(schema: Any) -> _ExampleEncoder | _SequenceEncoder:
     """Return what makes records of batches of an Arrow schema."""
-    found = (schema.metadata or {}).get(METADATA_KEY)
+    found = (schema.metadata or {}).get(SCHEMA_KEY)
     if found is not None:
         with contextlib.suppress(InvalidArgumentError):
             sequences = SequenceSchema.from_json(found)

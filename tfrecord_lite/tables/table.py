@@ -23,6 +23,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.dataframes import arrow
 from tfrecord_lite.convert.dataframes.common import as_frame_column, library
+from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
 from tfrecord_lite.convert.lists import MaskedBytes
 from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.plan import Content, Run, Stage
@@ -63,8 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TFRecordTable", "scan"]
 
-METADATA_KEY = b"tfrecord_lite"
-"""Under which an Arrow schema has the schema of the features, as JSON."""
+
 _FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or features"
 _BATCH_BYTES = 4 * 1024 * 1024
 _LEAST, _MOST = 64, 8192
@@ -472,7 +472,7 @@ def _schema_of(arrays: Mapping[str, Any], described: Sidecar) -> Any:
     """Return the Arrow schema, with that of the features in its metadata."""
     pa = arrow.imported()
     fields = [pa.field(name, array.type) for name, array in arrays.items()]
-    return pa.schema(fields, {METADATA_KEY: described.schema.to_json(None).encode()})
+    return pa.schema(fields, {SCHEMA_KEY: described.schema.to_json(None).encode()})
 
 
 def _pandas_of(table: Any) -> Any:
