@@ -9,6 +9,7 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
     merge  split  shuffle  sample  filter               (rearranging: what these share)
     convert                                             other formats
     pack  unpack                                        of images
+    sql                                                 queries with DuckDB
 
     app         parser of all verbs, signals, main
     inputs      from arguments to open files, one after the other

@@ -22,6 +22,7 @@ from tfrecord_lite.cli import (
     schema,
     shuffle,
     split,
+    sql,
     unpack,
     verify,
 )
@@ -49,6 +50,7 @@ _VERBS = {
     "pack": pack,
     "unpack": unpack,
     "convert": convert,
+    "sql": sql,
 }
 
 _DESCRIPTION = """\
@@ -72,6 +74,7 @@ examples:
   tfrecord pack photos train@8.tfrecord         a folder of images to records
   tfrecord unpack 'train-*.tfrecord' photos     and back
   tfrecord convert train.tfrecord train.parquet another format, both ways
+  tfrecord sql "select ... from 'x.tfrecord'"   rows, counts, joins: any query
 
 'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]', info,
 verify, recover, schema and the verbs below them show a progress bar on long work, if standard error

@@ -1,0 +1,133 @@
+"""``tfrecord sql``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.cli.samples import damage, flower, odd, write
+from tfrecord_lite import TFRecordReader, load, save, scan
+from tfrecord_lite.convert.dataframes.arrow import imported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+pytestmark = pytest.mark.needs("sql")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with two shards of flowers."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "x-00000-of-00002", map(flower, range(6)))
+    write(tmp_path / "x-00001-of-00002", map(flower, range(6, 9)))
+    return tmp_path
+
+
+def test_rows_are_a_table(run: Run) -> None:
+    done = run("sql", "select name, count(*) n, min(label) l from 'x-*' group by 1 order by 1")
+    assert done == (
+        0,
+        [
+            "name       n  l",
+            "---------  -  -",
+            "Löwenzahn  3  2",
+            "daisy      3  0",
+            "rose       3  1",
+        ],
+        [],
+    )
+
+
+def test_the_first_rows_are_printed_and_long_values_cut(run: Run) -> None:
+    done = run("sql", "--max-rows", 2, "select image, petals, null x from 'x@2'")
+    assert len(done.out) == 5
+    assert done.out[2].startswith("1,614 bytes  [0.5, 0.6, 0.7, ")
+    assert done.out[2].endswith("...  null")
+    assert done.out[4] == "(the first 2 rows; --max-rows N prints more)"
+    assert len(run("sql", "--max-rows", 9, "from 'x@2'").out) == 11
+    assert len(run("sql", "select label from 'x@2' where label > 5").out) == 2
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_all_rows_are_printed_for_programs(capfdbinary: Any, form: str) -> None:
+    from tfrecord_lite.cli import main
+
+    assert main(["sql", form, "select label, name from 'x@2' limit 4"]) == 0
+    lines = capfdbinary.readouterr().out.decode().splitlines()
+    if form == "--json":
+        assert list(map(json.loads, lines))[2] == {"label": 2, "name": "Löwenzahn"}
+        assert len(lines) == 4
+    else:
+        assert lines == ["label,name", "0,daisy", "1,rose", "2,Löwenzahn", "0,daisy"]
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.jsonl.gz", "out.tfrecord", "out.csv"])
+def test_rows_are_written_to_a_file(run: Run, folder: Path, name: str) -> None:
+    done = run("sql", "select label, name from 'x@2' where label = 1", "-o", name)
+    assert done == (0, [f"{name}: 3 rows"], [])
+    if name.endswith("parquet"):
+        table = imported("pyarrow.parquet").read_table(folder / name)
+        assert table.to_pylist() == [{"label": 1, "name": "rose"}] * 3
+    elif name.endswith("tfrecord"):
+        assert (
+            scan(folder / name, text=True).to_arrow().to_pylist()
+            == [{"label": 1, "name": "rose"}] * 3
+        )
+        assert len(list(TFRecordReader(folder / name))) == 3
+
+
+def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> None:
+    damage(folder / "x-00001-of-00002", 2000)
+    done = run("sql", "select label from 'x@2'", "-o", "out.parquet")
+    assert done.status == 1
+    assert done.err[0].startswith("tfrecord: x-00001-of-00002: record 1, byte ")
+    assert not list(folder.glob("out*"))
+    assert run("sql", "from 'x@2'", "-o", "out.xyz").status == 2
+
+
+def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:
+    save("times", {"t": np.array(["2024-05-01T12:00"], "M8[us]"), "a/b": np.array([0.1])})
+    assert run("sql", "select t, \"a/b\" from 'times'").out[2] == "2024-05-01 12:00:00  0.1"
+    write(folder / "odd", [odd()])
+    (folder / "s.json").write_text(load_schema_of_ratio())
+    assert run("sql", "--schema", "s.json", "from 'odd'").out[0] == "ratio"
+    assert load("times")["a/b"].tolist() == [0.1]
+
+
+def load_schema_of_ratio() -> str:
+    from tfrecord_lite import RaggedFeature, Schema
+
+    return Schema({"ratio": RaggedFeature("float32")}).to_json()
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("select labl from 'x@2'", "query: there is no column 'labl'; the nearest: 'label'"),
+        ("select from 'x@2' where", "the query cannot be run: Parser Error"),
+        ("from 'none-*'", "none-*"),
+        ("from 'none'", "none: No such file"),
+    ],
+)
+def test_errors_are_one_line(run: Run, query: str, text: str) -> None:
+    done = run("sql", query)
+    assert (done.status, done.out, len(done.err)) == (2, [], 1)
+    assert text in done.err[0]
+
+
+def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    done = run("sql", "select 1")
+    assert done.status == 2
+    assert "pip install 'tfrecord-numpy[sql]'" in done.err[0]

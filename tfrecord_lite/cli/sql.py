@@ -1,0 +1,203 @@
+"""``tfrecord sql``: query files with DuckDB's SQL."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import OutputError
+from tfrecord_lite.cli.formatting import aligned, printable
+from tfrecord_lite.errors import DataLossError, argument_error, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from tfrecord_lite.cli.console import Console
+
+SUMMARY = "query files with DuckDB's SQL"
+DESCRIPTION = """\
+Run a query over files of tf.train.Example records, and print its rows. A quoted name in the
+FROM clause is a path, a URL, a pattern ('train-*.tfrecord') or shards ('train@10'); files that
+DuckDB reads by itself (.csv, .parquet, .json, ...) can be joined with them. Only the columns
+that the query uses are parsed. The columns come from the .schema.json beside a file, --schema,
+or a sample of the first records; byte strings are text if all in the sample are. A column whose
+name is not a plain word is in double quotes: "image/class/label". Needs the extra sql
+(pip install 'tfrecord-numpy[sql]')."""
+EPILOG = """\
+examples:
+  tfrecord sql "select label, count(*) from 'train-*.tfrecord' group by 1"
+  tfrecord sql "describe 'train.tfrecord'"
+  tfrecord sql --json "from 'train.tfrecord' where label = 3 limit 10"
+  tfrecord sql "select a.* from 'a.tfrecord' a join 'b.parquet' b using (id)" -o both.parquet
+
+with -o, the ending of FILE is its format: .parquet, .csv, .tsv, .jsonl, .arrow or .tfrecord."""
+
+_MAX_ROWS = 40
+_MAX_CELL = 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("query", metavar="QUERY", help="a query in DuckDB's SQL")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object per row")
+    form.add_argument("--csv", action="store_true", help="print CSV, the names first")
+    form.add_argument("-o", "--output", metavar="FILE", help="write the rows to a file instead")
+    parser.add_argument(
+        "--max-rows",
+        type=inputs.count_of("rows"),
+        metavar="N",
+        help=f"rows to print, or to write (default: {_MAX_ROWS} for a table, all otherwise)",
+    )
+    parser.add_argument(
+        "--schema", metavar="FILE", help="schema file that says how to parse the records"
+    )
+    parser.add_argument(
+        "--sample",
+        type=inputs.count_of("records"),
+        default=10_000,
+        metavar="N",
+        help="records from which a schema is inferred (default: 10,000)",
+    )
+    inputs.add_reading_arguments(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Run the query."""
+    from tfrecord_lite.integrations.duckdb import sql  # noqa: PLC0415 - needs duckdb
+
+    options: Any = {
+        "compression": inputs.compression_of(args),
+        "sample": args.sample,
+        **inputs.limits_of(args),
+    }
+    try:
+        kind = None if args.output is None else _format_of(args.output)
+        reader = sql(args.query, args.schema, **options)
+        if kind is not None:
+            n_rows = _copy(reader, args.output, kind, args.max_rows)
+            console.say(f"{args.output}: {plural(n_rows, 'row')}")
+        elif args.json or args.csv:
+            _print_file(reader, "jsonl" if args.json else "csv", args, console)
+        else:
+            _print_table(reader, args.max_rows or _MAX_ROWS, console)
+    except DataLossError as error:
+        inputs.complain_of(error, "query", console)
+    except (OSError, ImportError, ValueError, TypeError) as error:
+        console.complain(inputs.text_of(error, "query"))
+
+
+def _first(reader: Any, n_rows: int | None) -> Iterator[Any]:
+    """Yield the batches of the first rows, or all."""
+    left = n_rows
+    for batch in reader:
+        yield batch if left is None else batch[:left]
+        left = None if left is None else left - batch.num_rows
+        if left is not None and left <= 0:
+            return
+
+
+# ---------------------------------------------------------------------------------- files
+
+
+def _format_of(name: str) -> str:
+    """Return the format that the ending of a name tells."""
+    from tfrecord_lite.tables.formats import FORMATS, format_of  # noqa: PLC0415 - needs pyarrow
+
+    kind = format_of(name)
+    if kind is None:
+        endings = ", ".join(f".{known}" for known in FORMATS)
+        raise argument_error(f"{name!r} has none of the endings {endings}")
+    return kind
+
+
+def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
+    """Write the rows to a target of a format; return their number."""
+    from tfrecord_lite.tables.formats import open_target  # noqa: PLC0415 - needs pyarrow
+
+    n_rows = 0
+    file = open_target(target, kind, reader.schema, None)
+    try:
+        for batch in _first(reader, max_rows):
+            file.write(batch)
+            n_rows += batch.num_rows
+        file.finish()
+        file.commit()
+    except BaseException:
+        file.abandon()
+        raise
+    return n_rows
+
+
+def _print_file(reader: Any, kind: str, args: argparse.Namespace, console: Console) -> None:
+    """Print the rows in a text format."""
+    if sys.stdout is None:
+        raise OutputError
+    console.flush()
+    try:
+        _copy(reader, sys.stdout.buffer, kind, args.max_rows)
+    except BrokenPipeError as error:
+        raise OutputError from error
+
+
+# ---------------------------------------------------------------------------------- tables
+
+
+def _print_table(reader: Any, max_rows: int, console: Console) -> None:
+    """Print the first rows in columns, and whether there are more."""
+    names = reader.schema.names
+    if not names:
+        return
+    rows: list[list[str]] = []
+    # One more than is printed, to know whether there are more.
+    for batch in _first(reader, max_rows + 1):
+        columns = [map(_cell, _values(column)) for column in batch.columns]
+        rows += [list(row) for row in zip(*columns, strict=True)]
+    alignment = "".join(">" if _is_number(field.type) else "<" for field in reader.schema)
+    head = [printable(name) for name in names]
+    table = [head, ["-" * len(name) for name in head], *rows[:max_rows]]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    table[1] = ["-" * width for width in widths]
+    width = shutil.get_terminal_size((100, 24)).columns
+    for line in aligned(table, alignment):
+        console.say(line if len(line) <= width else f"{line[: width - 3]}...")
+    if len(rows) > max_rows:
+        console.say(f"(the first {plural(max_rows, 'row')}; --max-rows N prints more)")
+
+
+def _values(column: Any) -> Any:
+    """Return the values of a column; a float32 as the shortest number that stands for it."""
+    if "float" not in str(column.type):
+        return column.to_pylist()
+
+    def short(value: Any) -> Any:
+        if isinstance(value, list):
+            return list(map(short, value))
+        return float(str(np.float32(value))) if isinstance(value, float) else value
+
+    return map(short, column.to_pylist())
+
+
+def _is_number(kind: Any) -> bool:
+    return str(kind).startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text of one line, cut to fit."""
+    from tfrecord_lite.example.content import text_of  # noqa: PLC0415 - loads the messages
+
+    if value is None:
+        return "null"
+    if isinstance(value, bytes):
+        text = text_of(value)
+        return f"{plural(len(value), 'byte')}" if text is None else _cell(text)
+    if isinstance(value, list | dict):
+        value = json.dumps(value, default=_cell, ensure_ascii=False)
+    text = printable(value if isinstance(value, str) else str(value))
+    return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 3]}..."
