@@ -6,6 +6,7 @@
     image          encoded images to pixels and back, with Pillow
     image_folder   folders of images to files of records, and back
     image_list     lists of images: folders, manifests, labels
+    keras          records as Keras' data sets of batches
     pandas         read_tfrecord, to_tfrecord
     polars         scan_tfrecord: lazy frames
     torch          data sets and files as torch's data sets of tensors

@@ -1,0 +1,192 @@
+"""Batches for Keras 3 from records, by number: shuffled anew each epoch, made by threads.
+
+::
+
+    keras_dataset    a TFRecordFile as a keras.utils.PyDataset, for fit, evaluate and predict
+
+A pipeline needs no adapter: Keras takes a generator of pairs, ``((c["x"], c["y"]) for c in dataset)``,
+with ``shuffle=False``, and ``steps_per_epoch`` if the data set repeats; it rejects other iterables.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.index import TFRecordFile
+from tfrecord_lite.schema.text import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from tfrecord_lite.arrays import Int64Array
+    from tfrecord_lite.files.names import Sources
+    from tfrecord_lite.schema import FeatureLike
+
+__all__ = ["keras_dataset"]
+
+
+def keras_dataset(
+    file: TFRecordFile | Sources,
+    features: Mapping[str, FeatureLike] | ExampleParser[Any],
+    label_key: str | Sequence[str] | None = None,
+    batch_size: int = 32,
+    *,
+    transform: Callable[[dict[str, Any]], Any] | None = None,
+    shuffle: bool = False,
+    seed: int | None = None,
+    drop_remainder: bool = False,
+    workers: int = 1,
+    max_queue_size: int = 10,
+) -> Any:
+    """Make a ``keras.utils.PyDataset`` of batches of Examples.
+
+    Parameters
+    ----------
+    file : TFRecordFile, or path, pattern or list of them
+    features : mapping of str to feature specification, or ExampleParser
+        As for :class:`ExampleParser`.
+    label_key : str or sequence of str, optional
+        The features that are targets; the others are inputs. One input, or one target, is an array;
+        several are a dictionary of arrays. Without it, batches are inputs only.
+    batch_size : int, default 32
+    transform : callable, optional
+        Takes the columns of a batch, and returns a dictionary of arrays that `label_key` divides,
+        or without `label_key` whatever Keras takes as a batch, such as ``(x, y, sample_weight)``.
+    shuffle : bool, default False
+        Whether each epoch has the records in another random order.
+    seed : int, optional
+        For the same orders in another run.
+    drop_remainder : bool, default False
+        Whether to leave out the last batch if it is smaller.
+    workers, max_queue_size : int, optional
+        As for ``PyDataset``: threads that make batches ahead (from 2 on), and how many batches.
+
+    Returns
+    -------
+    keras.utils.PyDataset
+
+    Raises
+    ------
+    ImportError
+        If keras is not installed (``pip install keras``, and a backend).
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a `label_key` that is not a feature.
+    OSError, DataLossError, FailedPreconditionError
+        As :class:`TFRecordFile`; and ``[i]`` as ``TFRecordFile.parse``.
+
+    Examples
+    --------
+    ::
+
+        data = keras_dataset("train-*.tfrecord", features, "label", 256, shuffle=True, workers=2)
+        model.fit(data, epochs=10)
+    """
+    parser = features if isinstance(features, ExampleParser) else ExampleParser(features)
+    labels = [label_key] if isinstance(label_key, str) else list(label_key or ())
+    batches = _Batches(
+        file if isinstance(file, TFRecordFile) else TFRecordFile(file),
+        parser,
+        labels,
+        require_int("batch_size", batch_size, 1),
+        transform,
+    )
+    order = np.random.default_rng(seed) if shuffle else None
+    settings = {"workers": workers, "max_queue_size": max_queue_size}
+    return _dataset_class()(batches, order, drop_remainder, settings)
+
+
+class _Batches:
+    """Makes inputs and targets of records."""
+
+    def __init__(
+        self,
+        file: TFRecordFile,
+        parser: ExampleParser[Any],
+        labels: list[str],
+        size: int,
+        transform: Callable[[dict[str, Any]], Any] | None,
+    ) -> None:
+        self.file = file
+        self.size = size
+        self._parser = parser
+        self._labels = labels
+        self._transform = transform
+        if transform is None:
+            self._check(list(parser(file.block([]))))
+
+    def of(self, indices: Int64Array) -> Any:
+        """Return a batch of some records."""
+        columns: Any = self.file.parse(indices, self._parser)
+        if self._transform is not None:
+            columns = self._transform(columns)
+            if not self._labels:
+                return columns
+            self._check(list(columns))
+        targets = {name: columns[name] for name in self._labels}
+        inputs = {name: column for name, column in columns.items() if name not in targets}
+        return (_alone(inputs), _alone(targets)) if targets else (_alone(inputs),)
+
+    def _check(self, names: list[str]) -> None:
+        for name in self._labels:
+            if name not in names:
+                detail = f"label_key {name!r} is not a feature{nearest(name, names)}"
+                raise argument_error(detail)
+
+
+def _alone(columns: dict[str, Any]) -> Any:
+    """Return the only column, or all."""
+    return next(iter(columns.values())) if len(columns) == 1 else columns
+
+
+@cache
+def _dataset_class() -> Any:
+    """Return the subclass of Keras' own class."""
+    try:
+        from keras.utils import PyDataset  # noqa: PLC0415 - optional
+    except ImportError as error:
+        detail = f"Keras and a backend are needed, such as pip install keras jax: {error}"
+        raise ImportError(detail) from None
+    base: Any = PyDataset
+
+    class RecordDataset(base):  # type: ignore[misc]
+        """Batches of records, by number."""
+
+        def __init__(
+            self,
+            batches: _Batches,
+            rng: np.random.Generator | None,
+            drop_remainder: bool,  # noqa: FBT001 - positional within this file
+            settings: dict[str, int],
+        ) -> None:
+            super().__init__(**settings)
+            self._made = batches
+            self._rng = rng
+            n_records, size = len(batches.file), batches.size
+            self._order: Int64Array = np.arange(n_records)
+            self._n_batches = n_records // size if drop_remainder else -(-n_records // size)
+            self.on_epoch_end()
+
+        @property
+        def num_batches(self) -> int:
+            """The number of batches per epoch."""
+            return self._n_batches
+
+        def __len__(self) -> int:
+            return self._n_batches
+
+        def __getitem__(self, index: int) -> Any:
+            size = self._made.size
+            return self._made.of(self._order[index * size : (index + 1) * size])
+
+        def on_epoch_end(self) -> None:
+            """Shuffle the records, if asked."""
+            if self._rng is not None:
+                # A new array: a thread may still read the one before.
+                self._order = self._rng.permutation(len(self._order))
+
+    return RecordDataset
