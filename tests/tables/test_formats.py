@@ -418,3 +418,13 @@ class TestFeatures:
 
         with pytest.raises(InvalidArgumentError):
             parse_features(text)
+
+
+def test_batches_of_compressed_records_are_not_small(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord.gz"
+    save(path, {"number": np.arange(40_000), "text": [f"row {i}" for i in range(40_000)]})
+    source = opened(path)
+    sizes = [len(batch) for batch in source.batches()]
+    source.close()
+    assert sum(sizes) == 40_000
+    assert set(sizes[1:-1]) == {8192}

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from tfrecord_lite.tables.byte_files import Reading
 
 _MARK_BYTES = 4 * 1024 * 1024
+_BATCH_BYTES = 4 * 1024 * 1024
+_MOST_ROWS = 8192
+"""Bytes of records in a batch, about, and the most of them; writers are slow with small ones."""
 
 
 class RecordSource:
@@ -106,7 +109,12 @@ class RecordSource:
 
     def _blocks(self) -> Iterator[Block]:
         stream: Any = self._stream if self._log is None else self._log.skipping(self._stream)  # type: ignore[arg-type]
-        while (block := stream.next_block()) is not None:
+        # One read brings few records if they are compressed; the first tells how many are enough.
+        size: int | None = None
+        while (block := stream.next_block(size)) is not None:
+            if size is None and self._table is not None:
+                fitting: int = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
+                size = min(max(fitting, 1), _MOST_ROWS)
             yield block
 
     def close(self) -> None:
