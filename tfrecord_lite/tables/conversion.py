@@ -24,6 +24,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import threading
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -153,6 +154,16 @@ def convert(request: Request, progress: Callable[[int], object] = lambda _: None
     OSError, ImportError
         As for reading and writing. What fails for one output is in `Summary.failures`.
     """
+    processes = _Processes(_number_of_processes(request))
+    try:
+        return _converted(request, progress, processes)
+    finally:
+        processes.end()
+
+
+def _converted(
+    request: Request, progress: Callable[[int], object], processes: _Processes
+) -> Summary:
     started = monotonic()
     plan = _plan(request)
     manifest = _Manifest.of(plan)
@@ -182,7 +193,7 @@ def convert(request: Request, progress: Callable[[int], object] = lambda _: None
     if len(runs) <= 1:
         _run(plan, pending, report, sum(output.rows for output in done.values()))
     else:
-        _run_in_processes(plan, runs, report)
+        processes.run(plan, runs, report)
     summary.damage = DamageReport(tuple(damage.values()))
     summary.seconds = monotonic() - started
     return summary
@@ -850,7 +861,7 @@ def _make(plan: Plan, index: int, rows: _Rows, report: _Report, left: int | None
 
 def _divided(plan: Plan, pending: list[int]) -> list[list[int]]:
     """Divide outputs among processes, in runs of about the same size."""
-    n_jobs = min(plan.request.num_jobs, len(pending))
+    n_jobs = min(plan.request.num_jobs, _number_of_processes(plan.request), len(pending))
     if n_jobs <= 1 or (plan.request.limit is not None and not _is_exact(plan)):
         return [pending] if pending else []
     sizes = [_size(plan, index) for index in pending]
@@ -876,29 +887,64 @@ def _size(plan: Plan, index: int) -> int:
     return sum(local_size(piece.source) or 1 for piece in pieces)
 
 
-def _run_in_processes(plan: Plan, runs: list[list[int]], report: _Report) -> None:
-    """Make outputs in a process per run; end the others when one fails, or at an interrupt."""
-    context = multiprocessing.get_context("spawn")
-    processes: dict[Any, Any] = {}
-    try:
-        for run in runs:
-            ours, theirs = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(theirs, plan, run), daemon=True)
-            process.start()
-            theirs.close()
-            processes[ours] = process
-        _listen(processes, report, may_go_on=plan.is_per_source)
-    finally:
-        for process in processes.values():
+def _number_of_processes(request: Request) -> int:
+    """Return how many processes a request can use; one is this one."""
+    if request.num_jobs <= 1 or is_file_object(request.target):
+        return 0
+    name = name_of(request.target)
+    is_sharded = request.num_shards is not None or request.shard_bytes is not None
+    is_one = not (is_sharded or _is_directory(name) or "@" in name)
+    return 0 if is_one else min(request.num_jobs, request.num_shards or request.num_jobs)
+
+
+class _Processes:
+    """Processes that make outputs; they are started early, since it takes them a moment."""
+
+    def __init__(self, number: int) -> None:
+        self._processes: dict[Any, Any] = {}
+        context = multiprocessing.get_context("spawn")
+        with _without_interrupts():
+            for _ in range(number if number > 1 else 0):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_work, args=(theirs,), daemon=True)
+                process.start()
+                theirs.close()
+                self._processes[ours] = process
+
+    def run(self, plan: Plan, runs: list[list[int]], report: _Report) -> None:
+        """Make outputs, a run in each process, until all are made or one fails."""
+        connections = list(self._processes)[: len(runs)]
+        for connection, run in zip(connections, runs, strict=True):
+            connection.send((plan, run))
+        _listen(connections, report, may_go_on=plan.is_per_source)
+
+    def end(self) -> None:
+        """End all processes, which remove what they have begun."""
+        for process in self._processes.values():
             if process.is_alive():
                 process.terminate()
-        for process in processes.values():
+        for connection, process in self._processes.items():
             process.join()
+            connection.close()
+        self._processes.clear()
 
 
-def _listen(processes: dict[Any, Any], report: _Report, *, may_go_on: bool) -> None:
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let processes that are started ignore Ctrl-C: the one that starts them ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _listen(connections: list[Any], report: _Report, *, may_go_on: bool) -> None:
     """Pass on what the processes tell, until all have ended, or one fails."""
-    listening = list(processes)
+    listening = list(connections)
     while listening:
         for connection in multiprocessing.connection.wait(listening):
             try:
@@ -918,15 +964,19 @@ class _Ended(BaseException):
     """The process that started this one asked it to end."""
 
 
-def _work(connection: Any, plan: Plan, run: list[int]) -> None:
-    """Make outputs in a process of their own, and tell of them."""
+def _work(connection: Any) -> None:
+    """Wait for a plan, make outputs in a process of their own, and tell of them."""
 
     def end(_number: int, _frame: object) -> None:
         raise _Ended
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
     signal.signal(signal.SIGTERM, end)
-    with contextlib.suppress(_Ended, BrokenPipeError):
+    with contextlib.suppress(_Ended, BrokenPipeError, EOFError):
+        # Loaded while the plan is made.
+        from tfrecord_lite.tables import record_format  # noqa: F401, PLC0415
+
+        plan, run = connection.recv()
         report = _Report(
             lambda n_bytes: connection.send(("read", n_bytes)),
             lambda *details: connection.send(("finished", *details)),
