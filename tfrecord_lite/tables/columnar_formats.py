@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BATCH_BYTES = 8 * 1024 * 1024
 """About as much a batch has, where the format leaves that open."""
 _MAX_BATCH_ROWS = 64 * 1024
-_GROUP_BYTES = 64 * 1024 * 1024
+_GROUP_BYTES = 32 * 1024 * 1024
 _GROUP_ROWS = 128 * 1024
 """A row group of Parquet that is written has about so much."""
 

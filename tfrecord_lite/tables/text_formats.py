@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.tables.byte_files import Reading, TargetFile
 
-_CSV_BLOCK = 8 * 1024 * 1024
+_CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""
 _JSON_BLOCK = 4 * 1024 * 1024
+_WRITTEN_ROWS = 8 * 1024
+"""Rows that become text at once."""
 _ADVICE = "name the column's type in --features, as in --features {name}:{kind}"
 _BAD_VALUE = re.compile(
     r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to ([^:]+): invalid value '(.*)'",
@@ -543,6 +545,10 @@ class TextTarget:
 
     def write(self, batch: Any) -> None:
         """Write a batch."""
+        for start in range(0, len(batch), _WRITTEN_ROWS):
+            self._write(batch[start : start + _WRITTEN_ROWS])
+
+    def _write(self, batch: Any) -> None:
         names = batch.schema.names
         if self._is_json:
             rows = texts.json_objects(names, list(map(texts.json_values, batch.columns)))
