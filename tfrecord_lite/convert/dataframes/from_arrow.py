@@ -8,6 +8,7 @@ offsets, without an object per value.
 from __future__ import annotations
 
 from contextlib import closing, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +49,12 @@ LISTS = ("list<", "large_list<", "fixed_size_list<")
 SCHEMA_KEY = b"tfrecord_lite"
 """Where the metadata of an Arrow schema have ours, as JSON."""
 
+_ROWS_PER_TABLE = 1000
+
 _has_stream: Callable[[Any], bool] = has("__arrow_c_stream__")
 _has_array: Callable[[Any], bool] = has("__arrow_c_array__")
 _is_array: Callable[[Any], bool] = has("null_count", "to_pylist", "type")
+_has_formats: Callable[[Any], bool] = has("with_format", "iter", "features", "column_names")
 _has_batches: Callable[[Any], bool] = has("to_batches", "arrow_schema")
 
 
@@ -66,11 +70,13 @@ def is_source(data: Any) -> bool:
     """Return whether data are a table in Arrow's terms: of pyarrow, or from any other library."""
     if _is_array(data):
         return str(data.type).startswith("struct<")
-    return _has_stream(data) or _has_array(data)
+    return _has_stream(data) or _has_array(data) or _has_formats(data)
 
 
 def is_stream(data: Any) -> bool:
     """Return whether a source is read batch by batch, as it may not be in memory."""
+    if _has_formats(data):
+        return True
     return _has_stream(data) and not _is_array(data) and not has("column", "to_pylist")(data)
 
 
@@ -112,11 +118,37 @@ def reader_of(data: Any) -> tuple[Any, Any]:
         return data.schema, (batch for batch in data)  # which leaves the caller's reader open
     if _has_batches(data):  # ours: its errors are not to pass through the C stream
         return data.arrow_schema, data.to_batches()
+    if _has_formats(data):
+        return _formatted(data)
     try:
         reader = pa.RecordBatchReader.from_stream(data)
     except pa.ArrowInvalid as error:
         raise argument_error(f"Arrow data must be a stream of tables: {error}") from None
     return reader.schema, reader
+
+
+def _formatted(data: Any) -> tuple[Any, Generator[Any]]:
+    """Return the schema and batches of a data set of Hugging Face's, in the order of its rows."""
+    tables = (_stored(table) for table in data.with_format("arrow").iter(_ROWS_PER_TABLE))
+    first = next(tables, None)
+    if first is None:
+        if data.features is None:
+            raise argument_error("a data set without rows or features has no columns")
+        first = _stored(data.features.arrow_schema.empty_table())
+    whole = (batch for table in chain([first], tables) for batch in table.to_batches())
+    return first.schema, whole
+
+
+def _stored(table: Any) -> Any:
+    """Return a table whose columns of extension types are what stores them."""
+    for i, field in enumerate(table.schema):
+        if hasattr(field.type, "storage_type"):
+            pa, column = imported(), table.column(i)
+            parts = [chunk.storage for chunk in column.chunks]
+            table = table.set_column(
+                i, field.name, pa.chunked_array(parts, field.type.storage_type)
+            )
+    return table
 
 
 def batches_of(data: Any) -> Generator[Any]:
