@@ -24,8 +24,10 @@ from tests.rearrange.strategies import (
 from tests.support.untyped import load
 from tfrecord_lite import (
     DataLossError,
+    FixedLenFeature,
     InvalidArgumentError,
     Reason,
+    Schema,
     TFRecordReader,
     TFRecordWriter,
     load_schema,
@@ -338,11 +340,33 @@ class TestSidecars:
 
         assert not (tmp_path / "new.schema.json").exists()
 
-    def test_one_that_was_there_before_the_file_stays(self, tmp_path: Path) -> None:
-        paths = write_all(tmp_path, [([b""], "")])
-        (tmp_path / "new.schema.json").write_text("{}")
+    @pytest.mark.parametrize("shards", [None, 2])
+    def test_that_of_a_file_that_was_deleted_goes(self, tmp_path: Path, shards: int | None) -> None:
+        names = ["new"] if shards is None else ["new-00000-of-00002", "new-00001-of-00002"]
+        for name in names:
+            save(tmp_path / name, {"x": [1.5]})
+            (tmp_path / name).unlink()
+        with TFRecordWriter(tmp_path / "old") as writer:
+            writer.write_examples({"y": [1, 2]})
 
-        merge_files(paths, tmp_path / "new")
+        merge_files(tmp_path / "old", tmp_path / "new", num_shards=shards)
+
+        assert load([tmp_path / name for name in names])["y"].tolist() == [1, 2]
+        assert not list(tmp_path.glob("*.schema.json"))
+
+    def test_one_that_fits_any_data_stays(self, tmp_path: Path) -> None:
+        schema = Schema({"x": FixedLenFeature([], "float32", 2.5)})
+        (tmp_path / "new.schema.json").write_text(schema.to_json())
+
+        merge_files(write_all(tmp_path, [([b""], "")]), tmp_path / "new")
+
+        assert load(tmp_path / "new")["x"].tolist() == [2.5]
+
+    def test_beside_the_file_of_a_file_object_nothing_is_touched(self, tmp_path: Path) -> None:
+        save(tmp_path / "new", {"x": [1.5]})
+
+        with (tmp_path / "new").open("wb") as file:
+            merge_files(write_all(tmp_path, [([b""], "")]), file)
 
         assert (tmp_path / "new.schema.json").exists()
 

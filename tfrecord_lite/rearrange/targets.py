@@ -337,9 +337,16 @@ class Outputs(FileSet):
             for file in sidecars:
                 file.abandon()
             raise
-        for place, is_old in zip(beside, replaced, strict=True):
-            if is_old and described is None:
-                remove(place, self._storage_options)  # of older data
+        if described is None and not is_file_object(self._target.target):
+            self._remove_old_sidecars(replaced)
+
+    def _remove_old_sidecars(self, replaced: list[bool]) -> None:
+        """Remove sidecars of data that were replaced, or deleted before."""
+        for name, is_replaced in zip(self._names, replaced, strict=True):
+            if is_replaced:
+                remove(f"{name}{SIDECAR_SUFFIX}", self._storage_options)
+            else:
+                sidecar.remove_stale(name, self._storage_options)
 
     def __exit__(
         self,

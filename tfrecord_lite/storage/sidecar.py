@@ -39,7 +39,7 @@ from tfrecord_lite.files.names import (
     local_size,
     name_of,
 )
-from tfrecord_lite.files.output import open_output
+from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.files.remote import remote_place
 from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
@@ -142,6 +142,20 @@ def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidec
             source=f"{name}{SIDECAR_SUFFIX}",
         )
     return found._replace(fingerprint=None)
+
+
+def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
+    """Remove the sidecar beside a new data file if it was written for other data.
+
+    A schema that fits any data stays, and so does what is not a schema.
+    """
+    place = f"{name}{SIDECAR_SUFFIX}"
+    try:
+        expected = read(place, storage_options).fingerprint
+    except (OSError, InvalidArgumentError):
+        return
+    if expected is not None and expected != fingerprint_of(name, storage_options):
+        remove(place, storage_options)
 
 
 def check_path(argument: str, path: object) -> None:
