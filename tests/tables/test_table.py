@@ -325,6 +325,29 @@ def test_what_the_sample_has_and_later_records_lack_is_null(path: Path) -> None:
     ]
 
 
+def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"x": i, "e": []} for i in range(5000)]
+    write(path, [*rows, {"x": 0, "late": 1}, *rows])
+    table = scan(path, sample=10)
+    with pytest.raises(InvalidArgumentError, match=r"not in the schema; .*sample") as caught:
+        table.to_arrow()
+
+    assert (caught.value.key, caught.value.index) == ("late", 5000)
+    assert table.select(["x"]).to_arrow().num_rows == 10_001
+    assert scan(path, {"x": int}).to_arrow().num_rows == 10_001
+    assert scan(path, sample=None).column_names == ["late", "x"]
+    write(path, [*rows, {"x": 0, "e": 1}])
+    with pytest.raises(InvalidArgumentError, match="not in the schema") as caught:
+        scan(path, sample=10, num_workers=1).to_arrow()
+    assert (caught.value.key, caught.value.index) == ("e", 5000)
+
+
+def test_other_features_without_values_are_not_missed(path: Path) -> None:
+    write(path, [{"x": i, **{f"empty-{i}": [] for _ in range(i % 3)}} for i in range(300)])
+
+    assert scan(path, sample=1).to_arrow().num_rows == 300
+
+
 @pytest.mark.parametrize(
     ("row", "detail"), [({"x": [1, 2]}, "2 values"), ({"x": 0.5}, "float"), ({"x": b"a"}, "string")]
 )

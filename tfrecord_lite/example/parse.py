@@ -163,7 +163,17 @@ class ExampleParser(Generic[_ColumnT_co]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the specifications, not what was learnt."""
-        return partial(ExampleParser, strings=self._reader.strings), (self._features,)
+        cls = parser_of_all if self._reader.rejects_others else ExampleParser
+        return partial(cls, strings=self._reader.strings), (self._features,)
+
+
+def parser_of_all(
+    features: Mapping[str, FeatureLike], *, strings: StringForm
+) -> ExampleParser[Column]:
+    """Return a parser that rejects records with values of other features, ``WRONG_KIND``."""
+    parser = ExampleParser(features, strings=strings)
+    parser._reader.rejects_others = True  # noqa: SLF001 - a second constructor
+    return parser
 
 
 @overload

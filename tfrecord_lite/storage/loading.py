@@ -41,7 +41,7 @@ from tfrecord_lite.errors import (
     plural,
     require_int,
 )
-from tfrecord_lite.example.parse import ExampleParser
+from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
@@ -329,10 +329,12 @@ def loader_of(
     as_: Library | None,
     *,
     with_objects: bool = True,
+    rejects_others: bool = False,
 ) -> Loader:
     """Return the loader of all features, or of some in the order asked for.
 
-    Without objects, byte strings are BytesColumns, or MaskedBytes.
+    Without objects, byte strings are BytesColumns, or MaskedBytes. It may reject Examples with
+    values of features that are not in the schema.
     """
     schema = described.schema
     if isinstance(schema, SequenceSchema):
@@ -346,7 +348,7 @@ def loader_of(
         names = dict.fromkeys([*_known(columns, schema), *index])
         described = Sidecar(schema.select(names), dataframe=described.dataframe)
     if as_ is None:
-        return _ExampleLoader(described, with_objects=with_objects)
+        return _ExampleLoader(described, with_objects=with_objects, rejects_others=rejects_others)
     return _FrameLoader(described, as_)
 
 
@@ -580,12 +582,15 @@ class Loader(ABC):
 class _ExampleLoader(Loader):
     """Turns blocks of Examples into data."""
 
-    def __init__(self, described: Sidecar, *, with_objects: bool = True) -> None:
+    def __init__(
+        self, described: Sidecar, *, with_objects: bool = True, rejects_others: bool = False
+    ) -> None:
         schema = described.schema
         structure = _structure_of(described)
         super().__init__(schema, structure, list(schema), with_objects=with_objects)
         # Raw values must be in one column; one object per string would only slow this down.
-        self._parse = ExampleParser(schema, strings="BytesColumn") if schema else None
+        make: Any = parser_of_all if rejects_others else ExampleParser
+        self._parse = make(schema, strings="BytesColumn") if schema else None
         self._is_first = True
 
     def columns_of(self, block: Block) -> dict[str, Any]:

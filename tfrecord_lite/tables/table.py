@@ -107,7 +107,8 @@ def scan(
         sample are printable UTF-8. Those that the schema says are text always are.
     sample : int or None, default 10,000
         Records at the start from which the schema is inferred, 64 MiB of them at most; None for
-        all records. A feature that occurs only in later ones has no column.
+        all records. A later record with values of another feature is an error, unless columns
+        are selected; one that lacks a feature has a null.
     batch_size : int, optional
         Records per RecordBatch; by default about 4 MB, and 8,192 records at most. Batches of less than
         some thousand records take longer to parse.
@@ -391,7 +392,14 @@ class _Batches:
         self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
     ) -> None:
         schema = described.schema
-        self._loader = loader_of(described, names, None, with_objects=False)
+        self._loader = loader_of(
+            described,
+            names,
+            None,
+            with_objects=False,
+            # What nobody chose to leave out is not left out.
+            rejects_others=hint is not None and names is None,
+        )
         if isinstance(schema, SequenceSchema):
             context = schema.context.originals
             self._originals = {f"context/{name}": found for name, found in context.items()}

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     StringForm: TypeAlias = Literal["ndarray", "BytesColumn"]
 
 
+_MOST_OTHERS = 64
+"""Keys that are not asked for, and are looked at in one go."""
+
+
 class _Copied(Protocol):
     def copy(self) -> Self: ...
 
@@ -95,14 +99,34 @@ class FeatureReader(ColumnReader):
         super().__init__(prepared, strings)
         self._no_kind_is_missing = no_kind_is_missing
         self._memory = LayoutMemory()
+        self.rejects_others = False
+        """Whether a feature that is not asked for, and has values, is an error."""
 
     def read(
         self, data: Uint8Array, starts: Int64Array, stops: Int64Array, *, single: bool
     ) -> dict[str, Column]:
         """Parse messages; raises WireError or MisfitError about any of those that are wrong."""
         batch = MessageBatch(data, starts, stops, self.table, self._memory)
+        while self.rejects_others and self._learn_others(batch):
+            batch = MessageBatch(data, starts, stops, self.table, self._memory)
         column = self.columns(lambda key: self._column(batch, key))
         return build_all(self.prepared, lambda feature: _build(feature, column, single=single))
+
+    def _learn_others(self, batch: MessageBatch) -> bool:
+        """Return whether a batch has keys that are not in the table, and add them to it.
+
+        Raises MisfitError about a feature that is not asked for. One without values is not missed.
+        """
+        for number, key in enumerate(self.table.keys[len(self.kinds) :], len(self.kinds)):
+            found = np.flatnonzero(batch.kinds(number))
+            if found.size:
+                name = key.decode(errors="replace")
+                detail = "a feature that is not in the schema"
+                raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
+        others = batch.unknown_keys(_MOST_OTHERS)
+        if others:
+            self.table, self._memory = KeyTable([*self.table.keys, *others]), LayoutMemory()
+        return bool(others)
 
     def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:
         kind, number = self.kinds[key], self.numbers[key]
