@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.dataframes.arrow import imported
@@ -13,6 +14,7 @@ from tfrecord_lite.tables.byte_files import reading_of, seekable_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
 
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.tables.byte_files import Reading, TargetFile
@@ -111,7 +113,10 @@ def _size_of(file: Any) -> int:
 
 
 class ParquetTarget:
-    """A Parquet file being written, with row groups of some megabytes."""
+    """A Parquet file being written, with row groups of some megabytes.
+
+    A thread writes a row group while the next one is made: pyarrow leaves Python free meanwhile.
+    """
 
     def __init__(self, file: TargetFile, schema: Any, compression: str | None) -> None:
         pq = imported("pyarrow.parquet")
@@ -119,6 +124,8 @@ class ParquetTarget:
         self._writer = pq.ParquetWriter(file, schema, compression=compression or "snappy")
         self._pending: list[Any] = []
         self._n_rows = self._n_bytes = 0
+        self._thread = ThreadPoolExecutor(1)
+        self._writing: Future[None] | None = None
 
     def write(self, batch: Any) -> None:
         """Write a batch."""
@@ -131,12 +138,22 @@ class ParquetTarget:
     def _put(self) -> None:
         if self._pending:
             table = imported().Table.from_batches(self._pending, self._schema)
-            self._writer.write_table(table, row_group_size=max(self._n_rows, 1))
+            self._wait()
+            write, n_rows = self._writer.write_table, max(self._n_rows, 1)
+            self._writing = self._thread.submit(write, table, row_group_size=n_rows)
         self._pending, self._n_rows, self._n_bytes = [], 0, 0
+
+    def _wait(self) -> None:
+        """Wait until the row group before is written; raise what went wrong with it."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
 
     def finish(self) -> None:
         """Write the end of the file."""
         self._put()
+        self._wait()
+        self._thread.shutdown()
         self._writer.close()
         self._file.finish()
 
@@ -147,6 +164,7 @@ class ParquetTarget:
     def abandon(self) -> None:
         """Remove what is not committed."""
         self._pending = []
+        self._thread.shutdown()
         with contextlib.suppress(Exception):  # of a file that is being removed
             self._writer.close()
         self._file.abandon()
