@@ -68,11 +68,16 @@ class TestWhatItSays:
 
     def test_of_several(self, run: Run, tmp_path: Path, source: Path) -> None:
         arguments = ("convert", source, f"{tmp_path}/out/", "--to", "jsonl", "--shards", 2)
+        obstacle = tmp_path / "out" / "part-00001-of-00002.jsonl"
+        obstacle.mkdir(parents=True)
 
-        assert "wrote 10 rows, 270 B, in 2 files" in run(*arguments).out[0]
-        (tmp_path / "out" / "part-00000-of-00002.jsonl").unlink()
+        assert "1 complete file stayed; --resume continues" in run(*arguments).err[-1]
+        obstacle.rmdir()
+        line = run(*arguments).err[0]
+        assert "--overwrite replaces it, --resume keeps what an interrupted" in line
         line = run(*arguments, "--resume").out[0]
         assert "wrote 5 rows, 135 B, in 1 file; kept 1 complete file" in line
+        assert "wrote 10 rows, 270 B, in 2 files" in run(*arguments, "--overwrite").out[0]
 
     def test_as_json(self, run: Run, tmp_path: Path, source: Path) -> None:
         done = run("convert", "--json", source, tmp_path / "b.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -296,32 +297,52 @@ class TestDamage:
             assert summary.damage.n_damaged == 1
 
 
+def interrupted(source: Path, target: Path, **settings: Any) -> list[Path]:
+    """Convert to three shards, of which the last fails; return the places of all."""
+    shards = [target.with_name(f"{target.stem}-0000{i}-of-00003{target.suffix}") for i in range(3)]
+    shards[2].mkdir()
+    with pytest.raises(IsADirectoryError):
+        convert(source, target=target, num_shards=3, **settings)
+    shards[2].rmdir()
+    return shards
+
+
+def manifests(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob(".*convert.json")]
+
+
 class TestResume:
     def test_keeps_what_is_complete(self, tmp_path: Path, source: Path) -> None:
         target = tmp_path / "b.parquet"
-        convert(source, target=target, num_shards=3)
-        shards = sorted(tmp_path.glob("b-*"))
-        before = [path.stat().st_mtime_ns for path in shards]
-        shards[1].unlink()
+        shards = interrupted(source, target)
+        before = [path.stat().st_mtime_ns for path in shards[:2]]
+        shards[0].unlink()
 
         summary = convert(source, target=target, num_shards=3, resume=True)
 
         assert ids(*shards) == list(range(20_000))
-        assert [path.stat().st_mtime_ns == at for path, at in zip(shards, before, strict=True)] == [
-            True,
-            False,
-            True,
-        ]
-        assert (len(summary.kept), len(summary.outputs), summary.rows) == (2, 1, 20_000)
-        assert len(convert(source, target=target, num_shards=3, resume=True).kept) == 3
+        assert shards[0].stat().st_mtime_ns != before[0]
+        assert shards[1].stat().st_mtime_ns == before[1]
+        assert (len(summary.kept), len(summary.outputs), summary.rows) == (1, 2, 20_000)
+
+    def test_the_manifest_is_there_until_all_is_complete(
+        self, tmp_path: Path, source: Path
+    ) -> None:
+        target = tmp_path / "b.parquet"
+        interrupted(source, target)
+        assert manifests(tmp_path) == [".b.parquet.convert.json"]
+
+        convert(source, target=target, num_shards=3, resume=True)
+
+        assert manifests(tmp_path) == []
 
     @pytest.mark.parametrize("change", ["source", "columns", "compression", "shards"])
-    def test_starts_anew_if_something_changed(
+    def test_with_other_settings_is_an_error(
         self, tmp_path: Path, source: Path, change: str
     ) -> None:
         target = tmp_path / "b.parquet"
-        settings: dict[str, Any] = {"num_shards": 3}
-        convert(source, target=target, **settings)
+        interrupted(source, target)
+        before = {path.name: path.read_bytes() for path in tmp_path.glob("*b*")}
         if change == "source":
             records(source, 5, 20_005)
         changes: dict[str, dict[str, Any]] = {
@@ -330,34 +351,60 @@ class TestResume:
             "compression": {"compression": "zstd"},
             "shards": {"num_shards": 2},
         }
-        settings |= changes[change]
+        settings = {"num_shards": 3, "resume": True} | changes[change]
 
-        summary = convert(source, target=target, resume=True, **settings)
+        with pytest.raises(FileExistsError, match="had other sources or settings.*--overwrite"):
+            convert(source, target=target, **settings)
+        assert {path.name: path.read_bytes() for path in tmp_path.glob("*b*")} == before
 
-        assert (summary.kept, len(summary.outputs)) == ([], settings["num_shards"])
-        assert len(list(tmp_path.glob("b-*"))) == settings["num_shards"]
+        summary = convert(source, target=target, overwrite=True, **settings)
+        n_shards = settings["num_shards"]
+        assert (summary.kept, len(summary.outputs)) == ([], n_shards)
         first = 5 if change == "source" else 0
-        assert ids(*sorted(tmp_path.glob("b-*"))) == list(range(first, first + 20_000))
+        made = sorted(tmp_path.glob(f"b-*-of-0000{n_shards}.parquet"))
+        assert ids(*made) == list(range(first, first + 20_000))
+
+    @pytest.mark.parametrize("is_complete", [True, False])
+    def test_leaves_the_files_of_others(
+        self, tmp_path: Path, source: Path, is_complete: bool
+    ) -> None:
+        folder = tmp_path / "out"
+        others = [records(tmp_path / f"{i}.tfrecord", 0, 5) for i in range(2)]
+        if not is_complete:
+            (folder / "1.parquet").mkdir(parents=True)
+        with contextlib.suppress(IsADirectoryError):
+            convert(*others, target=f"{folder}/", to="parquet")
+
+        settings: dict[str, Any] = {"target": f"{folder}/", "to": "parquet", "resume": True}
+        if is_complete:
+            convert(source, **settings)
+        else:
+            with pytest.raises(FileExistsError, match="had other sources or settings"):
+                convert(source, **settings)
+            convert(source, overwrite=True, **settings)
+
+        assert made(folder) == ["0.parquet", "1.parquet", "a.parquet"]
+        assert ids(folder / "0.parquet") == list(range(5))
 
     def test_a_file_that_was_changed_is_not_complete(self, tmp_path: Path, source: Path) -> None:
-        convert(source, target=tmp_path / "b.parquet", num_shards=2)
-        (tmp_path / "b-00000-of-00002.parquet").write_bytes(b"PAR1")
+        shards = interrupted(source, tmp_path / "b.parquet")
+        shards[0].write_bytes(b"PAR1")
 
-        with pytest.raises(FileExistsError):
-            convert(source, target=tmp_path / "b.parquet", num_shards=2, resume=True)
+        with pytest.raises(FileExistsError, match="not completed by an interrupted conversion"):
+            convert(source, target=tmp_path / "b.parquet", num_shards=3, resume=True)
+        assert shards[0].read_bytes() == b"PAR1"
 
-    def test_of_one_file(self, tmp_path: Path, source: Path) -> None:
+    def test_after_all_is_complete(self, tmp_path: Path, source: Path) -> None:
         convert(source, target=tmp_path / "b.parquet", resume=True)
-        summary = convert(source, target=tmp_path / "b.parquet", resume=True)
 
-        assert (len(summary.kept), summary.outputs) == (1, [])
+        with pytest.raises(FileExistsError, match="--overwrite replaces it"):
+            convert(source, target=tmp_path / "b.parquet", resume=True)
 
     def test_with_a_limit(self, tmp_path: Path, source: Path) -> None:
-        settings: dict[str, Any] = {"num_shards": 3, "limit": 10_000}
-        convert(source, target=tmp_path / "b.parquet", **settings)
-        shards = sorted(tmp_path.glob("b-*"))
+        shards = interrupted(source, tmp_path / "b.parquet", limit=10_000)
         shards[0].unlink()
 
+        settings: dict[str, Any] = {"num_shards": 3, "limit": 10_000}
         convert(source, target=tmp_path / "b.parquet", resume=True, **settings)
 
         assert ids(*shards) == list(range(10_000))

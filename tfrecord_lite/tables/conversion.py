@@ -60,6 +60,10 @@ _MANIFEST = "tfrecord_lite.conversion"
 _SAMPLE_ROWS = 20_000
 """Rows that are converted to estimate how large shards become."""
 _TEXTS = ("csv", "tsv", "jsonl")
+_OTHER_SETTINGS = (
+    "the conversion that was interrupted here, and has completed this file, had other sources or "
+    "settings; repeat it with them, or begin anew with --overwrite"
+)
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,8 @@ def _converted(
         _run(plan, pending, report, sum(output.rows for output in done.values()))
     else:
         processes.run(plan, runs, report)
+    if manifest is not None and len(done) + len(summary.outputs) == len(plan.outputs):
+        manifest.forget()
     summary.damage = DamageReport(tuple(damage.values()))
     summary.seconds = monotonic() - started
     return summary
@@ -506,30 +512,16 @@ class _Manifest:
         return cls(path, _identity(plan), names)
 
     def complete(self) -> dict[int, Output]:
-        """Return the outputs that are complete, by number; remove those of other settings."""
-        try:
-            with open(self._path, encoding="utf-8") as file:  # noqa: PTH123
-                found = json.load(file)
-            outputs = dict(found["outputs"])
-            is_ours = found["format"] == _MANIFEST
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-        except (ValueError, KeyError, TypeError):
-            detail = "not a manifest of a conversion; remove it"
-            raise argument_error(detail, source=self._path) from None
-        if not is_ours:
+        """Return the outputs that an interrupted conversion has completed, by number."""
+        found = self._read()
+        if found is None:
             return {}
         folder = os.path.dirname(self._path)  # noqa: PTH120
-        intact = {
-            os.path.join(folder, base): each  # noqa: PTH118
-            for base, each in outputs.items()
-            if local_size(os.path.join(folder, base)) == each["bytes"]  # noqa: PTH118
-        }
+        places = {os.path.join(folder, base): each for base, each in found["outputs"].items()}  # noqa: PTH118
+        intact = {name: each for name, each in places.items() if local_size(name) == each["bytes"]}
         if found["identity"] != self._identity:
-            for name in intact:
-                for path in (name, f"{name}{SIDECAR_SUFFIX}"):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.remove(path)  # noqa: PTH107
+            if intact:
+                raise FileExistsError(errno.EEXIST, _OTHER_SETTINGS, min(intact))
             return {}
         kept = {name: each for name, each in intact.items() if name in self._names}
         self._done = {os.path.basename(name): each for name, each in kept.items()}  # noqa: PTH119
@@ -537,6 +529,25 @@ class _Manifest:
             self._names.index(name): Output(name, each["rows"], each["bytes"])
             for name, each in kept.items()
         }
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            with open(self._path, encoding="utf-8") as file:  # noqa: PTH123
+                found = json.load(file)
+            outputs = dict(found["outputs"])
+            is_ours = found["format"] == _MANIFEST
+            identity = found["identity"]
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValueError, KeyError, TypeError):
+            detail = "not a manifest of a conversion; remove it"
+            raise argument_error(detail, source=self._path) from None
+        return {"outputs": outputs, "identity": identity} if is_ours else None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether an earlier conversion was interrupted."""
+        return os.path.exists(self._path)  # noqa: PTH110
 
     def add(self, index: int, output: Output) -> None:
         """Note that an output is complete."""
@@ -557,7 +568,7 @@ class _Manifest:
             file.abandon()
 
     def forget(self) -> None:
-        """Remove the manifest of an earlier conversion."""
+        """Remove the manifest: of an earlier conversion, or of one that is complete."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.remove(self._path)  # noqa: PTH107
 
@@ -599,7 +610,11 @@ def _begin(plan: Plan, manifest: _Manifest | None) -> dict[int, Output]:
     request = plan.request
     done: dict[int, Output] = {}
     if manifest is not None and request.resume:
-        done = manifest.complete()
+        try:
+            done = manifest.complete()
+        except FileExistsError:
+            if not request.overwrite:
+                raise
     for i, (target, _) in enumerate(plan.outputs):
         if is_file_object(target) or i in done:
             continue
@@ -607,8 +622,10 @@ def _begin(plan: Plan, manifest: _Manifest | None) -> dict[int, Output]:
         is_there = not is_url(name) and os.path.lexists(name) and _is_plain(name)
         if is_there and not request.overwrite:
             hint = "; --overwrite replaces it"
-            if manifest is not None and not request.resume:
-                hint += ", --resume continues"
+            if manifest is not None and manifest.is_there and not request.resume:
+                hint += ", --resume keeps what an interrupted conversion has completed"
+            elif request.resume:
+                hint = f", not completed by an interrupted conversion with these arguments{hint}"
             raise FileExistsError(errno.EEXIST, f"{os.strerror(errno.EEXIST)}{hint}", name)
     if manifest is not None and not done:
         manifest.forget()
