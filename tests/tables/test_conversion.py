@@ -203,6 +203,43 @@ class TestRows:
         found: Any = load(tmp_path / "b.tfrecord.gz")
         assert (found["x"].tolist(), found["n"].dtype) == ([0.1], np.uint8)
 
+    @pytest.mark.parametrize("to", ["tfrecord", "parquet"])
+    def test_each_file_of_a_directory_has_the_schema_of_its_sidecar(
+        self, tmp_path: Path, source: Path, to: str
+    ) -> None:
+        from tfrecord_lite import load
+
+        save(tmp_path / "x.tfrecord", {"x": np.array([0.1, 0.2])})
+        save(tmp_path / "n.tfrecord", {"n": np.array([1, 2], np.uint8)})
+        paths = [tmp_path / f"{name}.tfrecord" for name in "xna"]
+
+        convert(*paths, target=f"{tmp_path}/out/", to=to, num_jobs=2, sample=10)
+        for path in (tmp_path / "out").glob("*.parquet"):
+            convert(path, target=path.with_suffix(".tfrecord"))
+
+        out = tmp_path / "out"
+        x: Any = load(out / "x.tfrecord")
+        n: Any = load(out / "n.tfrecord")
+        assert (x["x"].tolist(), n["n"].dtype, list(n)) == ([0.1, 0.2], np.uint8, ["n"])
+        assert (out / "a.tfrecord.schema.json").exists() == (to == "parquet")
+
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_a_sidecar_of_other_data_does_not_stay(
+        self, tmp_path: Path, source: Path, is_there: bool
+    ) -> None:
+        from tfrecord_lite import load
+
+        target = tmp_path / "b.tfrecord"
+        save(target, {"x": np.zeros(3)})
+        if not is_there:
+            target.unlink()
+
+        convert(source, target=target, overwrite=True)
+
+        assert not (tmp_path / "b.tfrecord.schema.json").exists()
+        found: Any = load(target)
+        assert len(found["id"]) == 20_000
+
     def test_columns_in_their_order(self, tmp_path: Path, source: Path) -> None:
         import pyarrow.parquet as pq
 

@@ -39,8 +39,10 @@ class Reading:
     columns: tuple[str, ...] | None = None
     """Columns to read; None for all."""
     text: Any = False
+    sample: int | None = 10_000
+    """As for ``scan``."""
     table: Any = None
-    """The TFRecordTable whose schema all files of TFRecords have."""
+    """The TFRecordTable whose schema all files of TFRecords have; None if each has its own."""
     as_records: bool = False
     """Whether to yield the blocks of TFRecords as they are."""
     types: Any = None

@@ -115,7 +115,7 @@ class Plan:
     """Of all outputs; None if each has that of its source, or takes records as they are."""
     request: Request
     described: Any = None
-    """The sidecar of records that are written as they are."""
+    """The sidecar of records that are written as they are; if `is_per_source`, one for each output."""
     is_per_source: bool = False
 
 
@@ -214,15 +214,21 @@ def _plan(request: Request) -> Plan:
     sources = [piece for source in request.sources for piece in _pieces(source, request)]
     if not sources:
         raise argument_error("there are no files to convert")
-    reading, described = _reading(request, sources, kind)
+    is_per_source = _is_per_source(request)
+    reading, described = _reading(request, sources, kind, is_per_source=is_per_source)
     first = None if reading.as_records else _schema_of_first(request, sources[0], reading)
-    plan = Plan((), kind, reading, first, request, described)
-    outputs, is_per_source = _outputs(plan, sources)
-    if is_per_source and not reading.as_records and all(p.kind != "tfrecord" for p in sources):
-        plan = replace(plan, schema=None)
+    plan = Plan((), kind, reading, first, request, described, is_per_source)
+    outputs = _outputs(plan, sources)
     names = [name_of(target) for target, _ in outputs]
     _check_names(names, [s.source for s in sources])
-    return replace(plan, outputs=tuple(outputs), is_per_source=is_per_source)
+    return replace(plan, outputs=tuple(outputs), schema=None if is_per_source else first)
+
+
+def _is_per_source(request: Request) -> bool:
+    """Return whether each source becomes a file of its own in a directory."""
+    if is_file_object(request.target) or not _is_directory(name_of(request.target)):
+        return False
+    return request.num_shards is None and request.shard_bytes is None
 
 
 def _target_kind(request: Request) -> str:
@@ -282,46 +288,46 @@ def _files_in(folder: str, from_: str | None) -> list[str]:
     return found
 
 
-def _reading(request: Request, sources: list[Piece], kind: str) -> tuple[Reading, Any]:
-    """Return how to read all sources, and the sidecar of records that are taken as they are."""
-    reading = replace(request.reading, text=request.text)
+def _reading(
+    request: Request, sources: list[Piece], kind: str, *, is_per_source: bool
+) -> tuple[Reading, Any]:
+    """Return how to read all sources, and the sidecars of records that are taken as they are."""
+    reading = replace(request.reading, text=request.text, sample=request.sample)
     are_records = all(piece.kind == "tfrecord" for piece in sources)
     is_plain = request.columns is None and request.features is None and request.text is False
     if are_records and kind == "tfrecord" and is_plain and request.condition is None:
-        files = [piece.source for piece in sources if not is_file_object(piece.source)]
-        described = described_by(None, files, reading.options) if files else None
-        if described is not None and (described.dataframe or {}).get("library") == "pandas":
-            described = described._replace(dataframe=None)
-        return replace(reading, as_records=True), described
-    table: Any = None
+        reading = replace(reading, as_records=True)
+        if is_per_source:
+            return reading, tuple(_described([piece.source], reading) for piece in sources)
+        return reading, _described([piece.source for piece in sources], reading)
     files = [piece.source for piece in sources if piece.kind == "tfrecord"]
-    if files:
-        table = _scan(request, files, reading)
     if request.features is not None:
-        reading = replace(reading, types=_arrow_types(request.features))
-    return replace(reading, table=table), None
+        reading = replace(reading, features=request.features, types=_arrow_types(request.features))
+    elif is_per_source and any(_described([file], reading) for file in files):
+        return reading, None  # each has the schema of its own sidecar
+    if files:
+        reading = replace(reading, table=_table(request, files, reading))
+    return reading, None
 
 
-def _scan(request: Request, files: list[Source], reading: Reading) -> Any:
-    from tfrecord_lite.tables.table import scan  # noqa: PLC0415 - needs pyarrow
+def _described(sources: list[Source], reading: Reading) -> Any:
+    """Return the sidecar of records that are written as they are."""
+    files = [source for source in sources if not is_file_object(source)]
+    described = described_by(None, files, reading.options) if files else None
+    if described is not None and (described.dataframe or {}).get("library") == "pandas":
+        return described._replace(dataframe=None)
+    return described
 
-    options = reading.options
+
+def _table(request: Request, files: list[Source], reading: Reading) -> Any:
+    from tfrecord_lite.tables.record_format import table_of  # noqa: PLC0415 - needs pyarrow
+
     if any(map(is_file_object, files)) and request.features is None:
         detail = "standard input is read once, so its schema cannot be inferred; give --schema or "
         raise argument_error(f"{detail}--features, or save it to a file")
     if any(map(is_file_object, files)):
         files = [os.devnull]
-    return scan(
-        files,
-        request.features,
-        text=request.text,
-        sample=request.sample,
-        on_error=options.on_error,
-        max_errors=options.max_errors,
-        max_record_bytes=options.max_record_bytes,
-        max_inflated_bytes=options.max_inflated_bytes,
-        max_inflated_ratio=options.max_inflated_ratio,
-    )
+    return table_of(files, reading)
 
 
 def _arrow_types(features: Any) -> Any:
@@ -356,28 +362,26 @@ def _needed(request: Request, names: list[str]) -> list[str]:
     return list(dict.fromkeys([*chosen, *condition.columns]))
 
 
-def _outputs(
-    plan: Plan, sources: list[Piece]
-) -> tuple[list[tuple[Source, tuple[Piece, ...]]], bool]:
-    """Return the outputs with their pieces, and whether each has one source of its own."""
+def _outputs(plan: Plan, sources: list[Piece]) -> list[tuple[Source, tuple[Piece, ...]]]:
+    """Return the outputs with their pieces."""
     request, target = plan.request, plan.request.target
     is_sharded = request.num_shards is not None or request.shard_bytes is not None
     if is_file_object(target):
         if is_sharded:
             raise argument_error("standard output is one file; shards need a name")
-        return [(target, tuple(sources))], False
+        return [(target, tuple(sources))]
     name = name_of(target)
     if not is_sharded and not _is_directory(name) and "@" not in os.path.basename(name):  # noqa: PTH119
-        return [(name, tuple(sources))], False
-    if not is_sharded and _is_directory(name):
-        return [(_name_in(name, piece, plan), (piece,)) for piece in sources], True
+        return [(name, tuple(sources))]
+    if plan.is_per_source:
+        return [(_name_in(name, piece, plan), (piece,)) for piece in sources]
     n_shards = len(data_names(name, None)) if not is_sharded else request.num_shards
     if n_shards is not None and len(sources) == n_shards and request.limit is None:
-        return _shards(plan, [(piece,) for piece in sources]), False
+        return _shards(plan, [(piece,) for piece in sources])
     counted = _counted(plan, sources)
     if n_shards is None:
         n_shards = _estimated_shards(plan, sources[0], sum(map(len, counted)))
-    return _shards(plan, _evenly(sources, counted, n_shards, request)), False
+    return _shards(plan, _evenly(sources, counted, n_shards, request))
 
 
 def _name_in(folder: str, piece: Piece, plan: Plan) -> str:
@@ -806,14 +810,19 @@ def _cast(batch: Any, schema: Any, source: str) -> Any:
     return pa.record_batch(arrays, schema=schema)
 
 
-def _open_target(plan: Plan, target: Source, batch: Any = None, rows: _Rows | None = None) -> Any:
+def _open_target(
+    plan: Plan, target: Source, batch: Any = None, rows: _Rows | None = None, index: int = 0
+) -> Any:
     schema = rows.schema if rows is not None else getattr(batch, "schema", None)
     if plan.reading.as_records:
         schema = None
     if plan.kind == "tfrecord":
         from tfrecord_lite.tables.record_format import RecordTarget  # noqa: PLC0415
 
-        return RecordTarget(target, schema, plan.request.compression, plan.described)
+        described = plan.described
+        if plan.is_per_source and described is not None:
+            described = described[index]
+        return RecordTarget(target, schema, plan.request.compression, described)
     return formats.open_target(target, plan.kind, schema, plan.request.compression)
 
 
@@ -851,7 +860,7 @@ def _make(plan: Plan, index: int, rows: _Rows, report: _Report, left: int | None
             if target is None:
                 if not rows.continues(piece):
                     rows.open(piece)
-                target = _open_target(plan, place, rows=rows)
+                target = _open_target(plan, place, rows=rows, index=index)
             for n_bytes, batch in rows.of(piece) if left is None or n_rows < left else ():
                 taken = batch if left is None else batch[: left - n_rows]
                 report.read(n_bytes)

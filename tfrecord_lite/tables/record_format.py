@@ -38,11 +38,28 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.tables.byte_files import Reading
+    from tfrecord_lite.tables.table import TFRecordTable
 
 _MARK_BYTES = 4 * 1024 * 1024
 _BATCH_BYTES = 4 * 1024 * 1024
 _MOST_ROWS = 8192
 """Bytes of records in a batch, about, and the most of them; writers are slow with small ones."""
+
+
+def table_of(files: list[Source], reading: Reading) -> TFRecordTable:
+    """Return the table of files: with the features given, those of their sidecars, or inferred."""
+    options = reading.options
+    return scan(
+        files,
+        reading.features,
+        text=reading.text,
+        sample=reading.sample,
+        on_error=options.on_error,
+        max_errors=options.max_errors,
+        max_record_bytes=options.max_record_bytes,
+        max_inflated_bytes=options.max_inflated_bytes,
+        max_inflated_ratio=options.max_inflated_ratio,
+    )
 
 
 class RecordSource:
@@ -53,7 +70,7 @@ class RecordSource:
         self._source, self._options = source, reading.options
         self._table: Any = None
         if not reading.as_records:
-            table = reading.table or scan(source, reading.features, text=reading.text)
+            table = reading.table or table_of([source], reading)
             columns = reading.columns
             self._table = table if columns is None else table.select(columns)
         self.schema = None if self._table is None else self._table.arrow_schema
@@ -180,9 +197,12 @@ class RecordTarget:
             self._described.append(sidecar.write(place, found._replace(fingerprint=fingerprint)))
 
     def commit(self) -> None:
-        """Let the files appear, the sidecar first."""
-        if self._files is not None:
-            self._files.commit(self._described)
+        """Let the files appear, the sidecar first; without one, that of other data goes."""
+        if self._files is None:
+            return
+        self._files.commit(self._described)
+        if not self._described:
+            sidecar.remove_stale(name_of(self._target))
 
     def abandon(self) -> None:
         """Remove what is not committed."""
