@@ -390,7 +390,7 @@ class TestResume:
         }
         settings = {"num_shards": 3, "resume": True} | changes[change]
 
-        with pytest.raises(FileExistsError, match="had other sources or settings.*--overwrite"):
+        with pytest.raises(FileExistsError, match=r"had other sources or settings.*--overwrite"):
             convert(source, target=target, **settings)
         assert {path.name: path.read_bytes() for path in tmp_path.glob("*b*")} == before
 
