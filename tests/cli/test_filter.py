@@ -85,8 +85,19 @@ def test_what_is_not_a_condition(run: Run, tmp_path: Path, condition: str, text:
     done = run("filter", "--where", condition, path, tmp_path / "x")
 
     assert (done.status, done.out, len(done.err)) == (2, [], 1)
+    assert done.err[0].startswith(f"tfrecord: {path}: ")
     assert text in done.err[0]
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_names_the_file_that_does_not_fit(run: Run, tmp_path: Path) -> None:
+    for name, value in (("a", "1"), ("b", "one")):
+        save(tmp_path / name, {"x": [value]})
+
+    both = ("filter", "--where", "x::int = 1", tmp_path / "a", tmp_path / "b", tmp_path / "x")
+    done = run(*both)
+
+    assert done.err[0].startswith(f"tfrecord: {tmp_path / 'b'}: the condition cannot be evaluated")
 
 
 def test_what_comes_after_the_sample(run: Run, tmp_path: Path) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs, rearranging
-from tfrecord_lite.errors import argument_error
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
 from tfrecord_lite.files.names import is_file_object, name_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tfrecord_lite.arrays import BoolArray
     from tfrecord_lite.block import Block
@@ -87,6 +88,22 @@ def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Bl
         on_error=rearranging.on_error_of(args),
         **inputs.limits_of(args),
     )
-    condition = where(args.where, table.column_names)
+    with _located(name_of(reader.sources[0])):
+        condition = where(args.where, table.column_names)
     narrow = table.select(condition.columns)
-    return lambda block: condition.mask(narrow.to_batch(block))
+
+    def keep(block: Block) -> BoolArray:
+        batch = narrow.to_batch(block)
+        with _located(name_of(block.place(0).source or reader.sources[0])):
+            return condition.mask(batch)
+
+    return keep
+
+
+@contextlib.contextmanager
+def _located(source: str) -> Iterator[None]:
+    """Name a file in errors about the condition, as it does not fit the file's columns."""
+    try:
+        yield
+    except InvalidArgumentError as error:
+        raise error.at(source=source) from None
