@@ -125,6 +125,31 @@ def test_errors_are_one_line(run: Run, query: str, text: str) -> None:
     assert text in done.err[0]
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("select label from all.tfrecord", "all.tfrecord"),
+        ("select label from a-*.tfrecord, 'x@2'", "a-*.tfrecord"),
+        ("select label from x@2 where label = 1", "x@2"),
+        ("from 'x@2' join folder/b.gz using (id)", "folder/b.gz"),
+        ("from plain", "plain"),
+        ("summarize x-00000-of-00002", "x-00000-of-00002"),
+    ],
+)
+def test_a_file_without_quotes(run: Run, query: str, name: str) -> None:
+    done = run("sql", query)
+    assert (done.status, len(done.err)) == (2, 1)
+    assert done.err[0].endswith(f"; the name of a file is in quotes: from '{name}'")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["select from 'x@2' where", "select extract(year from a.b) from", "select 1 + 'x' from 'x@2'"],
+)
+def test_other_errors_do_not_speak_of_quotes(run: Run, query: str) -> None:
+    assert "quotes" not in run("sql", query).err[0]
+
+
 def test_without_duckdb_the_extra_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     done = run("sql", "select 1")

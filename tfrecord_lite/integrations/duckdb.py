@@ -13,6 +13,7 @@ rows that its simple filters keep, batch by batch (as a dataset of pyarrow's, wh
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import closing
 from functools import cache
@@ -26,7 +27,6 @@ from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Unpack
 
@@ -47,6 +47,11 @@ _DUCKDB_FILES = re.compile(
     r"\.(csv|tsv|parquet|json|jsonl|ndjson|xlsx|avro|db|duckdb)(\.(gz|zst))?$", re.IGNORECASE
 )
 """The names of files that DuckDB reads by itself."""
+
+_BARE_NAME = re.compile(
+    r"""\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""", re.IGNORECASE
+)
+_LIKE_A_FILE = re.compile(r"[/\\*@]|\.tfr", re.IGNORECASE)
 
 _UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
 _ROWS_PER_BATCH = 100_000
@@ -170,7 +175,17 @@ class _Run:
             names = [name for table in self._tables.values() for name in table.column_names]
             detail = f"there is no column {unknown[1]!r}{_hint(unknown[1], self.query, names)}"
             return argument_error(detail)
-        return argument_error(f"the query cannot be run: {first_line(error)}")
+        detail = f"the query cannot be run: {first_line(error)}"
+        return argument_error(f"{detail}{_hint_of_quotes(self.query, text)}")
+
+
+def _hint_of_quotes(query: str, text: str) -> str:
+    """Return the end of an error text about a query that may name a file without quotes."""
+    for name in _BARE_NAME.findall(query):
+        is_unknown = f"Table with name {name} does not exist" in text
+        if is_unknown or _LIKE_A_FILE.search(name) or os.path.exists(name):  # noqa: PTH110 - may be a URL
+            return f"; the name of a file is in quotes: from '{name}'"
+    return ""
 
 
 @cache
