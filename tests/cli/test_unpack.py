@@ -90,6 +90,18 @@ def test_records_without_an_image(run: Run, tmp_path: Path) -> None:
     assert run("unpack", "--image-key", "x", "--skip-damage", "a", "c").status == 2
 
 
+@pytest.mark.parametrize("skip", [[], ["--skip-damage"]])
+def test_a_file_without_images(run: Run, tmp_path: Path, skip: list[str]) -> None:
+    write(tmp_path / "b", [encode_example({"de": "eins", "en": "one"})] * 3)
+
+    done = run("unpack", *skip, "b", "out")
+
+    text = "no image in 3 records; in the first the feature 'image/encoded' is missing"
+    line = f"tfrecord: b: {text}; give --image-key, one of: 'de', 'en'"
+    assert done == (2, [], [line])
+    assert not Path("out").exists()
+
+
 def test_the_keys(run: Run, tmp_path: Path) -> None:
     row = {"a": tiny_png(0), "b": "n", "c": 5, "d": "k", "e": "png"}
     write(tmp_path / "b", [encode_example(row)])

@@ -703,10 +703,17 @@ class TestUnpack:
             ("a: record 2", "the feature 'image/encoded' is not an image of a known format"),
         ]
         write_records(here / "none", {"x": 1})
-        with pytest.raises(
-            InvalidArgumentError, match="name the feature with the image, one of: 'x'"
-        ):
+        with pytest.raises(InvalidArgumentError, match="give image_key, one of: 'x'"):
             unpack_images("none", "out2", on_error="skip")
+
+    def test_the_first_record_without_an_image_is_named(self, here: Path) -> None:
+        write_records(here / "a", {"x": 1}, {"y": 1}, {"image/encoded": PNG})
+
+        with pytest.raises(InvalidArgumentError) as caught:
+            unpack_images("a", "out")
+
+        assert (caught.value.index, caught.value.source) == (0, "a")
+        assert listed() == ["a"]
 
     def test_damaged_records(self, here: Path) -> None:
         path = write_records(here / "a", *[{"image/encoded": picture(i)} for i in range(5)])

@@ -113,7 +113,8 @@ def _unpacked(args: argparse.Namespace, console: Console) -> ImageReport | None:
     except TFRecordError as error:
         is_record = error.reason is Reason.MISSING and error.index is not None
         status = Status.DAMAGED if is_record else Status.FAILED
-        console.complain(inputs.text_of(error, args.folder), status)
+        detail = (error.detail or "").replace("; give image_key,", "; give --image-key,")
+        console.complain(inputs.text_of(error.at(detail=detail), args.folder), status)
     except (OSError, ImportError, ValueError) as error:
         console.complain(inputs.text_of(error, args.folder))
     return None

@@ -668,8 +668,12 @@ def unpack(
                 for i, row in enumerate(decode_examples(block)):
                     problem = unpacking.add(row, n_records + i)
                     if problem is not None:
-                        unpacking.leave_out(block.place(i), problem, options)
+                        unpacking.leave_out(block.place(i), problem)
+                    if options.on_error == "raise" and unpacking.n_images:
+                        unpacking.raise_first()
                 n_records += len(block)
+                if options.on_error == "raise" and unpacking.problems:
+                    break
                 report(n_records, None)
         report(n_records, n_records)
         if not unpacking.n_images:
@@ -727,6 +731,7 @@ class _Unpacking:
         self.n_bytes = 0
         self.classes: set[str] = set()
         self.problems: list[ImageProblem] = []
+        self._first: InvalidArgumentError | None = None  # about the first of them
 
     def add(self, row: dict[str, Any], number: int) -> str | None:
         """Write the image of a record; return why there is none."""
@@ -810,24 +815,30 @@ class _Unpacking:
             else:
                 return "/".join([*parts[:-1], name])
 
-    def leave_out(self, place: Any, detail: str, options: ReadOptions) -> None:
-        """Raise about a record without an image, or remember it."""
+    def leave_out(self, place: Any, detail: str) -> None:
+        """Remember a record without an image."""
         source = None if place.source is None else name_of(place.source)
-        if options.on_error == "raise":
-            raise InvalidArgumentError(
+        self.problems.append(ImageProblem(f"{source}: record {place.index}", detail))
+        if self._first is None:
+            self._first = InvalidArgumentError(
                 Reason.MISSING, source=source, index=place.index, detail=f"{detail}{self._how()}"
             )
-        self.problems.append(ImageProblem(f"{source}: record {place.index}", detail))
+
+    def raise_first(self) -> None:
+        """Raise about the first record without an image, if there is one."""
+        if self._first is not None:
+            raise self._first
 
     def raise_empty(self, sources: Sequence[Any], n_records: int) -> None:
-        """Raise as there is no image at all."""
+        """Raise as there is no image at all in the records that were read."""
         source = name_of(sources[0]) if len(sources) == 1 else None
-        detail = f"no image in {plural(n_records, 'record')}{self._how()}"
+        reason = "" if self._first is None else f"; in the first {self.problems[0].detail}"
+        detail = f"no image in {plural(n_records, 'record')}{reason}{self._how()}"
         raise InvalidArgumentError(Reason.MISSING, source=source, detail=detail)
 
     def _how(self) -> str:
         names = ", ".join(map(repr, sorted(self._seen)[:20]))
-        return f"; name the feature with the image, one of: {names}" if names else ""
+        return f"; give image_key, one of: {names}" if names else ""
 
     def write_manifest(self) -> list[str]:
         """Write the manifest; return the names of the features that it cannot hold."""
