@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cli.samples import damage, flower, odd, write
-from tfrecord_lite import TFRecordReader, save, scan
+from tfrecord_lite import TFRecordReader, encode_example, save, scan
 from tfrecord_lite.convert.dataframes.arrow import imported
 
 if TYPE_CHECKING:
@@ -93,6 +93,56 @@ def test_a_file_does_not_appear_if_the_query_fails(run: Run, folder: Path) -> No
     assert done.err[0].startswith("tfrecord: x-00001-of-00002: record 1, byte ")
     assert not list(folder.glob("out*"))
     assert run("sql", "from 'x@2'", "-o", "out.xyz").status == 2
+
+
+def test_what_is_there_is_replaced_only_if_asked(run: Run, folder: Path) -> None:
+    (folder / "k.csv").write_text("old")
+    query = "select label from 'x@2' where label = 1 limit 1"
+
+    done = run("sql", query, "-o", "k.csv")
+    text = "File exists; --overwrite replaces it"
+    assert done == (2, [], [f"tfrecord: k.csv: {text}"])
+    assert (folder / "k.csv").read_text() == "old"
+    assert run("sql", query, "-o", "k.csv", "--overwrite").status == 0
+    assert (folder / "k.csv").read_text().split() == ["label", "1"]
+    assert run("sql", query, "-o", "k.csv", "--overwrite", "--max-rows", 1).status == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "output"),
+    [
+        ("select label from 'me.tfrecord'", "me.tfrecord"),
+        ("select label from '*.tfrecord'", "me.tfrecord"),
+        ('select label from "me.tfrecord" where label = 1', "link.tfrecord"),
+        ("select * from read_csv('me.csv')", "me.csv"),
+        ("from me.csv", "me.csv"),
+        ("select m.* from 'x@2' x, './me.csv' m", "me.csv"),
+    ],
+)
+def test_a_file_is_not_replaced_by_its_own_rows(
+    run: Run, folder: Path, query: str, output: str
+) -> None:
+    write(folder / "me.tfrecord", map(flower, range(6)))
+    (folder / "me.csv").write_text("label\n1\n2\n")
+    (folder / "link.tfrecord").symlink_to("me.tfrecord")
+    before = (folder / output).read_bytes()
+
+    done = run("sql", query, "-o", output, "--overwrite")
+
+    assert done.status == 2
+    assert done.err == [
+        f"tfrecord: {output}: the query names this file; give another one for its rows"
+    ]
+    assert (folder / output).read_bytes() == before
+
+
+def test_the_sample_may_be_all_records(run: Run, folder: Path) -> None:
+    write(folder / "late", map(encode_example, [{"x": 1}] * 20_000 + [{"x": 2, "y": 3}]))
+    assert run("sql", "--sample", "all", "from 'late' where y = 3").out[2].split() == ["2", "3"]
+
+
+def test_the_help_says_when_it_fails(run: Run) -> None:
+    assert "2 if the query cannot be run" in " ".join(run("sql", "--help").out)
 
 
 def test_schemas_are_given_inferred_or_beside(run: Run, folder: Path) -> None:

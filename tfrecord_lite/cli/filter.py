@@ -48,16 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sample",
-        type=_sample,
+        type=inputs.sample_size,
         default=10_000,
         metavar="N|all",
         help="records from which a schema is inferred (default: 10000)",
     )
     rearranging.add_arguments(parser)
-
-
-def _sample(text: str) -> int | None:
-    return None if text == "all" else inputs.count_of("records")(text)
 
 
 def run(args: argparse.Namespace, console: Console) -> None:

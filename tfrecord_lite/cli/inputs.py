@@ -149,6 +149,11 @@ def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], int]:
     return parse
 
 
+def sample_size(text: str) -> int | None:
+    """Parse a number of records, or ``all``, which is None."""
+    return None if text == "all" else count_of("records")(text)
+
+
 def limits_of(args: argparse.Namespace) -> dict[str, Any]:
     """Return the size limits that the arguments set, by keyword."""
     names = ("max_record_bytes", "max_inflated_bytes", "max_inflated_ratio")

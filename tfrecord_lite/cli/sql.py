@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +17,7 @@ from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import DataLossError, argument_error, plural
+from tfrecord_lite.files.names import expand, is_same_file, is_url, name_of
 
 if TYPE_CHECKING:
     import argparse
@@ -37,6 +42,9 @@ examples:
   tfrecord sql "select a.* from 'a.tfrecord' a join 'b.parquet' b using (id)" -o both.parquet
 
 with -o, the ending of FILE is its format: .parquet, .csv, .tsv, .jsonl, .arrow or .tfrecord."""
+STATUSES = """\
+exit status: 0 if the query was run; 1 if a file is damaged, and FILE was not written; 2 if the query
+cannot be run, a file could not be read or written, or the arguments are wrong."""
 
 _MAX_ROWS = 40
 _MAX_CELL = 60
@@ -49,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print one JSON object per row")
     form.add_argument("--csv", action="store_true", help="print CSV, the names first")
     form.add_argument("-o", "--output", metavar="FILE", help="write the rows to a file instead")
+    parser.add_argument("--overwrite", action="store_true", help="with -o: replace FILE")
     parser.add_argument(
         "--max-rows",
         type=inputs.count_of("rows"),
@@ -60,10 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sample",
-        type=inputs.count_of("records"),
+        type=inputs.sample_size,
         default=10_000,
-        metavar="N",
-        help="records from which a schema is inferred (default: 10,000)",
+        metavar="N|all",
+        help="records from which a schema is inferred (default: 10000)",
     )
     inputs.add_reading_arguments(parser)
 
@@ -78,7 +87,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
         **inputs.limits_of(args),
     }
     try:
-        kind = None if args.output is None else _format_of(args.output)
+        kind = None
+        if args.output is not None:
+            kind = _format_of(args.output)
+            _check_output(args)
         reader = sql(args.query, args.schema, **options)
         if kind is not None:
             n_rows = _copy(reader, args.output, kind, args.max_rows)
@@ -115,6 +127,24 @@ def _format_of(name: str) -> str:
         endings = ", ".join(f".{known}" for known in FORMATS)
         raise argument_error(f"{name!r} has none of the endings {endings}")
     return kind
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    """Raise if the output is a file that the query reads, or is there without being replaced."""
+    from tfrecord_lite.integrations.duckdb import names_in  # noqa: PLC0415 - needs duckdb
+
+    for name in names_in(args.query):
+        files: list[Any] = [name]
+        with contextlib.suppress(OSError, ImportError, ValueError):  # it need not be a file
+            files += expand(name)
+        if any(is_same_file(name_of(file), args.output) for file in files):
+            detail = "the query names this file; give another one for its rows"
+            raise argument_error(detail, source=args.output)
+    place = Path(args.output)
+    is_there = place.is_file() or place.is_symlink()  # not a device, which is written to
+    if is_there and not is_url(args.output) and not args.overwrite:
+        detail = f"{os.strerror(errno.EEXIST)}; --overwrite replaces it"
+        raise FileExistsError(errno.EEXIST, detail, args.output)
 
 
 def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:

@@ -51,6 +51,7 @@ _DUCKDB_FILES = re.compile(
 _BARE_NAME = re.compile(
     r"""\b(?:from|join|describe|summarize|table)\s+([^\s'"(),;]+)""", re.IGNORECASE
 )
+_QUOTED = re.compile(r"""'((?:[^']|'')+)'|"((?:[^"]|"")+)\"""")
 _LIKE_A_FILE = re.compile(r"[/\\*@]|\.tfr", re.IGNORECASE)
 
 _UNKNOWN_COLUMN = re.compile(r'column "([^"]+)" not found')
@@ -177,6 +178,15 @@ class _Run:
             return argument_error(detail)
         detail = f"the query cannot be run: {first_line(error)}"
         return argument_error(f"{detail}{_hint_of_quotes(self.query, text)}")
+
+
+def names_in(query: str) -> list[str]:
+    """Return all names of files that a query may read: quoted texts, and tables without quotes."""
+    quoted = [
+        single.replace("''", "'") or double.replace('""', '"')
+        for single, double in _QUOTED.findall(query)
+    ]
+    return list(dict.fromkeys([*quoted, *_BARE_NAME.findall(query)]))
 
 
 def _hint_of_quotes(query: str, text: str) -> str:
