@@ -287,6 +287,26 @@ def test_strings_are_taken_where_they_are() -> None:
         assert schema_of({"x": array}) == schema_of({"x": array.to_pylist()})
 
 
+def test_values_of_null_lists_are_left_out_of_slices(tmp_path: Path) -> None:
+    """Also where the values begin within an array, of which Arrow's drop_null takes others."""
+    fixed = pa.FixedSizeListArray.from_arrays(pa.array(range(36)), 3)[2:8]
+    mask = pa.array([False, True, False])
+    arrays = [
+        pa.FixedSizeListArray.from_arrays(fixed, 2, mask=mask),
+        pa.ListArray.from_arrays([0, 2, 4, 6], fixed, mask=mask),
+        pa.LargeListArray.from_arrays([0, 2, 4, 6], fixed, mask=mask),
+    ]
+    wanted = [[[6, 7, 8], [9, 10, 11]], None, [[18, 19, 20], [21, 22, 23]]]
+    for array in arrays:
+        assert array.to_pylist() == wanted
+        table = pa.table({"x": pa.chunked_array([array, array[1:]])})
+        expected = [{} if row is None else {"x": stored(row)} for row in [*wanted, *wanted[1:]]]
+        assert decoded(encode_examples(table)) == expected
+        assert decoded(encode_examples(table.to_reader(2))) == expected
+    save(tmp_path / "d", pa.table({"x": arrays[0]}))
+    assert load(tmp_path / "d", as_="arrow")["x"].to_pylist() == wanted
+
+
 def test_bytes_in_place_of_a_null_are_not_written() -> None:
     data = pa.py_buffer(b"secret")
     offsets, valid = pa.py_buffer(np.array([0, 6, 6], np.int32)), pa.py_buffer(b"\x02")

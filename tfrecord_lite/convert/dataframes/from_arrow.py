@@ -356,18 +356,20 @@ def _open_lists(name: str, column: Any) -> Opened:
     is_fixed = str(column.type).startswith("fixed")
     if "_view" in str(column.type):  # which few functions of Arrow take
         column = _cast(column, _without_views(column.type))
-    mask = _nulls(column)
-    kept = _whole(column.drop_null() if mask.any() else column)
-    flat = kept.flatten()
-    lengths = np.zeros(len(mask), np.int64)
-    lengths[~mask] = column.type.list_size if is_fixed else np.diff(np.asarray(kept.offsets))
+    whole = _whole(column)
+    mask = _nulls(whole)
+    flat = whole.flatten()  # leaves out those of null lists; drop_null takes wrong ones of slices
+    if is_fixed:
+        lengths = np.where(mask, 0, column.type.list_size)
+    else:
+        lengths = np.asarray(whole.value_lengths().fill_null(0)).astype(np.int64)
     with at_records(row_splits(lengths)):
         _check_no_missing(name, _nulls(flat))
         inner, traits = open_column(name, flat)
         _check_no_missing(name, _missing_in(inner))
     if is_fixed:
         inner = inner.to_numpy() if isinstance(inner, BytesColumn) else inner
-        return Opened(fixed_rows(name, inner, len(kept), column.type.list_size, mask), traits)
+        return Opened(fixed_rows(name, inner, len(mask) - int(mask.sum()), column.type.list_size, mask), traits)
     return Opened(rows_of(inner, lengths[~mask], mask), traits)
 
 
