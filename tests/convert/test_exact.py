@@ -248,7 +248,8 @@ def is_nearest(found: Any, given: Any) -> bool:
     if not np.isfinite(found):
         return False
     distance = abs(meaning(found)[1] - value)
-    beside = [np.nextafter(found, np.float32(side)) for side in (-np.inf, np.inf)]
+    with np.errstate(over="ignore", under="ignore"):  # next to the largest is infinity
+        beside = [np.nextafter(found, np.float32(side)) for side in (-np.inf, np.inf)]
     return all(not np.isfinite(one) or distance <= abs(meaning(one)[1] - value) for one in beside)
 
 

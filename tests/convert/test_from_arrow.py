@@ -20,6 +20,7 @@ from tests.support.effort import at_most
 from tfrecord_lite import (
     Example,
     FixedLenFeature,
+    FixedLenSequenceFeature,
     InvalidArgumentError,
     RaggedFeature,
     RaggedTensor,
@@ -482,7 +483,7 @@ def test_records_are_numbered_through_the_stream(tmp_path: Path) -> None:
         assert len(list(TFRecordReader(tmp_path / "w"))) == 4
     ragged = pa.array([[1], None], pa.list_(pa.int8()))
     lists = [pa.record_batch({"x": part}) for part in (ragged[:1], ragged[:1], ragged)]
-    with pytest.raises(InvalidArgumentError, match="missing record among rows") as caught:
+    with pytest.raises(InvalidArgumentError, match="a null among lists") as caught:
         save(tmp_path / "s", pa.RecordBatchReader.from_batches(lists[0].schema, lists))
     assert (caught.value.key, caught.value.index) == ("x", 3)
     assert not (tmp_path / "s").exists()
@@ -784,3 +785,91 @@ def test_metadata_that_are_not_a_schema_are_an_error(tmp_path: Path) -> None:
     assert list(encode_examples(table.replace_schema_metadata())) == list(
         encode_examples({"x": [1]})
     )
+
+
+def written_and_scanned(path: Path, columns: Any, features: Any = None) -> Any:
+    with TFRecordWriter(path) as writer:
+        writer.write_examples(columns)
+    return scan(path, features).to_arrow()
+
+
+def test_a_null_is_not_the_default_of_the_schema_that_came_along(tmp_path: Path) -> None:
+    columns = {"x": np.array([1, 2, 3]), "v": np.ones((3, 2), np.float32)}
+    defaults = {
+        "x": FixedLenFeature([], "int64", default_value=-1),
+        "v": FixedLenFeature([2], "float32", default_value=[0.0, 0.0]),
+    }
+    table = written_and_scanned(tmp_path / "d", columns, defaults)
+    for name, values in (("x", [1, None, 3]), ("v", [[1, 1], None, [2, 2]])):
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(values, table[name].type))
+
+    for data in (table, table.to_reader(max_chunksize=1)):
+        save(tmp_path / "again", data)
+        assert scan(tmp_path / "again").to_arrow().to_pydict() == table.to_pydict()
+
+
+PADDED = {"y": FixedLenSequenceFeature([], "int64", allow_missing=True)}
+
+
+@pytest.mark.parametrize("features", [None, PADDED])
+def test_a_null_list_is_not_an_empty_one_by_the_schema_that_came_along(
+    tmp_path: Path, features: Any
+) -> None:
+    table = written_and_scanned(tmp_path / "d", {"y": [[1], [1, 1], [2]]}, features)
+    table = table.set_column(0, table.schema.field(0), pa.array([[1], None, [2, 2]]))
+
+    for data in (table, table.to_reader(max_chunksize=1), table.replace_schema_metadata()):
+        with pytest.raises(InvalidArgumentError, match=r"fill it with \[\]") as caught:
+            save(tmp_path / "again", data)
+        assert (caught.value.key, caught.value.index) == ("y", 1)
+    assert decoded(encode_examples(table)) == [{"y": [1]}, {}, {"y": [2, 2]}]
+
+
+def test_floats_are_not_rounded_by_the_schema_that_came_along(tmp_path: Path) -> None:
+    lists = RaggedTensor.from_row_lengths(np.array([0.5, np.nan, np.inf]), [1, 0, 2])
+    columns = {"f": np.array([1.5, -0.0, 2.5]), "l": lists}
+    save(tmp_path / "d", columns, schema=schema_of(columns, lossless=False))
+    table = scan(tmp_path / "d").to_arrow()
+    assert table["f"].type == pa.float64()
+
+    save(tmp_path / "same", table)
+    assert scan(tmp_path / "same").to_arrow()["f"].equals(table["f"])
+    for name, values in (
+        ("f", [1.5, None, 0.1]),
+        ("f", [1.5, 2.0, 1e300]),
+        ("l", [[0.5], [], [0.25, 1e-300]]),
+    ):
+        place = table.column_names.index(name)
+        changed = table.set_column(place, name, pa.array(values))
+        for data in (changed, changed.to_reader(max_chunksize=2)):
+            with pytest.raises(InvalidArgumentError, match="not exact in float32") as caught:
+                save(tmp_path / "again", data)
+            assert (caught.value.key, caught.value.index) == (name, 2)
+
+
+def test_two_columns_are_not_written_under_one_name(tmp_path: Path) -> None:
+    rows = {"v": [[1], [2, 3]], "l": [[1], [2]]}
+    lengths = RaggedFeature("int64", value_key="v", partitions=[RaggedFeature.RowLengths("l")])
+    for spec, name in ((RaggedFeature("int64", value_key="v"), "v"), (lengths, "l")):
+        table = written_and_scanned(tmp_path / "d", rows, {"r": spec})
+        assert decoded(encode_examples(table))[1]["v"] == [2, 3]
+        with pytest.raises(InvalidArgumentError, match="written under this name") as caught:
+            encode_examples(table.append_column(name, pa.array([10, 20])))
+        assert caught.value.key == name
+
+
+def test_batches_with_categories_of_their_own_are_written_alike(tmp_path: Path) -> None:
+    def categories(codes: list[int], values: list[float]) -> Any:
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(values))
+
+    save(tmp_path / "d", pa.table({"x": categories([0, 1, 0], [0.1, 0.2])}))
+    table = scan(tmp_path / "d").to_arrow()
+    chunks = [categories([0, 1], [0.1, 0.2]), categories([0], [0.7])]
+    table = table.set_column(0, "x", pa.chunked_array(chunks))
+
+    wanted = [{"x": [np.float64(value).tobytes()]} for value in (0.1, 0.2, 0.7)]
+    assert decoded(encode_examples(table)) == wanted
+    with TFRecordWriter(tmp_path / "w") as writer:
+        writer.write_examples(table.to_reader())
+    assert decoded(list(TFRecordReader(tmp_path / "w"))) == wanted

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.dataframes import Frame, with_traits
-from tfrecord_lite.convert.lists import MaskedRows
+from tfrecord_lite.convert.lists import MaskedRows, missing_row_error
 from tfrecord_lite.convert.lossless import schema_of, with_values
-from tfrecord_lite.convert.types import column_error
+from tfrecord_lite.convert.types import at_records, column_error
 from tfrecord_lite.errors import Reason
 from tfrecord_lite.schema import (
     FixedLenFeature,
+    Kind,
     Original,
     RaggedFeature,
     Schema,
@@ -29,6 +31,8 @@ from tfrecord_lite.schema import (
 from tfrecord_lite.schema.kinds import EXTRA_FLOATS, EXTRA_INTEGERS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tfrecord_lite.schema import FeatureSpec
 
 _TIMES = ("datetime64[", "timedelta64[")
@@ -36,11 +40,12 @@ _UNITS = ("D", "s", "ms", "us", "ns")
 """Of times in Arrow, the coarsest first."""
 
 
-def with_carried(frame: Frame) -> tuple[Frame, Schema]:
+def with_carried(frame: Frame, *, any_category: bool = False) -> tuple[Frame, Schema]:
     """Return a frame, and the features of the schema that came along with it which still fit.
 
-    A feature that records must have, but some lack, is one that may be missing; times get the
-    unit of their original.
+    A feature that records must have, or have a default of, but some lack, is one that may be missing;
+    times get the unit of their original. With `any_category`, values need not be among the categories:
+    which features fit then depends on types alone, and is the same for all batches of a stream.
     """
     specs: dict[str, FeatureSpec] = {}
     originals: dict[str, Original] = {}
@@ -50,6 +55,8 @@ def with_carried(frame: Frame) -> tuple[Frame, Schema]:
         if name not in columns or isinstance(spec, SparseFeature):
             continue
         wanted = _expected(spec, given.originals.get(name))
+        if any_category:
+            wanted = replace(wanted, categories=None, ordered=False)
         found = _natural(name, columns[name], frame.traits.get(name, {}))
         if not _is_alike(found, wanted):
             continue
@@ -58,10 +65,51 @@ def with_carried(frame: Frame) -> tuple[Frame, Schema]:
         specs[name] = spec
         if name in given.originals:
             originals[name] = given.originals[name]
-        if found.missing and isinstance(spec, FixedLenFeature) and spec.default_value is None:
+            if any_category:
+                originals[name] = replace(originals[name], categories=None, ordered=False)
+        if found.missing and isinstance(spec, FixedLenFeature):  # a default would come in its place
             specs[name] = RaggedFeature(spec.dtype)
             originals[name] = replace(wanted, missing=True)
     return frame._replace(columns=columns), Schema(specs, originals)
+
+
+def check_exact(
+    columns: Mapping[str, Any], schema: Mapping[str, Any], originals: Mapping[str, Original]
+) -> None:
+    """Raise about what the carried features would not give back: null lists, and rounded floats."""
+    for name, column in columns.items():
+        original = originals.get(name)
+        shape = None if original is None else original.shape
+        if isinstance(column, MaskedRows) and (shape is None or None in shape):
+            raise missing_row_error(name, column.mask)
+        is_float = kind_of(schema[name].dtype) is Kind.FLOAT
+        if original is not None and original.dtype == "float64" and is_float:
+            with at_records(_splits(column)):
+                _check_float32(name, getattr(column, "flat_values", column))
+
+
+def _splits(column: Any) -> Any:
+    """Return where the flat values of each record start, and the end."""
+    rows = column.rows if isinstance(column, MaskedRows) else column
+    if not isinstance(rows, RaggedTensor):
+        return np.arange(len(rows) + 1)
+    splits = rows.row_splits
+    for inner in rows.nested_row_splits[1:]:
+        splits = inner[splits]
+    return splits
+
+
+def _check_float32(name: str, values: Any) -> None:
+    with np.errstate(over="ignore", under="ignore"):
+        wrong = values.astype(np.float32) != values
+    wrong = np.ma.filled(wrong & ~np.isnan(values), fill_value=False)
+    wrong = wrong.any(axis=tuple(range(1, wrong.ndim)))
+    if wrong.any():
+        detail = (
+            "a number that is not exact in float32, in which the schema that came along stores "
+        )
+        detail += "it; give another schema, or none: table.replace_schema_metadata()"
+        raise column_error(name, detail, int(wrong.argmax()), Reason.UNREPRESENTABLE)
 
 
 def _natural(name: str, column: Any, traits: dict[str, Any]) -> Original:

@@ -178,7 +178,8 @@ class TextColumn(BytesColumn):
 
 def missing_row_error(key: str, missing: BoolArray) -> InvalidArgumentError:
     """Return the error about the first missing record, where others are rows of any length."""
-    detail = "a missing record among rows of any length would come back as an empty row"
+    detail = "a null among lists of any length would come back as an empty list; "
+    detail += "fill it with [], drop the record, or pass a schema with a RaggedFeature, which takes it for []"
     return column_error(key, detail, int(missing.argmax()), Reason.UNREPRESENTABLE)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.convert.carried import with_carried
+from tfrecord_lite.convert.carried import check_exact, with_carried
 from tfrecord_lite.convert.dataframes import check_traits, with_traits
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.convert.normalize import normalize
@@ -57,6 +57,7 @@ class FrameSchema:
             return GivenSchema(self._given).add_columns(frame.columns), self._given
         frame, carried = with_carried(frame)
         kept = {name: frame.columns[name] for name in carried}
+        check_exact(kept, carried, carried.originals)
         own = {
             name: normalize(name, column, "strict")
             for name, column in frame.columns.items()

@@ -369,7 +369,10 @@ def _open_lists(name: str, column: Any) -> Opened:
         _check_no_missing(name, _missing_in(inner))
     if is_fixed:
         inner = inner.to_numpy() if isinstance(inner, BytesColumn) else inner
-        return Opened(fixed_rows(name, inner, len(mask) - int(mask.sum()), column.type.list_size, mask), traits)
+        return Opened(
+            fixed_rows(name, inner, len(mask) - int(mask.sum()), column.type.list_size, mask),
+            traits,
+        )
     return Opened(rows_of(inner, lengths[~mask], mask), traits)
 
 

@@ -263,10 +263,14 @@ def _lists(columns: Any, schema: Mapping[str, FeatureLike] | None) -> dict[str, 
         return conform(frame.columns, schema)
     lists: dict[str, ValueLists] = {}
     if frame.carried is not None:
-        frame, carried = with_carried(frame)
+        frame, carried = with_carried(frame, any_category=True)
         lists = conform({name: frame.columns[name] for name in carried}, carried)
         frame = frame._replace(columns={k: v for k, v in frame.columns.items() if k not in carried})
     for key, column in frame.columns.items():
+        if key in lists:
+            detail = "a feature of the schema that came along is written under this name, too; "
+            detail += "rename the column, or give a schema"
+            raise column_error(key, detail)
         if column is not None:
             lists[key] = normalize(key, column)
     return lists
