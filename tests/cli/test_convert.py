@@ -276,3 +276,18 @@ def test_records_to_records_need_no_pyarrow(
     done = run("convert", source, tmp_path / "b.parquet")
     assert done.status == 2
     assert "pip install 'tfrecord-numpy[arrow]'" in done.err[0]
+
+
+def test_a_feature_that_comes_after_the_sample_is_not_lost(run: Run, tmp_path: Path) -> None:
+    source, target = tmp_path / "a.tfrecord", tmp_path / "a.jsonl"
+    with TFRecordWriter(source) as writer:
+        writer.write_examples([{"x": 1, "y": 2}] * 5 + [{"x": 1, "y": 2, "late": 3}])
+    done = run("convert", "--sample", 3, source, target)
+
+    assert done.status == 2
+    assert "record 5" in done.err
+    assert done.err.rstrip().endswith("give --sample all, or --schema")
+    assert not target.exists()
+    assert run("convert", "--sample", 3, "--columns", "x", source, target).status == 0
+    assert run("convert", "--sample", "all", "--overwrite", source, target).status == 0
+    assert json.loads(target.read_text().splitlines()[-1]) == {"late": 3, "x": 1, "y": 2}

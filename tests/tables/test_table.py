@@ -333,9 +333,7 @@ def test_a_feature_that_comes_after_the_sample_is_not_lost(path: Path) -> None:
         table.to_arrow()
 
     assert (caught.value.key, caught.value.index) == ("late", 5000)
-    with pytest.raises(InvalidArgumentError, match="not in the schema"):
-        table.select(table.column_names).to_arrow()
-    assert scan(path, columns=["x"], text=True).select([]).to_arrow().num_rows == 10_001
+    assert table.select(["x"]).to_arrow().num_rows == 10_001
     assert scan(path, {"x": int}).to_arrow().num_rows == 10_001
     assert scan(path, sample=None).column_names == ["late", "x"]
     write(path, [*rows, {"x": 0, "e": 1}])

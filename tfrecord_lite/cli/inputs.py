@@ -36,6 +36,7 @@ Records: TypeAlias = "RecordStream | SkippingStream"
 
 _COMPRESSIONS = {"infer": "infer", "none": "", **{name.lower(): name for name in CODECS}}
 _ARGUMENT = re.compile(r"pass (max_\w+)= to read (?:more|larger records)")
+_WIDER_SAMPLE = "pass sample=None, or features", "give --sample all, or --schema"
 _SIZE = re.compile(r"(\d+)([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
 
@@ -255,6 +256,7 @@ def error_of(span: DamagedSpan) -> DataLossError:
 
 
 def _reworded(text: str) -> str:
+    text = text.replace(*_WIDER_SAMPLE)
     return _ARGUMENT.sub(lambda found: f"raise --{found[1].replace('_', '-')} to read it", text)
 
 
@@ -269,5 +271,5 @@ def text_of(error: Any, name: str) -> str:
     reason = getattr(error, "strerror", None)
     if reason:
         return f"{name}: {reason}"
-    text = str(error) or type(error).__name__
+    text = _reworded(str(error)) or type(error).__name__
     return text if name in text else f"{name}: {text}"

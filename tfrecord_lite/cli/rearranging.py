@@ -45,11 +45,7 @@ _ARGUMENTS = {
     "bytes_per_shard": "--shard-size",
     "records_per_shard": "--shard-records",
 }
-_NAMES = {
-    **_ARGUMENTS,
-    "memory_bytes": "--memory",
-    "pass sample=None, or features": "give --sample all, or --schema",
-}
+_NAMES = {**_ARGUMENTS, "memory_bytes": "--memory"}
 LONG_SECONDS = 1.0
 """From this time on it is printed."""
 

@@ -220,7 +220,10 @@ def _dataset_class() -> Any:
             wanted = names if columns is None else list(columns)
             # An expression does not tell its fields, but its text has their names.
             tested = [] if filter is None else [name for name in names if name in str(filter)]
-            table = self._table.select(list(dict.fromkeys([*wanted, *tested])))
+            chosen = list(dict.fromkeys([*wanted, *tested]))
+            # The table itself notices features that come after the sample; a selection does not.
+            is_whole = columns is None or {*chosen} == {*names}
+            table = self._table if is_whole else self._table.select(chosen)
             schema = table.select(wanted).arrow_schema
             batches = self._batches(table, wanted, filter)
             return _Scanner(pa.RecordBatchReader.from_batches(schema, batches))

@@ -72,7 +72,9 @@ class RecordSource:
         if not reading.as_records:
             table = reading.table or table_of([source], reading)
             columns = reading.columns
-            self._table = table if columns is None else table.select(columns)
+            # The table itself notices features that come after the sample; a selection does not.
+            is_whole = columns is None or list(columns) == table.column_names
+            self._table = table if is_whole else table.select(columns)  # type: ignore[arg-type]
         self.schema = None if self._table is None else self._table.arrow_schema
         self._log = DamageLog.begin(reading.options.on_error, reading.options.max_errors)
         self._stream: RecordStream | None = None

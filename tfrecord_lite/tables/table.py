@@ -226,17 +226,11 @@ class TFRecordTable:
     """
 
     def __init__(
-        self,
-        described: Sidecar,
-        reading: _Reading,
-        names: Sequence[str] | None = None,
-        *,
-        is_whole: bool = True,
+        self, described: Sidecar, reading: _Reading, names: Sequence[str] | None = None
     ) -> None:
         self._described = described
         self._reading = reading
-        self._is_whole = is_whole
-        self._batches = _Batches(described, names, reading.hint, is_whole=is_whole)
+        self._batches = _Batches(described, names, reading.hint)
 
     @property
     def schema(self) -> Schema | SequenceSchema:
@@ -282,9 +276,7 @@ class TFRecordTable:
                 raise argument_error(f"no column {name!r}{nearest(name, self.column_names)}")
             if name in names[:i]:
                 raise argument_error(f"the column {name!r} is there twice")
-        described = _selected(self._described, names)
-        is_whole = self._is_whole and {*names} == {*self.column_names}
-        return TFRecordTable(described, self._reading, names, is_whole=is_whole)
+        return TFRecordTable(_selected(self._described, names), self._reading, names)
 
     def to_batches(self, size: int | None = None) -> Iterator[Any]:
         """Yield the records as ``pyarrow.RecordBatch`` objects.
@@ -397,12 +389,7 @@ class _Batches:
     """Turns blocks of records into record batches of one schema."""
 
     def __init__(
-        self,
-        described: Sidecar,
-        names: Sequence[str] | None = None,
-        hint: str | None = None,
-        *,
-        is_whole: bool = False,
+        self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
     ) -> None:
         schema = described.schema
         self._loader = loader_of(
@@ -411,7 +398,7 @@ class _Batches:
             None,
             with_objects=False,
             # What nobody chose to leave out is not left out.
-            rejects_others=hint is not None and is_whole,
+            rejects_others=hint is not None and names is None,
         )
         if isinstance(schema, SequenceSchema):
             context = schema.context.originals
