@@ -297,6 +297,22 @@ class TestRows:
 
 
 class TestDamage:
+    @pytest.mark.parametrize("num_jobs", [1, 2])
+    @pytest.mark.parametrize("shards", [{"num_shards": 2}, {"shard_bytes": 5_000_000}])
+    def test_at_the_end_is_reported_of_shards(
+        self, tmp_path: Path, source: Path, num_jobs: int, shards: dict[str, int]
+    ) -> None:
+        from tfrecord_lite.records.options import ReadOptions
+        from tfrecord_lite.tables.byte_files import Reading
+
+        source.write_bytes(source.read_bytes()[:-30])
+        reading = Reading(options=ReadOptions(on_error=verb._quiet))
+
+        target = tmp_path / "b.tfrecord"
+        summary = convert(source, target=target, reading=reading, num_jobs=num_jobs, **shards)
+
+        assert (summary.rows, summary.damage.n_damaged) == (19_999, 1)
+
     def test_of_one_shard_leaves_the_others(self, tmp_path: Path, source: Path) -> None:
         from tfrecord_lite.tables import conversion
 

@@ -27,7 +27,7 @@ import signal
 import threading
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tfrecord_lite.errors import TFRecordError, argument_error
 from tfrecord_lite.files.names import (
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tfrecord_lite.files.names import Source
+
+_Outputs: TypeAlias = "list[tuple[Source, tuple[Piece, ...]]]"
 
 __all__ = ["Request", "Summary", "convert"]
 
@@ -117,6 +119,8 @@ class Plan:
     described: Any = None
     """The sidecar of records that are written as they are; if `is_per_source`, one for each output."""
     is_per_source: bool = False
+    damage: DamageReport = field(default_factory=lambda: DamageReport(()))
+    """What was skipped when rows were counted; the pieces may end before some of it."""
 
 
 @dataclass
@@ -193,6 +197,7 @@ def _converted(
             if most is None or (file.records, file.n_damaged) > (most.records, most.n_damaged):
                 damage[file.source] = file
 
+    damaged(plan.damage)
     report = _Report(progress, finished, failed, damaged)
     if len(runs) <= 1:
         _run(plan, pending, report, sum(output.rows for output in done.values()))
@@ -218,10 +223,11 @@ def _plan(request: Request) -> Plan:
     reading, described = _reading(request, sources, kind, is_per_source=is_per_source)
     first = None if reading.as_records else _schema_of_first(request, sources[0], reading)
     plan = Plan((), kind, reading, first, request, described, is_per_source)
-    outputs = _outputs(plan, sources)
+    outputs, damage = _outputs(plan, sources)
     names = [name_of(target) for target, _ in outputs]
     _check_names(names, [s.source for s in sources])
-    return replace(plan, outputs=tuple(outputs), schema=None if is_per_source else first)
+    schema = None if is_per_source else first
+    return replace(plan, outputs=tuple(outputs), schema=schema, damage=damage)
 
 
 def _is_per_source(request: Request) -> bool:
@@ -362,26 +368,28 @@ def _needed(request: Request, names: list[str]) -> list[str]:
     return list(dict.fromkeys([*chosen, *condition.columns]))
 
 
-def _outputs(plan: Plan, sources: list[Piece]) -> list[tuple[Source, tuple[Piece, ...]]]:
-    """Return the outputs with their pieces."""
+def _outputs(plan: Plan, sources: list[Piece]) -> tuple[_Outputs, DamageReport]:
+    """Return the outputs with their pieces, and the damage that counting has skipped."""
+    none = DamageReport(())
     request, target = plan.request, plan.request.target
     is_sharded = request.num_shards is not None or request.shard_bytes is not None
     if is_file_object(target):
         if is_sharded:
             raise argument_error("standard output is one file; shards need a name")
-        return [(target, tuple(sources))]
+        return [(target, tuple(sources))], none
     name = name_of(target)
     if not is_sharded and not _is_directory(name) and "@" not in os.path.basename(name):  # noqa: PTH119
-        return [(name, tuple(sources))]
+        return [(name, tuple(sources))], none
     if plan.is_per_source:
-        return [(_name_in(name, piece, plan), (piece,)) for piece in sources]
+        return [(_name_in(name, piece, plan), (piece,)) for piece in sources], none
     n_shards = len(data_names(name, None)) if not is_sharded else request.num_shards
     if n_shards is not None and len(sources) == n_shards and request.limit is None:
-        return _shards(plan, [(piece,) for piece in sources])
+        return _shards(plan, [(piece,) for piece in sources]), none
     counted = _counted(plan, sources)
     if n_shards is None:
         n_shards = _estimated_shards(plan, sources[0], sum(map(len, counted)))
-    return _shards(plan, _evenly(sources, counted, n_shards, request))
+    damage = DamageReport(tuple(file for count in counted for file in count.damage.files))
+    return _shards(plan, _evenly(sources, counted, n_shards, request)), damage
 
 
 def _name_in(folder: str, piece: Piece, plan: Plan) -> str:
@@ -395,7 +403,7 @@ def _name_in(folder: str, piece: Piece, plan: Plan) -> str:
     return os.path.join(folder, f"{stem}{ending}{codec}")  # noqa: PTH118
 
 
-def _shards(plan: Plan, pieces: list[tuple[Piece, ...]]) -> list[tuple[Source, tuple[Piece, ...]]]:
+def _shards(plan: Plan, pieces: list[tuple[Piece, ...]]) -> _Outputs:
     name, count = name_of(plan.request.target), len(pieces)
     if _is_directory(name):
         whole = Piece("part", plan.kind)
@@ -410,8 +418,11 @@ def _shards(plan: Plan, pieces: list[tuple[Piece, ...]]) -> list[tuple[Source, t
 class _Count:
     """The rows of a source, and where some of them are."""
 
-    def __init__(self, n_rows: int, marks: list[tuple[int, int]]) -> None:
+    def __init__(
+        self, n_rows: int, marks: list[tuple[int, int]], damage: DamageReport | None
+    ) -> None:
         self.n_rows, self.marks = n_rows, marks
+        self.damage = DamageReport(()) if damage is None else damage
 
     def __len__(self) -> int:
         return self.n_rows
@@ -434,7 +445,9 @@ def _counted(plan: Plan, sources: list[Piece]) -> list[_Count]:
         if piece.kind in _TEXTS and reading.types is None:
             reading = replace(reading, types=plan.schema)
         with contextlib.closing(formats.open_source(piece.source, piece.kind, reading)) as source:
-            found.append(_Count(source.count(), getattr(source, "marks", [])))
+            n_rows = source.count()
+            marks, damage = getattr(source, "marks", []), getattr(source, "damage", None)
+            found.append(_Count(n_rows, marks, damage))
     return found
 
 

@@ -94,7 +94,7 @@ class RecordSource:
         return None if self._log is None else self._log.report()
 
     def count(self) -> int:
-        """Count the records, and note where some of them are."""
+        """Count the records; note where some of them are, and what was skipped."""
         options = self._options
         quick = replace(options, verify=False) if self._log is None else options
         n_rows, last = 0, 0
@@ -107,7 +107,6 @@ class RecordSource:
             n_rows += len(block)
         self.marks = [] if self._stream is None or self._stream.compression else self.marks
         self.close()
-        self._log = DamageLog.begin(options.on_error, options.max_errors)
         return n_rows
 
     def batches(self, first_row: int = 0, mark: tuple[int, int] | None = None) -> Iterator[Any]:
