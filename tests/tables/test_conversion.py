@@ -130,6 +130,16 @@ class TestOutputs:
         assert made(tmp_path / "out") == ["0.parquet", "1.parquet", "2.parquet"]
         assert ids(*sorted((tmp_path / "out").glob("*.parquet"))) == [*range(5)] * 3
 
+    def test_a_directory_of_tfx(self, tmp_path: Path, source: Path) -> None:
+        folder = tmp_path / "Split-eval"
+        folder.mkdir()
+        convert(source, target=tmp_path / "b.tfrecord.gz")
+        (tmp_path / "b.tfrecord.gz").rename(folder / "data_tfrecord-00000-of-00001.gz")
+
+        convert(folder, target=f"{tmp_path}/out/", to="parquet")
+
+        assert made(tmp_path / "out") == ["data_tfrecord-00000-of-00001.parquet"]
+
     def test_shards_in_a_directory(self, tmp_path: Path, source: Path) -> None:
         convert(source, target=f"{tmp_path}/out/", to="parquet", num_shards=2)
 

@@ -116,6 +116,20 @@ class TestNames:
             path = write(tmp_path / f"a.{ending}", [batch]).rename(tmp_path / ending)
             assert format_of_file(str(path)) == kind
 
+    @pytest.mark.parametrize("name", ["data_tfrecord-00000-of-00001.gz", "train-00000-of-00001"])
+    def test_names_of_tfx(self, tmp_path: Path, name: str) -> None:
+        from tfrecord_lite.tables.formats import format_of_file, is_numbered
+
+        path = tmp_path / name
+        with TFRecordWriter(path) as writer:
+            writer.write_example({"x": 1})
+
+        assert (format_of_file(str(path)), is_numbered(str(path))) == ("tfrecord", True)
+        path.write_bytes(path.read_bytes()[:11])
+        assert format_of_file(str(path)) is None
+        path.write_bytes(gzip.compress(b"notes"))
+        assert format_of_file(str(path)) is None
+
 
 texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=12)
 float32s = st.floats(width=32) | st.sampled_from([math.nan, math.inf, -math.inf, -0.0, 1.0, 1e-45])
@@ -339,6 +353,84 @@ class TestCsv:
         (tmp_path / "a.csv").write_text("n,l,b\n1,[1],a\n2,3,b\n")
         with pytest.raises(InvalidArgumentError, match=r"line 3: '3' is not of the column's type"):
             read(tmp_path / "a.csv", types=types)
+
+    @pytest.mark.parametrize(
+        ("cells", "kind"),
+        [
+            (["01234", "5"], "string"),
+            (["5", '"01234"'], "string"),
+            (["18446744073709551615", "5"], "string"),
+            (["9223372036854775808", "5"], "string"),
+            (["9223372036854775807", "-9223372036854775808"], "int64"),
+            (["99999999999999999999", "1.5"], "string"),
+            (["0.5", "0"], "double"),
+            (["0", " 7 ", "-0"], "int64"),
+            (["0x10"], "string"),
+        ],
+    )
+    def test_numbers_keep_their_digits(self, tmp_path: Path, cells: list[str], kind: str) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("".join(f"{cell},x\n" for cell in ["n", *cells]))
+
+        source = opened(path)
+        assert str(source.schema.field("n").type) == kind
+        source.close()
+        found = [str(row["n"]).strip() for row in read(path)]
+        if kind != "double":
+            assert found == [str(int(c)) if kind == "int64" else c.strip('"') for c in cells]
+
+    @pytest.mark.parametrize("late", ["007", "9223372036854775808", "1.5", "x"])
+    def test_a_later_integer_that_would_lose_digits_is_an_error(
+        self, tmp_path: Path, late: str
+    ) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text("n,pad\n" + f"1,{'x' * 100}\n" * 30_000 + f"{late},\n")
+
+        with pytest.raises(InvalidArgumentError, match=f"line 30,002: '{late}' is not of") as info:
+            read(path)
+        kind = "float32" if late == "1.5" else "text"
+        assert f"--features n:{kind}" in str(info.value)
+
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    def test_the_header_tells_the_delimiter(self, tmp_path: Path, delimiter: str) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text(delimiter.join(["a", '"b,c;d"', "e"]) + "\n")
+        with path.open("a") as file:
+            file.write(delimiter.join(["1", '"x,y;z"', "2.5"]) + "\n")
+
+        assert read(path) == [{"a": 1, "b,c;d": "x,y;z", "e": 2.5}]
+
+    def test_names_with_delimiters_come_back(self, tmp_path: Path) -> None:
+        import pyarrow as pa
+
+        for row in {"a;b": 1}, {"a\tb": 1}, {"x": 1, "a;b;c": 2}, {"x,y": 1, 'q"': 2}:
+            path = write(tmp_path / "a.csv", [pa.RecordBatch.from_pylist([row])])
+            assert read(path) == [row]
+            path.unlink()
+
+    def test_of_a_pipe_that_brings_little_at_once(self, tmp_path: Path) -> None:
+        import os
+        import threading
+
+        from tfrecord_lite.tables.byte_files import Reading
+        from tfrecord_lite.tables.text_formats import CsvSource
+
+        ours, theirs = os.pipe()
+
+        def feed() -> None:
+            with os.fdopen(theirs, "wb") as file:
+                for i in range(30_000):
+                    file.write(b"n;s\n" if not i else f"{i};{'x' * 100}\n".encode())
+                    if not i % 1000:
+                        file.flush()
+
+        thread = threading.Thread(target=feed)
+        thread.start()
+        with os.fdopen(ours, "rb") as file:
+            source = CsvSource(file, Reading())
+            found = [n for batch in source.batches() for n in batch["n"].to_pylist()]
+        thread.join()
+        assert found == list(range(1, 30_000))
 
 
 class TestJsonLines:

@@ -25,6 +25,7 @@ from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.tables.texts import delimiter_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -243,7 +244,7 @@ def _table_of(path: str) -> tuple[dict[str, list[Any]], bool]:
 def _read_csv(path: str) -> dict[str, list[Any]]:
     """Read a CSV file with a header; an empty cell is None."""
     with open(path, newline="", encoding="utf-8-sig") as file:
-        delimiter = max(",;\t", key=file.readline().count)
+        delimiter = delimiter_of(file.readline())
         file.seek(0)
         reader = csv.reader(file, delimiter=delimiter)
         header = next(reader, [])

@@ -38,6 +38,8 @@ class Reading:
     """As for ``scan``: a Schema, or the path of a schema file; None to infer it."""
     columns: tuple[str, ...] | None = None
     """Columns to read; None for all."""
+    features_given: frozenset[str] = frozenset()
+    """Columns whose types the user gave."""
     text: Any = False
     sample: int | None = 10_000
     """As for ``scan``."""
@@ -84,11 +86,39 @@ class Content(io.RawIOBase):
         """Read the next bytes."""
         return int(self._content.readinto(memoryview(buffer).cast("B")))
 
+    def read_up_to(self, n_bytes: int) -> bytes:
+        """Return the next bytes; fewer than asked for only at the end."""
+        parts = []
+        while n_bytes and (data := self.read(n_bytes)):
+            parts.append(data)
+            n_bytes -= len(data)
+        return b"".join(parts)
+
     def close(self) -> None:
         """Close the file."""
         if not self.closed:
             self._file.close()
         super().close()
+
+
+class Resumed(io.RawIOBase):
+    """A content whose first bytes were read, from its start."""
+
+    def __init__(self, head: bytes, content: Content) -> None:
+        self._head, self._content = memoryview(head), content
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        view = memoryview(buffer).cast("B")
+        if not len(self._head):
+            return self._content.readinto(view)
+        n_bytes = min(len(view), len(self._head))
+        view[:n_bytes], self._head = self._head[:n_bytes], self._head[n_bytes:]
+        return n_bytes
 
 
 class _Counted:

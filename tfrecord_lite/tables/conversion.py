@@ -288,7 +288,8 @@ def _files_in(folder: str, from_: str | None) -> list[str]:
     for name in sorted(glob.glob(os.path.join(glob.escape(folder), "*"))):  # noqa: PTH118, PTH207
         if name.endswith((SIDECAR_SUFFIX, INDEX_SUFFIX)) or not os.path.isfile(name):  # noqa: PTH113
             continue
-        kind = formats.format_of(name)
+        look = formats.format_of_file if formats.is_numbered(name) else formats.format_of
+        kind = look(name)
         if kind is not None and wanted in (None, kind):
             found.append(name)
     return found

@@ -19,12 +19,12 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfrecord_lite.errors import argument_error
+from tfrecord_lite.errors import DataLossError, argument_error
 from tfrecord_lite.files.compression import compression_of_name
-from tfrecord_lite.files.input import open_input
 from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
-from tfrecord_lite.tables.byte_files import Reading, TargetFile
+from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.tables.byte_files import Content, Reading, TargetFile
 from tfrecord_lite.tables.columnar_formats import (
     ArrowSource,
     ArrowTarget,
@@ -90,18 +90,26 @@ def stem_of(name: str) -> str:
     return base
 
 
+def is_numbered(name: str) -> bool:
+    """Return whether a name ends as that of a shard, maybe compressed, with no other ending."""
+    return _SHARD_NUMBER.search(_without_codec(name)) is not None
+
+
 def _without_codec(name: str) -> str:
     return name if not compression_of_name(name) else os.path.splitext(name)[0]  # noqa: PTH122
 
 
 def format_of_file(source: Source) -> str | None:
-    """Return the format of a file, by its name, or by its first bytes."""
+    """Return the format of a file, by its name, or by its first bytes, decompressed."""
     name = name_of(source)
     found = format_of(name)
     if found is not None or is_file_object(source):
         return found
-    with contextlib.closing(open_input(source)) as file:
-        head = file.peek(HEADER_BYTES)
+    with contextlib.closing(Content(source, ReadOptions())) as content:
+        try:
+            head = content.read_up_to(HEADER_BYTES)
+        except (DataLossError, OSError):  # of what only begins as a compressed file
+            return None
     for magic, known in ((b"PAR1", "parquet"), (b"ARROW1", "arrow")):
         if head.startswith(magic):
             return known
@@ -156,7 +164,7 @@ def open_source(source: Source, kind: str, reading: Reading) -> RowSource:
         case "jsonl":
             return JsonSource(source, reading)
         case _:
-            return CsvSource(source, reading, "\t" if kind == "tsv" else ",")
+            return CsvSource(source, reading, "\t" if kind == "tsv" else None)
 
 
 def open_target(target: Source, kind: str, schema: Any, compression: str | None) -> RowTarget:

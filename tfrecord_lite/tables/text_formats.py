@@ -1,7 +1,8 @@
 """CSV and JSON lines: files of text as streams of batches, both ways.
 
 The first batch of a file decides the types of its columns, unless they are given. What does not
-fit them later is an error with the number of its line.
+fit them later is an error with the number of its line. Numbers in CSV keep their digits: a column
+with leading zeros, or with integers beyond int64, is text.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import csv
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
 from tfrecord_lite.files.names import name_of
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.tables import texts
-from tfrecord_lite.tables.byte_files import Content
+from tfrecord_lite.tables.byte_files import Content, Resumed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _CSV_BLOCK = 2 * 1024 * 1024
 """Bytes of CSV that are parsed at once; a row must fit in."""
 _JSON_BLOCK = 4 * 1024 * 1024
+_NOT_INT64 = r"^\s*[+-]?(0[0-9]|0[xX]|[0-9]{20})"
+"""Digits that an int64 would lose, or that are not decimal."""
 _WRITTEN_ROWS = 8 * 1024
 """Rows that become text at once."""
 _ADVICE = "name the column's type in --features, as in --features {name}:{kind}"
@@ -36,6 +39,7 @@ _BAD_VALUE = re.compile(
     r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to ([^:]+): invalid value '(.*)'",
     re.DOTALL,
 )
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BAD_WIDTH = re.compile(r"Expected (\d+) columns, got (\d+)")
 
 
@@ -51,11 +55,14 @@ def _misfit(source: str, line: int, detail: str, key: str | None = None) -> Inva
 class CsvSource:
     """A CSV file with the names of its columns in the first line."""
 
-    def __init__(self, source: Source, reading: Reading, delimiter: str = ",") -> None:
+    def __init__(self, source: Source, reading: Reading, delimiter: str | None = None) -> None:
         self.name = name_of(source)
-        self._source, self._reading, self._delimiter = source, reading, delimiter
+        self._source, self._reading = source, reading
         self._content = Content(source, reading.options)
-        self._file = io.BufferedReader(self._content, 1024 * 1024)
+        head = self._content.read_up_to(_CSV_BLOCK)
+        self._delimiter = delimiter or texts.delimiter_of(head.decode(errors="replace"))
+        self._head = head
+        self._file: Any = io.BufferedReader(cast("Any", Resumed(head, self._content)), 1024 * 1024)
         self._n_rows = 0
         try:
             self._open()
@@ -71,9 +78,10 @@ class CsvSource:
         if unknown and types is not None:
             hint = nearest(unknown[0], self._names)
             raise argument_error(f"there is no column {unknown[0]!r}{hint}", source=self.name)
+        self._integers = self._integers_of(given)
         self._reader: Any = None
         with self._explained():
-            self._reader = self._stream(given)
+            self._reader = self._stream(self._file, given | self._read_as_text)
         self._first = self._next()
         pa = imported()
         found = self._first.schema if self._first is not None else self._reader.schema
@@ -81,9 +89,34 @@ class CsvSource:
             name: given[name] if name in given else self._detected(name, found.field(name).type)
             for name in self._columns
         }
+        del self._head
         self.schema = pa.schema(
             list(self._types.items()), None if types is None else types.metadata
         )
+
+    def _integers_of(self, given: dict[str, Any]) -> set[str]:
+        """Return the columns whose integers are read as text first; find which stay text."""
+        pa = imported()
+        asked = self._reading.features_given
+        integers = {n for n, kind in given.items() if n not in asked and kind == pa.int64()}
+        self._read_as_text = dict.fromkeys(integers, pa.string())
+        free = [name for name in self._columns if name not in given]
+        whole = self._head if len(self._head) < _CSV_BLOCK else self._head.rpartition(b"\n")[0]
+        if not free or not whole:
+            return integers
+        with contextlib.suppress(pa.ArrowInvalid, StopIteration):
+            first = self._stream(io.BytesIO(whole), given, is_strict=False).schema
+            numbers = [n for n in free if first.field(n).type in (pa.int64(), pa.float64())]
+            texts_of = dict.fromkeys(numbers, pa.string())
+            batch = self._stream(io.BytesIO(whole), given | texts_of, is_strict=False)
+            cells = batch.read_next_batch()
+            for name in numbers:
+                is_integer = first.field(name).type == pa.int64()
+                if is_integer or _loses_digits(cells.column(name)):
+                    self._read_as_text[name] = pa.string()
+                if is_integer and not _loses_digits(cells.column(name)):
+                    integers.add(name)
+        return integers
 
     @property
     def _columns(self) -> list[str]:
@@ -92,7 +125,7 @@ class CsvSource:
 
     def _header(self) -> list[str]:
         """Return the names of the columns, which stay in the file."""
-        head = self._file.peek(64 * 1024)
+        head = self._head[: 64 * 1024]
         if not head.strip():
             raise argument_error("the file is empty, without a line of names", source=self.name)
         head = head.removeprefix(b"\xef\xbb\xbf")
@@ -109,16 +142,17 @@ class CsvSource:
             raise argument_error(detail, source=self.name)
         return names
 
-    def _stream(self, given: dict[str, Any]) -> Any:
+    def _stream(self, file: Any, given: dict[str, Any], *, is_strict: bool = True) -> Any:
         module, pa = imported("pyarrow.csv"), imported()
         read = {name: pa.string() if _is_encoded(kind) else kind for name, kind in given.items()}
         return module.open_csv(
-            self._file,
+            file,
             read_options=module.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
             parse_options=module.ParseOptions(
                 delimiter=self._delimiter,
                 newlines_in_values=True,
                 ignore_empty_lines=len(self._names) > 1,
+                invalid_row_handler=None if is_strict else lambda _: "skip",
             ),
             convert_options=module.ConvertOptions(
                 null_values=[""],
@@ -139,6 +173,8 @@ class CsvSource:
     def _detected(self, name: str, kind: Any) -> Any:
         """Return the type of a column by its first values."""
         pa = imported()
+        if name in self._integers:
+            return pa.int64()
         if self._first is None or not pa.types.is_string(kind):
             return kind
         column = self._first.column(name)
@@ -196,6 +232,8 @@ class CsvSource:
         if column.type == kind:
             return self._unescaped(name, column) if "string" in str(kind) else column
         pa = imported()
+        if name in self._integers:
+            return self._as_integers(name, column)
         if not _is_encoded(kind):
             return column.cast(kind)
         cells = column.to_pylist()
@@ -203,6 +241,16 @@ class CsvSource:
             return _decoded_cells(cells, kind)
         except (ValueError, TypeError, OverflowError, pa.ArrowException):
             raise self._misfit_of(name, kind, cells) from None
+
+    def _as_integers(self, name: str, column: Any) -> Any:
+        """Return integers that were read as text; raise for one that would lose digits."""
+        column = imported("pyarrow.compute").utf8_trim_whitespace(column)
+        found = _int64_of(column)
+        if found is not None:
+            return found
+        cells = (cell for cell in column.to_pylist() if cell is not None)
+        bad = next(cell for cell in cells if _int64_of(imported().array([cell])) is None)
+        raise self._explain_value(self._columns.index(name), "int64", bad)
 
     def _misfit_of(self, name: str, kind: Any, cells: list[str | None]) -> InvalidArgumentError:
         """Return the error about the first cell that is not of a type."""
@@ -249,7 +297,8 @@ class CsvSource:
         if width is not None:
             line = self._find(lambda row: len(row) == int(width[2]) != int(width[1]))
             detail = (
-                f"{width[2]} values, but there are {width[1]} columns; quote values with commas"
+                f"{width[2]} values, but there are {width[1]} columns; quote values with "
+                f"{_DELIMITERS[self._delimiter]}"
             )
             return _misfit(self.name, line, detail)
         if "straddling" in text:
@@ -260,10 +309,11 @@ class CsvSource:
     def _explain_value(self, number: int, kind: str, bad: str) -> InvalidArgumentError:
         name = self._columns[number] if number < len(self._columns) else None
         place = number if name is None else self._names.index(name)
-        line = self._find(lambda row: len(row) > place and row[place] == bad)
+        line = self._find(lambda row: len(row) > place and row[place].strip() == bad.strip())
         shown = bad if len(bad) <= 40 else f"{bad[:40]}..."
         detail = f"{shown!r} is not of the column's type so far, {kind}; "
-        better = "float32" if kind.startswith("int") and _is_float(bad) else "text"
+        is_float = _is_float(bad) and not bad.strip().lstrip("+-").isdigit()
+        better = "float32" if kind.startswith("int") and is_float else "text"
         detail += _ADVICE.format(name=name, kind=better)
         return _misfit(self.name, line, detail, name)
 
@@ -298,6 +348,26 @@ class CsvSource:
         with contextlib.suppress(ValueError):  # pyarrow may have closed it
             self._file.close()
         self._content.close()
+
+
+def _int64_of(cells: Any) -> Any:
+    """Return texts as integers; None if one is not, or has more to it than a number."""
+    with contextlib.suppress(imported().ArrowInvalid):
+        return None if _loses_digits(cells) else cells.cast(imported().int64())
+    return None
+
+
+def _loses_digits(cells: Any) -> bool:
+    """Return whether any of some texts is an integer with more to it than a number."""
+    pc = imported("pyarrow.compute")
+    return bool(pc.any(pc.match_substring_regex(cells, _NOT_INT64)).as_py()) or _is_beyond(cells)
+
+
+def _is_beyond(cells: Any) -> bool:
+    """Return whether any of some texts is an integer of 19 digits beyond int64."""
+    pc = imported("pyarrow.compute")
+    long = cells.filter(pc.match_substring_regex(cells, r"^\s*[+-]?[0-9]{19}\s*$"))
+    return any(not -(2**63) <= int(cell) < 2**63 for cell in long.to_pylist())
 
 
 def _is_float(text: str) -> bool:
@@ -540,7 +610,7 @@ class TextTarget:
         self._is_json = kind == "jsonl"
         if not self._is_json:
             names = imported().array(schema.names, imported().large_string())
-            cells = texts.csv_cells(names, self._delimiter).to_pylist()
+            cells = texts.csv_cells(names, texts.DELIMITERS).to_pylist()  # no name looks like more
             file.write(f"{self._delimiter.join(cells)}\n".encode())
 
     def write(self, batch: Any) -> None:

@@ -20,10 +20,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from typing import Any
 
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.example.content import text_of
+
+DELIMITERS = ",;\t"
+"""What may be between the cells of CSV; the header of a file tells which it is."""
 
 BASE64 = "base64:"
 """How a cell of CSV with bytes that are not text begins."""
@@ -31,6 +35,16 @@ BASE64 = "base64:"
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _NOT_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _FLOATS = {text: float(name) for name, text in zip(_NOT_JSON, _NOT_JSON.values(), strict=True)}
+
+
+def delimiter_of(head: str) -> str:
+    r"""Return the delimiter of CSV that begins with some text: what its header has most of.
+
+    >>> delimiter_of("a;b;c\n1,2;3;4"), delimiter_of('"a;b",c'), delimiter_of("a")
+    (';', ',', ',')
+    """
+    header = re.sub(r'"[^"]*("|$)', "", head.lstrip("\r\n")).lstrip().partition("\n")[0]
+    return max(DELIMITERS, key=header.count)
 
 
 def csv_cells(array: Any, delimiter: str = ",") -> Any:
