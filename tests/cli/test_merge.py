@@ -261,3 +261,32 @@ class TestAll:
 
         assert run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x").status == 0
         assert seen[0][0] == sum(seen[0][1:])
+
+
+@each_verb
+def test_a_cut_file_with_a_sidecar(run: Run, tmp_path: Path, verb: str) -> None:
+    save(tmp_path / "a", {"x": np.arange(5000) / 10})
+    (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-30])
+
+    done = run(verb, *VERBS[verb], "--skip-damage", tmp_path / "a", tmp_path / "x")
+
+    assert done.status == 1
+    text = "not the bytes that its sidecar was written for, which is used all the same"
+    assert done.err[0] == f"tfrecord: {tmp_path / 'a'}: {text}"
+    assert "skipped 1 damaged place" in done.err[1]
+    assert load(tmp_path / "x*")["x"].dtype == np.float64
+
+
+@each_verb
+def test_a_sidecar_of_other_data(run: Run, tmp_path: Path, verb: str) -> None:
+    save(tmp_path / "a", {"x": [1.5]})
+    write(tmp_path / "a", [b""])
+
+    done = run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x")
+
+    assert (done.status, len(done.err)) == (2, 1)
+    assert "was written for other data" in done.err[0]
+    hint = "or if it does fit, give it as --schema"
+    if verb != "filter":
+        hint = "or move it away: the new file then has none"
+    assert done.err[0].endswith(hint)

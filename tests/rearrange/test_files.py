@@ -332,6 +332,36 @@ class TestSidecars:
         with pytest.raises(InvalidArgumentError, match="was written for other data"):
             merge_files(tmp_path / "0", tmp_path / "new")
 
+    @pytest.mark.filterwarnings("ignore:skipped")
+    @pytest.mark.parametrize("is_cut", [True, False])
+    def test_that_of_a_damaged_file_is_used(self, tmp_path: Path, is_cut: bool) -> None:
+        save(tmp_path / "0", {"x": np.arange(5000) / 10})
+        data = bytearray((tmp_path / "0").read_bytes())
+        data[20] ^= not is_cut
+        (tmp_path / "0").write_bytes(data[:-30] if is_cut else data)
+        reader = TFRecordReader(tmp_path / "0", on_error="skip")
+
+        with pytest.warns(UserWarning, match="0: not the bytes that its sidecar was written for"):
+            merge_files(reader, tmp_path / "new")
+        with pytest.warns(UserWarning, match="not the bytes") as caught:
+            assert len(load(tmp_path / "0", on_error="skip")["x"]) == 4999
+
+        assert caught[0].filename.endswith(("untyped.py", "test_files.py"))
+        assert load(tmp_path / "new")["x"].dtype == np.float64
+        with pytest.raises(InvalidArgumentError, match="was written for other data"):
+            load(tmp_path / "0")
+
+    def test_that_of_other_data_is_left_out_if_damage_is_skipped(self, tmp_path: Path) -> None:
+        save(tmp_path / "0", {"x": [1.5]})
+        with TFRecordWriter(tmp_path / "0") as writer:
+            writer.write(b"")
+
+        with pytest.warns(UserWarning, match=r"get no sidecar.*was written for other data"):
+            merged = merge_files(TFRecordReader(tmp_path / "0", on_error="skip"), tmp_path / "new")
+
+        assert merged.schema is None
+        assert not (tmp_path / "new.schema.json").exists()
+
     def test_that_of_a_file_that_is_replaced_goes_with_it(self, tmp_path: Path) -> None:
         save(tmp_path / "new", {"x": [1.5]})
         paths = write_all(tmp_path, [([b""], "")])

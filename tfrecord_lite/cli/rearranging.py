@@ -45,7 +45,16 @@ _ARGUMENTS = {
     "bytes_per_shard": "--shard-size",
     "records_per_shard": "--shard-records",
 }
-_NAMES = {**_ARGUMENTS, "memory_bytes": "--memory"}
+_NAMES = {
+    **_ARGUMENTS,
+    "memory_bytes": "--memory",
+    "as schema_path": "as --schema",
+    "as features": "as --schema",
+}
+_WITHOUT_SCHEMA = {
+    "delete it if the file was written anew, or if it does fit, give it as schema_path": "delete it "
+    "if the file was written anew, or move it away: the new file then has none",
+}
 LONG_SECONDS = 1.0
 """From this time on it is printed."""
 
@@ -118,8 +127,8 @@ def run(
     except (OSError, ImportError, TFRecordError, ValueError) as error:
         _complain(error, args, console)
         return
-    for note in notes:
-        console.complain(str(note.message), Status.INTACT)
+    for text in dict.fromkeys(str(note.message) for note in notes):
+        console.complain(text, Status.INTACT)
     inputs.complain_of_skipped(reader.report, console)
     if args.target != "-":
         console.say(_summary(done, time.monotonic() - started, args))
@@ -166,7 +175,8 @@ def _complain(error: Exception, args: argparse.Namespace, console: Console) -> N
         raise OutputError from error
     if isinstance(error, TFRecordError) and error.detail is not None:
         detail = error.detail
-        for name, argument in _NAMES.items():
+        names = _NAMES if hasattr(args, "schema") else {**_WITHOUT_SCHEMA, **_NAMES}
+        for name, argument in names.items():
             detail = detail.replace(name, argument)
         error = error.at(detail=detail)
     inputs.complain_of(error, args.target, console)

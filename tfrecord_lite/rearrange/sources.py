@@ -85,17 +85,14 @@ class Input:
 
     def described(self) -> Sidecar | None:
         """Return what the sidecars of all files say, as one; warn if they do not go together."""
-        for source in self.sources:
-            sidecar.read_beside(
-                source, self._options.storage_options
-            )  # which raises if it is stale
+        if self._options.on_error == "raise":
+            for source in self.sources:  # raises if one is stale
+                sidecar.read_beside(source, self._options.storage_options)
         try:
             found = described_by(None, self.sources, self._options)
         except InvalidArgumentError as error:
-            reason = str(error).removesuffix("; give schema_path")
-            text = (
-                f"the new files get no sidecar, since those beside the old do not agree: {reason}"
-            )
+            reason = str(error).partition("; ")[0]
+            text = f"the new files get no sidecar, since those beside the old do not fit: {reason}"
             warnings.warn(text, UserWarning, stacklevel=3)
             return None
         return None if found is None else found._replace(dataframe=_without_rows(found.dataframe))

@@ -453,10 +453,10 @@ def error_of(span: DamagedSpan) -> DataLossError:
 def warn_of_damage(report: DamageReport) -> None:
     """Warn of damage, if there is any; the warning points to the caller's code."""
     if report.n_damaged:
-        warnings.warn(report.summary(), DataLossWarning, stacklevel=_levels_to_caller())
+        warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())
 
 
-def _levels_to_caller() -> int:
+def levels_to_caller() -> int:
     """Return the `stacklevel` that names the first caller outside the package."""
     package, frame, level = __name__.partition(".")[0], inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:

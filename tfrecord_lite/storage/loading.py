@@ -384,7 +384,11 @@ def _silent_reader(sources: Sources, options: ReadOptions) -> TFRecordReader:
 
 def _sidecar_of(sources: list[Source], options: ReadOptions) -> Sidecar | None:
     """Merge the sidecars of all files; None if there are none."""
-    found = [(s, sidecar.read_beside(s, options.storage_options)) for s in sources]
+    may_skip = options.on_error != "raise"
+    found = [
+        (s, sidecar.read_beside(s, options.storage_options, may_be_damaged=may_skip))
+        for s in sources
+    ]
     if not any(one for _, one in found):
         return None
     alike = [None if one is None else _without_labels(one) for _, one in found]

@@ -25,6 +25,7 @@ import contextlib
 import json
 import os
 import re
+import warnings
 import zlib
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -41,6 +42,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.output import open_output, remove
 from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.records.damage import levels_to_caller
 from tfrecord_lite.records.foreign import HEAD_BYTES, looks_like
 from tfrecord_lite.records.framing import HEADER_BYTES, is_header
 from tfrecord_lite.schema import Schema, SequenceSchema
@@ -124,24 +126,42 @@ class Sidecar(NamedTuple):
     """Of a data frame: its library, types and index."""
 
 
-def read_beside(source: Source, storage_options: StorageOptions = None) -> Sidecar | None:
-    """Read the sidecar of a data file and check its fingerprint; None if there is none."""
+def read_beside(
+    source: Source, storage_options: StorageOptions = None, *, may_be_damaged: bool = False
+) -> Sidecar | None:
+    """Read the sidecar of a data file and check its fingerprint; None if there is none.
+
+    With `may_be_damaged`, the data may also have another size, or be other bytes of that size.
+    """
     if not isinstance(source, (str, os.PathLike)):
         return None
     name = name_of(source)
     try:
         found = read(f"{name}{SIDECAR_SUFFIX}", storage_options)
         expected = found.fingerprint
-        fits = expected is None or expected == fingerprint_of(name, storage_options)
+        actual = None if expected is None else fingerprint_of(name, storage_options)
     except FileNotFoundError:
         return None
-    if not fits:
+    if expected != actual and may_be_damaged and _may_be_damaged(expected, actual):
+        text = f"{name}: not the bytes that its sidecar was written for, which is used all the same"
+        warnings.warn(text, UserWarning, stacklevel=levels_to_caller())
+    elif expected != actual:
         raise argument_error(
             f"the sidecar was written for other data than are now in {name}; delete it if the "
             "file was written anew, or if it does fit, give it as schema_path",
             source=f"{name}{SIDECAR_SUFFIX}",
         )
     return found._replace(fingerprint=None)
+
+
+def _may_be_damaged(expected: Any, actual: Any) -> bool:
+    """Whether a fingerprint may be of the same data before they were damaged: cut off, or changed."""
+    if not isinstance(expected, dict):
+        return False
+    if expected.get("bytes") == actual["bytes"]:
+        return True
+    has_same_head = bool(expected.get("crc32_of_head") == actual["crc32_of_head"])
+    return has_same_head and actual["bytes"] >= _HEAD_BYTES
 
 
 def remove_stale(name: str, storage_options: StorageOptions = None) -> None:
