@@ -99,9 +99,12 @@ def test_masks_are_those_of_pyarrow(values: list[int | None], least: int) -> Non
         ("label = ", "syntax error"),
         (" ", "it is empty"),
         ("label = 1; drop table batch", "syntax error"),
-        ("label = 1) limit (1", "nothing more"),
-        ("label = 1) group by (label", "nothing more"),
-        ("1) union select (2", "nothing more"),
+        ("label = 1) or (true", "syntax error"),
+        ("label = 1) limit (1", "syntax error"),
+        ("label = 1) group by (label", "syntax error"),
+        ("1) union select (2", "syntax error"),
+        ("label = 1 limit 1", "syntax error"),
+        ("label = 1 union select 2", "syntax error"),
     ],
 )
 def test_a_wrong_condition_is_rejected_at_once(expression: str, text: str) -> None:

@@ -60,9 +60,6 @@ _ROWS_PER_BATCH = 100_000
 _OWN_NAMES = ("LAMBDA", "SUBQUERY")
 """Expressions that bring names of their own, which need not be columns."""
 
-_NOT_CONDITIONS = ("modifiers", "group_expressions", "group_sets", "having", "qualify")
-"""Parts of a query that a text with unbalanced parentheses could smuggle in."""
-
 
 def sql(
     query: str,
@@ -399,17 +396,21 @@ def _parsed(connection: Any, expression: str) -> dict[str, Any]:
         raise TypeError(f"a condition must be a str, not {type(expression).__name__}")
     if not expression.strip():
         raise _condition_error("it is empty")
-    query = f"SELECT 1 WHERE (\n{expression}\n)"
+    # Only a condition is right with parentheses and without: not "a limit 1", nor "a) or (b".
+    tree = _parsed_query(connection, f"SELECT 1 WHERE (\n{expression}\n)")
+    _parsed_query(connection, f"SELECT 1 WHERE {expression}")
+    condition: dict[str, Any] = tree["statements"][0]["node"]["where_clause"]
+    return condition
+
+
+def _parsed_query(connection: Any, query: str) -> Any:
+    """Return the tree of a query, or raise if it is wrong."""
     with connection.cursor() as cursor:
         rows = cursor.execute("SELECT json_serialize_sql(?::VARCHAR)", [query]).fetchall()
     tree = json.loads(rows[0][0])
     if tree["error"]:
         raise _condition_error(tree["error_message"].partition("\n")[0])
-    node = tree["statements"][0]["node"]
-    if node["type"] != "SELECT_NODE" or any(node.get(part) for part in _NOT_CONDITIONS):
-        raise _condition_error("expected what may follow WHERE, and nothing more")
-    condition: dict[str, Any] = node["where_clause"]
-    return condition
+    return tree
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
