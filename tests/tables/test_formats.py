@@ -212,6 +212,33 @@ class TestRoundTrips:
         expected[1]["c"] = []  # a list that a record lacks is read as an empty one
         assert found.to_pylist() == expected
 
+    @pytest.mark.parametrize("ending", ["parquet", "feather"])
+    @pytest.mark.parametrize(
+        "values",
+        [["a", "b", None, "c"], [3, None, 2, 5], [0.5, 1.5, None, 2.0], [b"\xff", b"", None, b"b"]],
+    )
+    def test_categories_come_back(self, tmp_path: Path, values: list[Any], ending: str) -> None:
+        import pyarrow as pa
+
+        batches = [
+            pa.record_batch({"d": pa.array(part).dictionary_encode(), "n": [0] * len(part)})
+            for part in (values, values[::-1], [values[0]] * 3)
+        ]
+        path = tmp_path / f"a.{ending}"
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        if ending == "feather":  # which needs one dictionary for all batches
+            table = pa.Table.from_batches(batches).unify_dictionaries()
+            batches = table.to_batches()
+        write(path, batches)
+
+        copied(path, tmp_path / "b.tfrecord")
+        copied(tmp_path / "b.tfrecord", tmp_path / "c.parquet")
+
+        assert read(tmp_path / "b.tfrecord") == rows
+        assert read(tmp_path / "c.parquet") == rows
+        if isinstance(values[0], str):
+            assert pa.types.is_dictionary(opened(tmp_path / "b.tfrecord").schema.field("d").type)
+
     def test_floats_are_stored_as_float32(self, tmp_path: Path) -> None:
         import pyarrow as pa
 

@@ -26,6 +26,7 @@ from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import FixedLenFeature, Schema, SequenceSchema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles
+from tfrecord_lite.storage.frame_schema import FrameSchema
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.tables.table import scan
 
@@ -226,11 +227,27 @@ def _encoder(schema: Any) -> _ExampleEncoder | _SequenceEncoder:
     return _ExampleEncoder(schema)
 
 
+def _without_float_categories(schema: Any) -> Any:
+    """Return an Arrow schema whose categories are texts or integers: others are values."""
+    pa = imported()
+    fields = []
+    for item in schema:
+        is_dictionary = pa.types.is_dictionary(item.type)
+        is_other = is_dictionary and not (
+            pa.types.is_integer(item.type.value_type) or "string" in str(item.type.value_type)
+        )
+        fields.append(item.with_type(item.type.value_type) if is_other else item)
+    return pa.schema(fields, schema.metadata)
+
+
 class _ExampleEncoder:
     """Encodes batches as Examples, by one schema for all."""
 
     def __init__(self, schema: Any) -> None:
         pa = imported()
+        schema = _without_float_categories(schema)
+        self._schema = schema
+        self._categories = FrameSchema(None)  # of columns without a schema that has them
         stream = pa.RecordBatchReader.from_batches(schema, [])
         plain = schema_of(stream, lossless=False) if len(schema) else Schema({})
         empty = pa.RecordBatch.from_pylist([], schema)
@@ -250,7 +267,17 @@ class _ExampleEncoder:
         if not self._names:
             yield [b""] * len(batch)
             return
-        frame, carried = with_carried(open_columns(batch))
+        if batch.schema != self._schema:
+            batch = batch.cast(self._schema)
+        opened = open_columns(batch)
+        frame, carried = with_carried(opened)
+        types = imported().types
+        named = [f.name for f in batch.schema if types.is_dictionary(f.type)]
+        named = [name for name in named if name not in carried]
+        if named:
+            columns = {name: opened.columns[name] for name in named}
+            traits = {name: opened.traits[name] for name in named if name in opened.traits}
+            self._categories.add(opened._replace(columns=columns, traits=traits, carried=None))
         self._carried |= Schema(
             {n: s for n, s in carried.items() if not isinstance(s, FixedLenFeature)},
             {
@@ -272,6 +299,8 @@ class _ExampleEncoder:
             if name not in schema:
                 may_lack = name in self._lacking or name not in self._names
                 schema |= (self._plain if may_lack else self._full).select([name])
+        if self._categories.schema:
+            schema |= self._categories.schema
         ordered = schema.select(self._plain)
         is_flat = self._names == set(ordered)
         return Sidecar(ordered, None, dataframe=self._types if is_flat else None)
