@@ -249,6 +249,22 @@ class TestSettings:
         assert found["n"].tolist() == [2**63 - 1, -1, 0]
         assert (tmp_path / "c.csv").read_text() == text
 
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_float64(self, run: Run, tmp_path: Path, ending: str) -> None:
+        (tmp_path / "a.csv").write_text("x,y,z\n0.1,0.5,nan\n123456789.123,,inf\n")
+        run("convert", tmp_path / "a.csv", tmp_path / "a.parquet")
+        arguments = ("convert", tmp_path / f"a.{ending}", tmp_path / "b.tfrecord")
+
+        done = run(*arguments)
+        line = "tfrecord: float64 was rounded to float32 in 'x'; --float64 keeps it"
+        assert (done.status, done.err) == (0, [line])
+        assert json.loads(run(*arguments, "--overwrite", "--json").out[0])["rounded"] == ["x"]
+
+        done = run(*arguments, "--overwrite", "--float64")
+        assert (done.status, done.err) == (0, [])
+        run("convert", tmp_path / "b.tfrecord", tmp_path / "c.csv")
+        assert (tmp_path / "c.csv").read_text() == (tmp_path / "a.csv").read_text()
+
     @pytest.mark.parametrize("size", ["0", "x", "200XB"])
     def test_sizes(self, run: Run, source: Path, size: str) -> None:
         assert (

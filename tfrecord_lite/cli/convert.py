@@ -131,6 +131,12 @@ def _add_output_arguments(group: Any) -> None:
         "default), lz4, zstd; of others: gz, zst, bz2, zlib, none, by default what the name says",
     )
     group.add_argument(
+        "--float64",
+        action="store_true",
+        help="store float64 in TFRecords exactly, as byte strings that TensorFlow does not read as "
+        "numbers; by default as float32",
+    )
+    group.add_argument(
         "--jobs",
         type=inputs.count_of("jobs"),
         default=1,
@@ -212,6 +218,7 @@ def _request(args: argparse.Namespace) -> Request:
         shard_bytes=args.shard_size,
         compression=args.compression,
         limit=args.limit,
+        is_exact=args.float64,
         num_jobs=args.jobs,
         overwrite=args.overwrite,
         resume=args.resume,
@@ -302,6 +309,11 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         console.complain(line if name in line else f"{name} was not written: {line}", status)
     if summary.damage.n_damaged:
         console.complain(summary.damage.summary(), Status.DAMAGED)
+    if summary.rounded and sys.stderr is not None:
+        names = ", ".join(map(repr, summary.rounded))
+        text = f"float64 was rounded to float32 in {names}; --float64 keeps it"
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"tfrecord: {text}\n")
     if args.json:
         document = _document(summary)
         _say(console, args, document)
@@ -345,4 +357,5 @@ def _document(summary: Summary) -> dict[str, Any]:
         "rows": summary.rows,
         "seconds": round(summary.seconds, 3),
         "damaged_places": summary.damage.n_damaged,
+        "rounded": summary.rounded,
     }

@@ -89,6 +89,8 @@ class Request:
     shard_bytes: int | None = None
     compression: str | None = None
     limit: int | None = None
+    is_exact: bool = False
+    """Whether to store float64 in TFRecords as its bytes, and not as float32."""
     num_jobs: int = 1
     overwrite: bool = False
     resume: bool = False
@@ -130,6 +132,8 @@ class Output:
     name: str
     rows: int
     n_bytes: int
+    rounded: tuple[str, ...] = ()
+    """Columns of which a float64 was not exact in float32."""
 
 
 @dataclass
@@ -148,6 +152,11 @@ class Summary:
     def rows(self) -> int:
         """Rows in all outputs."""
         return sum(output.rows for output in [*self.kept, *self.outputs])
+
+    @property
+    def rounded(self) -> list[str]:
+        """Columns of the new outputs of which a float64 was not exact in float32."""
+        return list(dict.fromkeys(name for output in self.outputs for name in output.rounded))
 
 
 def convert(request: Request, progress: Callable[[int], object] = lambda _: None) -> Summary:
@@ -611,6 +620,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "condition": request.condition,
         "limit": request.limit,
         "compression": request.compression,
+        "float64": request.is_exact,
         "skip": request.reading.options.on_error != "raise",
     }
 
@@ -836,7 +846,8 @@ def _open_target(
         described = plan.described
         if plan.is_per_source and described is not None:
             described = described[index]
-        return RecordTarget(target, schema, plan.request.compression, described)
+        compression, is_exact = plan.request.compression, plan.request.is_exact
+        return RecordTarget(target, schema, compression, described, is_exact=is_exact)
     return formats.open_target(target, plan.kind, schema, plan.request.compression)
 
 
@@ -893,7 +904,7 @@ def _make(plan: Plan, index: int, rows: _Rows, report: _Report, left: int | None
             target.abandon()
         raise
     name = name_of(place)
-    return Output(name, n_rows, local_size(place) or 0)
+    return Output(name, n_rows, local_size(place) or 0, getattr(target, "rounded", ()))
 
 
 # ---------------------------------------------------------------------------------- processes

@@ -151,6 +151,8 @@ class RecordTarget:
         schema: Any,
         compression: str | None,
         described: Sidecar | None = None,
+        *,
+        is_exact: bool = False,
     ) -> None:
         self._sidecar = described
         named = {None: "infer", "none": "", "gz": "GZIP", "zst": "ZSTD"}.get(
@@ -161,11 +163,16 @@ class RecordTarget:
         self._files: DataFiles | None = None
         self._sink: RecordSink | None = None
         self._described: list[OutputFile] = []
-        self._encoder = None if schema is None else _encoder(schema)
+        self._encoder = None if schema is None else _encoder(schema, is_exact=is_exact)
         if is_file_object(target):
             self._sink = RecordSink(open_output(target), TFRecordOptions(options))
         else:
             self._files = DataFiles([name_of(target)], options, None, lambda _done, _total: None)
+
+    @property
+    def rounded(self) -> tuple[str, ...]:
+        """The columns of which a float64 was not exact in float32."""
+        return tuple(getattr(self._encoder, "rounded", ()))
 
     def write(self, batch: Any) -> None:
         """Write a batch, or a block of records as they are."""
@@ -216,7 +223,7 @@ class RecordTarget:
             self._sink.abandon()
 
 
-def _encoder(schema: Any) -> _ExampleEncoder | _SequenceEncoder:
+def _encoder(schema: Any, *, is_exact: bool) -> _ExampleEncoder | _SequenceEncoder:
     """Return what makes records of batches of an Arrow schema."""
     found = (schema.metadata or {}).get(SCHEMA_KEY)
     if found is not None:
@@ -224,7 +231,21 @@ def _encoder(schema: Any) -> _ExampleEncoder | _SequenceEncoder:
             sequences = SequenceSchema.from_json(found)
             if {name.partition("/")[0] for name in schema.names} <= {"context", "feature_lists"}:
                 return _SequenceEncoder(sequences, schema)
-    return _ExampleEncoder(schema)
+    return _ExampleEncoder(schema, is_exact=is_exact)
+
+
+def _is_rounded(array: Any) -> bool:
+    """Return whether an array has a float64 that is not exact in float32."""
+    pa, pc = imported(), imported("pyarrow.compute")
+    if pa.types.is_struct(array.type):
+        return any(map(_is_rounded, array.flatten()))
+    if pa.types.is_nested(array.type) and "list" in str(array.type):
+        return _is_rounded(array.flatten())
+    if array.type != pa.float64():
+        return False
+    rounded = array.cast(pa.float32(), safe=False).cast(pa.float64())
+    is_same = pc.or_(pc.equal(rounded, array), pc.is_nan(array))
+    return not pc.all(is_same, min_count=0).as_py()
 
 
 def _without_float_categories(schema: Any) -> Any:
@@ -241,17 +262,19 @@ def _without_float_categories(schema: Any) -> Any:
 
 
 class _ExampleEncoder:
-    """Encodes batches as Examples, by one schema for all."""
+    """Encodes batches as Examples, by one schema for all; float64 as its bytes if exact."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, *, is_exact: bool) -> None:
         pa = imported()
         schema = _without_float_categories(schema)
         self._schema = schema
+        self.rounded: dict[str, None] = {}
+        self._is_exact = is_exact
         self._categories = FrameSchema(None)  # of columns without a schema that has them
         stream = pa.RecordBatchReader.from_batches(schema, [])
-        plain = schema_of(stream, lossless=False) if len(schema) else Schema({})
+        plain = schema_of(stream, lossless=is_exact) if len(schema) else Schema({})
         empty = pa.RecordBatch.from_pylist([], schema)
-        self._full = schema_of(empty, lossless=False) if len(schema) else Schema({})
+        self._full = schema_of(empty, lossless=is_exact) if len(schema) else Schema({})
         self._plain = plain
         self._carried = Schema({})
         self._lacking: set[str] = set()
@@ -286,11 +309,21 @@ class _ExampleEncoder:
                 if not isinstance(carried[n], FixedLenFeature)
             },
         )
+        self._note_rounded(batch, carried)
         for column in batch.schema.names:
             if batch.column(column).null_count:
                 self._lacking.add(column)
         own = self._plain.select(name for name in frame.columns if name not in carried)
         yield from encode_column_batches(frame, carried | own)
+
+    def _note_rounded(self, batch: Any, carried: Schema) -> None:
+        """Note the columns of which a value is not exact in float32."""
+        if self._is_exact:
+            return
+        kept = {name.partition("/")[0] for name in carried}.union(carried, self.rounded)
+        for name in batch.schema.names:
+            if name not in kept and _is_rounded(batch.column(name)):
+                self.rounded[name] = None
 
     def described(self) -> Sidecar:
         """Return what the sidecar says of all batches."""
