@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tfrecord_lite import (
     summarize,
 )
 from tfrecord_lite.columns import RaggedTensor
+from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.schema import Original
@@ -257,10 +259,10 @@ def test_a_null_in_a_dictionary_is_missing(tmp_path: Path, items: Any, expected:
     frame = pd.DataFrame({"x": pd.Series(array, dtype=pd.ArrowDtype(array.type))})
 
     assert list(encode_examples({"x": array})) == list(encode_examples({"x": expected}))
-    for data, library in ((pa.table({"x": array}), "arrow"), (frame, "pandas")):
+    for data, kind in ((pa.table({"x": array}), "arrow"), (frame, "pandas")):
         assert load_saved(tmp_path, data)["x"].tolist() == expected
-        found: Any = load(tmp_path / "saved", as_=library)  # type: ignore[call-overload]
-        column = found["x"] if library == "arrow" else found["x"].array.__arrow_array__()
+        found: Any = load(tmp_path / "saved", as_=kind)  # type: ignore[call-overload]
+        column = found["x"] if kind == "arrow" else found["x"].array.__arrow_array__()
         assert column.to_pylist() == expected
         assert column.type == array.type
 
@@ -365,3 +367,21 @@ def test_a_value_of_a_list_that_is_not_one_of_the_categories_is_an_error() -> No
         with pytest.raises(InvalidArgumentError, match="is not one of the") as caught:
             encode_examples({"x": bad}, schema)
         assert caught.value.index == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyarrow.parquet", "Arrow tables and Parquet files need pyarrow"),
+        ("pandas", "data frames of pandas need pandas"),
+        ("polars", "data frames of Polars need polars"),
+        ("pytz", "this needs pytz"),
+    ],
+)
+def test_a_library_that_is_absent(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(ImportError) as caught:
+        library(name, "extra")
+
+    assert str(caught.value) == f"{text}: pip install 'tfrecord-numpy[extra]'"

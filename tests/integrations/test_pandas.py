@@ -87,6 +87,11 @@ def test_shards_and_options_are_those_of_save(tmp_path: Path) -> None:
 def test_other_data_than_a_frame_are_a_type_error(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="save"):
         to_tfrecord({"a": [1]}, tmp_path / "x")
+    other: Any = type("DataFrame", (), {"__module__": "polars.dataframe.frame"})()
+    with pytest.raises(TypeError, match=r"a pandas\.DataFrame, not polars\.DataFrame; save"):
+        to_tfrecord(other, tmp_path / "x")
+    with pytest.raises(TypeError, match="not dict; save"):
+        to_tfrecord({"a": [1]}, tmp_path / "x")
     assert not list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError):
         read_tfrecord(tmp_path / "x")

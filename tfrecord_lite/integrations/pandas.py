@@ -119,6 +119,8 @@ def to_tfrecord(frame: Any, path: str | os.PathLike[str], **options: Unpack[Save
     read_tfrecord : the way back, with an example.
     """
     if not isinstance(frame, library("pandas").DataFrame):
-        detail = f"expected a pandas.DataFrame, not {type(frame).__name__}"
+        kind = type(frame)
+        name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}".removeprefix("builtins.")
+        detail = f"expected a pandas.DataFrame, not {name}"
         raise TypeError(f"{detail}; save(path, data) takes other data")
     return save(path, frame, **options)

@@ -38,6 +38,13 @@ _INSTEAD = {
 _DAYS = {"Y": "s", "M": "s", "W": "s", "D": "s", "h": "s", "m": "s"}
 
 
+_USES = {
+    "pyarrow": "Arrow tables and Parquet files need",
+    "pandas": "data frames of pandas need",
+    "polars": "data frames of Polars need",
+}
+"""What the optional libraries are needed for."""
+
 UNUSABLE: tuple[type[Exception], ...] = (
     *(TypeError, ValueError, LookupError, AttributeError, StopIteration),
     *(ArithmeticError, RecursionError),
@@ -64,7 +71,8 @@ def library(name: str, extra: str = "dataframes") -> Any:
         return import_module(name)
     except ImportError:
         first = name.partition(".")[0]
-        hint = f"frames of {first} need it: pip install 'tfrecord-numpy[{extra}]'"
+        what = _USES.get(first, "this needs")
+        hint = f"{what} {first}: pip install 'tfrecord-numpy[{extra}]'"
         raise ImportError(hint) from None
 
 
