@@ -85,11 +85,9 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         encode_image as encode_image,
         image_row as image_row,
     )
-    from tfrecord_lite.integrations.image_folder import (
-        ImageReport as ImageReport,
-        pack_images as pack_images,
-        unpack_images as unpack_images,
-    )
+    from tfrecord_lite.integrations.image_list import ImageReport as ImageReport
+    from tfrecord_lite.integrations.image_pack import pack_images as pack_images
+    from tfrecord_lite.integrations.image_unpack import unpack_images as unpack_images
     from tfrecord_lite.integrations.pandas import (
         read_tfrecord as read_tfrecord,
         to_tfrecord as to_tfrecord,
@@ -164,7 +162,9 @@ _MODULES = {
     "files.compression": "TFRecordCompressionType TFRecordOptions",
     "index": "TFRecordFile tf_record_random_reader",
     "integrations.image": "decode_image encode_image image_row",
-    "integrations.image_folder": "ImageReport pack_images unpack_images",
+    "integrations.image_list": "ImageReport",
+    "integrations.image_pack": "pack_images",
+    "integrations.image_unpack": "unpack_images",
     "integrations.pandas": "read_tfrecord to_tfrecord",
     "integrations.polars": "scan_tfrecord",
     "messages": "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",

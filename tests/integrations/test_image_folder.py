@@ -31,7 +31,8 @@ from tfrecord_lite import (
     unpack_images,
 )
 from tfrecord_lite.integrations.image import image_info
-from tfrecord_lite.integrations.image_folder import _in_order, _parts
+from tfrecord_lite.integrations.image_pack import _in_order
+from tfrecord_lite.integrations.image_unpack import _parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tfrecord_lite.cli.console import Console
-    from tfrecord_lite.integrations.image_folder import ImageReport
+    from tfrecord_lite.integrations.image_list import ImageReport
 
 SUMMARY = "pack a folder or list of images into record files"
 DESCRIPTION = """\
@@ -137,7 +137,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
     """Pack the images and return the report; None after a complaint."""
-    from tfrecord_lite.integrations.image_folder import (  # noqa: PLC0415 - only this verb needs it
+    from tfrecord_lite.integrations.image_pack import (  # noqa: PLC0415 - only this verb needs it
         PackOptions,
         pack,
     )

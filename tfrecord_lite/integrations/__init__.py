@@ -4,8 +4,9 @@
 
     duckdb         queries over files in SQL, conditions on batches
     image          encoded images to pixels and back, with Pillow
-    image_folder   folders of images to files of records, and back
     image_list     lists of images: folders, manifests, labels
+    image_pack     folders of images to files of records
+    image_unpack   files of records to folders of images
     keras          records as Keras' data sets of batches
     pandas         read_tfrecord, to_tfrecord
     polars         scan_tfrecord: lazy frames

@@ -1,4 +1,4 @@
-"""Lists of image files: found in a folder of classes, or read from a manifest; and classes in numbers.
+"""Lists of image files, found in a folder of classes or read from a manifest; classes in numbers; reports.
 
 A *manifest* is a CSV, Parquet or JSON-lines file with a row per image: its path, its label, and
 other columns, which become features.
@@ -30,6 +30,7 @@ from tfrecord_lite.tables.texts import delimiter_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.schema import Schema
 
     Path = str | os.PathLike[str]
@@ -65,6 +66,41 @@ class ImageProblem(NamedTuple):
 
     path: str
     detail: str
+
+
+@dataclass(frozen=True)
+class ImageReport:
+    """What :func:`pack_images` or :func:`unpack_images` has done."""
+
+    num_images: int
+    """Images that were written."""
+    num_bytes: int
+    """Bytes of these images."""
+    classes: list[str]
+    """Names of their classes; :func:`pack_images` has them in the order of their numbers."""
+    paths: list[str]
+    """The files of records, or the folder of images, that were written; empty if nothing was."""
+    labels_path: str | None
+    """The file with the names of the classes, or the manifest."""
+    problems: list[ImageProblem]
+    """Images, or records, that were left out, each with its `path` and `detail`."""
+    num_hidden: int = 0
+    """Hidden files and folders in the folder of images."""
+    num_other: int = 0
+    """Files in the folder of images that are not images by their names."""
+    left_out: list[str] = field(default_factory=list)
+    """Features that the manifest cannot hold."""
+    damage: DamageReport | None = None
+    """Of :func:`unpack_images` with ``on_error="skip"``: damaged places in the files of records."""
+    seconds: float = 0.0
+    """How long it took."""
+
+    def __repr__(self) -> str:
+        """Count images, classes and problems."""
+        parts = [plural(self.num_images, "image"), plural(len(self.classes), "class", "classes")]
+        if self.problems:
+            parts.append(plural(len(self.problems), "problem"))
+        return f"<ImageReport: {', '.join(parts)}>"
 
 
 class Picture(NamedTuple):
