@@ -308,6 +308,43 @@ def test_values_of_null_lists_are_left_out_of_slices(tmp_path: Path) -> None:
     assert load(tmp_path / "d", as_="arrow")["x"].to_pylist() == wanted
 
 
+def of_dictionary(codes: list[Any], values: list[Any], **options: Any) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(values), **options)
+
+
+def test_a_null_in_the_dictionary_of_one_chunk_is_a_null(tmp_path: Path) -> None:
+    chunks = [of_dictionary([0, None, 1], ["a", None]), of_dictionary([0, 1], ["b", "c"])]
+    table = pa.table({"x": pa.chunked_array([*chunks, of_dictionary([0], [None, "d"])])})
+
+    for data in (table, table.to_reader()):
+        save(tmp_path / "d", data)
+        found = load(tmp_path / "d", as_="arrow")["x"].to_pylist()
+        assert found == ["a", None, None, "b", "c", None]
+    lists = pa.ListArray.from_arrays([0, 2], of_dictionary([0, 1], ["a", None]))
+    with pytest.raises(InvalidArgumentError, match="a null within a list"):
+        encode_examples({"x": lists})
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [7, 8], [0.5, 1.5]])
+@pytest.mark.parametrize("code", [2, -1])
+def test_a_code_that_the_dictionary_lacks_is_an_error(values: list[Any], code: int) -> None:
+    wrong = of_dictionary([0, code, 1], values, safe=False)
+    chunks = pa.chunked_array([of_dictionary([0, 1], values), wrong])
+
+    with pytest.raises(InvalidArgumentError, match=f"the code {code} of a dictionary") as caught:
+        encode_examples(pa.table({"x": chunks}))
+
+    assert (caught.value.key, caught.value.index) == ("x", 3)
+
+
+@pytest.mark.parametrize("values", [[[1], [2]], [{"a": 1}, {"a": 2}], ["a", "a"]])
+def test_what_cannot_be_categories_is_named(tmp_path: Path, values: list[Any]) -> None:
+    array = of_dictionary([0, 1], values)
+    for data in (array, pa.chunked_array([array, array])):
+        with pytest.raises(InvalidArgumentError, match="categories that are not different"):
+            save(tmp_path / "d", pa.table({"x": data}))
+
+
 def test_bytes_in_place_of_a_null_are_not_written() -> None:
     data = pa.py_buffer(b"secret")
     offsets, valid = pa.py_buffer(np.array([0, 6, 6], np.int32)), pa.py_buffer(b"\x02")
@@ -873,3 +910,43 @@ def test_batches_with_categories_of_their_own_are_written_alike(tmp_path: Path) 
     with TFRecordWriter(tmp_path / "w") as writer:
         writer.write_examples(table.to_reader())
     assert decoded(list(TFRecordReader(tmp_path / "w"))) == wanted
+
+
+# ------------------------------------------------------------------------------- and back
+
+
+@pytest.mark.needs("dataframes")
+def test_byte_strings_of_fixed_width_are_bytes(tmp_path: Path) -> None:
+    values = [b"\xff\xfe", b"ab"]
+    save(
+        tmp_path / "d",
+        {
+            "s": np.array(values, "S2"),
+            "r": RaggedTensor.from_row_lengths(np.array(values, "S2"), [2, 0]),
+        },
+    )
+
+    table = scan(tmp_path / "d").to_arrow()
+    assert table["s"].type == pa.large_binary()
+    assert table["s"].to_pylist() == values
+    for library in ("arrow", "polars", "pandas"):
+        found: Any = load(tmp_path / "d", as_=library)
+        assert list(found["s"].to_pylist() if library == "arrow" else found["s"]) == values
+    assert save(tmp_path / "again", table) == save(tmp_path / "d", load(tmp_path / "d"))
+
+
+def test_categories_of_several_files_may_be_more_than_each_has_codes_for(tmp_path: Path) -> None:
+    paths = [tmp_path / "c", tmp_path / "d"]
+    values = [[f"{path.name}{i}" for i in range(100)] for path in paths]
+    kinds = [pa.dictionary(pa.int8(), pa.string())]
+    kinds.append(pa.list_(kinds[0], 1))
+    for path, part in zip(paths, values, strict=True):
+        plain = pa.array(part).dictionary_encode().cast(kinds[0])
+        one = pa.FixedSizeListArray.from_arrays(plain, 1)
+        save(path, pa.table({"x": plain, "l": one}))
+        assert load(path, as_="arrow").schema.types[0] == kinds[0]
+
+    for table in (load(paths, as_="arrow"), scan(paths).to_arrow()):
+        assert table["x"].type == pa.dictionary(pa.int32(), pa.string())
+        assert table["x"].to_pylist() == [*values[0], *values[1]]
+        assert table["l"].to_pylist() == [[value] for part in values for value in part]

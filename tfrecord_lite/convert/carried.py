@@ -14,6 +14,7 @@ import numpy as np
 
 from tfrecord_lite.columns import RaggedTensor
 from tfrecord_lite.convert.dataframes import Frame, with_traits
+from tfrecord_lite.convert.dataframes.common import is_text
 from tfrecord_lite.convert.lists import MaskedRows, missing_row_error
 from tfrecord_lite.convert.lossless import schema_of, with_values
 from tfrecord_lite.convert.types import at_records, column_error
@@ -136,7 +137,9 @@ def _expected(spec: Any, original: Original | None) -> Original:
 
 def _is_alike(found: Original, wanted: Original) -> bool:
     """Return whether a column has the type that Arrow data have for an original."""
-    if wanted.text is not None and found.text is None:
+    if is_text(wanted) and not is_text(found):
+        return False
+    if wanted.text is not None and is_text(found) and not is_text(wanted):
         return False
     if wanted.categories is not None:
         ours, theirs = found.categories, wanted.categories

@@ -21,6 +21,7 @@ from tfrecord_lite.convert.dataframes.common import (
     as_frame_column,
     codes_of,
     has,
+    is_text,
     misfit_error,
     parts_of,
     ticks_in,
@@ -127,6 +128,17 @@ def made_type(name: str, found: Any) -> Any:
         raise misfit_error(name, found) from None
 
 
+def _with_wide_codes(kind: Any) -> Any:
+    """Return a type whose dictionaries can have any number of categories."""
+    pa, word = imported(), str(kind)
+    if word.startswith("dictionary<"):
+        return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+    field = kind.value_field.with_type(_with_wide_codes(kind.value_type))
+    if word.startswith("fixed"):
+        return pa.list_(field, kind.list_size)
+    return pa.large_list(field) if word.startswith("large") else pa.list_(field)
+
+
 def natural_type(name: str, column: Any, original: Original | None) -> Any:
     """Return the type for a column that was not one of Arrow's."""
     pa = imported()
@@ -148,8 +160,7 @@ def natural_type(name: str, column: Any, original: Original | None) -> Any:
 def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None) -> Any:
     pa = imported()
     if dtype.kind in "OSUT":
-        is_text = original is not None and original.text is not None
-        return pa.large_string() if is_text else pa.large_binary()
+        return pa.large_string() if is_text(original) else pa.large_binary()
     if dtype.kind in "Mm":
         unit = time_unit(name, dtype)
         if dtype.kind == "m":
@@ -189,7 +200,11 @@ def array_of(name: str, column: Any, found: Any, original: Original | None) -> A
     """Return a column as an array of the type that JSON describes, or of its natural one."""
     if not isinstance(column, MaskedBytes):
         column = as_frame_column(name, column)
-    kind = natural_type(name, column, original) if found is None else made_type(name, found)
+    if found is None:
+        return array_as(name, column, natural_type(name, column, original), original)
+    kind = made_type(name, found)
+    if original is not None and not is_fitting(found, original):  # such as of two files together
+        kind = _with_wide_codes(kind)
     return array_as(name, column, kind, original)
 
 

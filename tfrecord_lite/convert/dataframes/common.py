@@ -113,10 +113,7 @@ def chosen(
     )
     is_plain |= names.dtype == object and {*map(type, listed)} == {bytes}
     if not is_plain or len(set(listed)) < len(listed) or any(c != c for c in listed):  # noqa: PLR0124
-        detail = (
-            "categories that are not different texts, bytes, numbers or bools; convert the column"
-        )
-        raise column_error(name, detail, None, Reason.UNSUPPORTED)
+        raise category_error(name)
     if not listed:
         names = np.zeros(1, names.dtype)
     traits = {"categories": tuple(listed), "ordered": ordered}
@@ -134,6 +131,11 @@ def rows_of(values: Any, lengths: Any, mask: BoolArray) -> Any:
     every = np.zeros(len(mask), np.int64)
     every[~mask] = lengths
     return MaskedRows(RaggedTensor(values, row_splits(every)), mask)
+
+
+def is_text(original: Original | None) -> bool:
+    """Return whether byte strings of an original are text; NumPy's ``S`` are bytes."""
+    return original is not None and original.text is not None and original.text[0] != "S"
 
 
 def fixed_rows(name: str, inner: Any, n_rows: int, width: int, mask: Any) -> Any:
@@ -155,6 +157,12 @@ def type_error(name: str, dtype: Any) -> InvalidArgumentError:
     ways = (way for start, way in _INSTEAD.items() if word.lower().startswith(start))
     way = next(ways, "cast it to numbers, texts, bytes, times, or lists of them")
     return column_error(name, f"a column of {word}; {way}", None, Reason.UNSUPPORTED)
+
+
+def category_error(name: str) -> InvalidArgumentError:
+    """Return the error about categories that are not those of an original."""
+    detail = "categories that are not different texts, bytes, numbers or bools; convert the column"
+    return column_error(name, detail, None, Reason.UNSUPPORTED)
 
 
 def null_error(name: str) -> InvalidArgumentError:

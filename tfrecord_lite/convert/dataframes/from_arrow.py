@@ -18,6 +18,7 @@ from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.dataframes.common import (
     TEXT,
     Opened,
+    category_error,
     chosen,
     fixed_rows,
     has,
@@ -31,7 +32,7 @@ from tfrecord_lite.convert.dataframes.common import (
 )
 from tfrecord_lite.convert.lists import MaskedBytes, TextColumn
 from tfrecord_lite.convert.types import at_records, column_error
-from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
 from tfrecord_lite.schema import Schema, SequenceSchema
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ def _bytes_of(array: Any) -> BytesColumn:
 def _check_texts(name: str, column: Any) -> None:
     """Raise if texts are not UTF-8, which nothing else checks."""
     n_before = 0
-    for chunk in getattr(column, "chunks", [column]):
+    for chunk in _chunks(column):
         try:
             chunk.validate(full=True)
         except imported().ArrowException as error:
@@ -330,16 +331,17 @@ def _whole(column: Any) -> Any:
 
 
 def _open_dictionary(name: str, column: Any) -> Opened:
-    if hasattr(column, "unify_dictionaries"):
-        column = column.unify_dictionaries()
-    whole = _whole(column)
+    pa = imported()
+    if not str(column.type.value_type).startswith((*NUMBERS, *TEXTS, *BYTES, *TICKS, "null")):
+        raise category_error(name)
+    chunks, first = [], 0
+    for chunk in _chunks(column):
+        chunks.append(_plain_dictionary(name, chunk, first))
+        first += len(chunk)
+    whole = _whole(pa.chunked_array(chunks, column.type).unify_dictionaries())
     mask = _nulls(whole.indices)
     codes = np.asarray(whole.indices.fill_null(0).to_numpy(zero_copy_only=False))
-    is_null = _nulls(whole.dictionary)
-    if is_null.any():  # a null is not a category: what stands for it is missing
-        mask = mask | is_null[codes]
-        codes = np.cumsum(~is_null)[codes] - 1
-    categories = open_column(name, whole.dictionary.drop_null()).values
+    categories = open_column(name, whole.dictionary).values
     ordered = bool(column.type.ordered)
     if categories.dtype != object:
         return chosen(name, categories, codes, mask, ordered=ordered)
@@ -350,6 +352,35 @@ def _open_dictionary(name: str, column: Any) -> Opened:
         return Opened(objects([None] * len(mask)), traits)
     values = categories.take(np.where(mask, 0, codes))
     return Opened(MaskedBytes(values, mask) if mask.any() else values, traits)
+
+
+def _chunks(column: Any) -> list[Any]:
+    return list(column.chunks) if hasattr(column, "chunks") else [column]
+
+
+def _plain_dictionary(name: str, chunk: Any, first: int) -> Any:
+    """Return a chunk whose dictionary has no null; raise about what its dictionary lacks."""
+    pa, values = imported(), chunk.dictionary
+    mask = _nulls(chunk.indices)
+    codes = np.asarray(chunk.indices.fill_null(0).to_numpy(zero_copy_only=False))
+    wrong = ~mask & ((codes < 0) | (codes >= len(values)))
+    if wrong.any():
+        index = int(wrong.argmax())
+        detail = f"the code {codes[index]} of a dictionary of {plural(len(values), 'value')}"
+        raise column_error(name, detail, first + index, Reason.UNREPRESENTABLE)
+    with suppress(pa.ArrowNotImplementedError):
+        if len(values.unique()) < len(values):
+            raise category_error(name)
+    is_null = _nulls(values)
+    if not is_null.any():
+        return chunk
+    # A null is not a category: what stands for it is missing.
+    codes = np.where(mask, 0, codes)
+    missing = mask | is_null[codes]
+    codes = np.maximum(np.cumsum(~is_null)[codes] - 1, 0)
+    indices = pa.array(codes, chunk.type.index_type, mask=missing)
+    kept = values.drop_null()
+    return pa.DictionaryArray.from_arrays(indices, kept, ordered=chunk.type.ordered)
 
 
 def _open_lists(name: str, column: Any) -> Opened:

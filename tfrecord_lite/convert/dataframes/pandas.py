@@ -32,6 +32,7 @@ from tfrecord_lite.convert.dataframes.common import (
     chosen,
     codes_of,
     has,
+    is_text,
     library,
     masked,
     misfit_error,
@@ -519,8 +520,7 @@ def _natural_type(name: str, column: Any, original: Original | None) -> Any:
 
 def _flat_type(name: str, dtype: np.dtype[Any], original: Original | None, *, missing: bool) -> Any:
     if dtype.kind in "OSUT":
-        is_text = original is not None and original.text is not None
-        return {"string": "default"} if is_text else {"object": "value"}
+        return {"string": "default"} if is_text(original) else {"object": "value"}
     if dtype.kind in "Mm":
         unit = time_unit(name, dtype)
         zone = None if original is None else original.zone

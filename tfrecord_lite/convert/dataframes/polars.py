@@ -23,6 +23,7 @@ from tfrecord_lite.convert.dataframes.common import (
     as_frame_column,
     fixed_rows,
     has,
+    is_text,
     library,
     masked,
     misfit_error,
@@ -235,11 +236,10 @@ def _natural_type(name: str, column: Any, original: Original | None) -> Any:
 
 
 def _flat_type(pl: Any, name: str, dtype: np.dtype[Any], original: Original | None) -> Any:
-    is_text = original is not None and original.text is not None
-    if original is not None and original.categories is not None and is_text:
+    if original is not None and original.categories is not None and is_text(original):
         return pl.Enum(original.categories) if original.ordered else pl.Categorical()
     if dtype.kind in "OSUT":
-        return pl.String if is_text else pl.Binary
+        return pl.String if is_text(original) else pl.Binary
     if dtype.kind in "Mm":
         if dtype == "M8[D]":
             return pl.Date
