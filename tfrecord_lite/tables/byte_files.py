@@ -59,7 +59,7 @@ class Content(io.RawIOBase):
     """
 
     def __init__(self, source: Source, options: ReadOptions) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self.n_read = 0  # bytes of the file
         try:
             self._file = open_input(source, options.storage_options)
@@ -166,7 +166,7 @@ class TargetFile(io.RawIOBase):
         settings = Settings(compression_level=level)
         self._compressor = None if codec is None else codec.compressor(settings)
         self._n_bytes = 0
-        self.is_ended = False
+        self.is_ended: bool = False
 
     @property
     def n_bytes(self) -> int:

@@ -44,8 +44,8 @@ class ParquetSource:
         self._n_bytes = _size_of(file)
         self._done = 0
         whole = self._file.schema_arrow
-        self.schema = whole if reading.columns is None else _selected(whole, reading.columns)
-        self.name = name_of(source)
+        self.schema: Any = whole if reading.columns is None else _selected(whole, reading.columns)
+        self.name: str = name_of(source)
 
     @property
     def position(self) -> int:
@@ -174,7 +174,7 @@ class ArrowSource:
     """The file format of Arrow (and Feather), or its stream."""
 
     def __init__(self, source: Source, reading: Reading) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self._file: Any
         self._reader: Any = None
         self._stream: Any = None
@@ -195,7 +195,7 @@ class ArrowSource:
             self.close()
             raise
         whole = (self._stream or self._reader).schema
-        self.schema = whole if reading.columns is None else _selected(whole, reading.columns)
+        self.schema: Any = whole if reading.columns is None else _selected(whole, reading.columns)
 
     def _is_stream(self) -> bool:
         if isinstance(self._file, str):  # an empty file, which memory cannot map

@@ -67,7 +67,7 @@ class RecordSource:
     """A TFRecord file; `mark` is the number and offset of a record to begin at."""
 
     def __init__(self, source: Source, reading: Reading) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self._source, self._options = source, reading.options
         self._table: Any = None
         if not reading.as_records:
@@ -76,7 +76,7 @@ class RecordSource:
             # The table itself notices features that come after the sample; a selection does not.
             is_whole = columns is None or list(columns) == table.column_names
             self._table = table if is_whole else table.select(columns)  # type: ignore[arg-type]
-        self.schema = None if self._table is None else self._table.arrow_schema
+        self.schema: Any = None if self._table is None else self._table.arrow_schema
         self._log = DamageLog.begin(reading.options.on_error, reading.options.max_errors)
         self._stream: RecordStream | None = None
         self.marks: list[tuple[int, int]] = []

@@ -56,7 +56,7 @@ class CsvSource:
     """A CSV file with the names of its columns in the first line."""
 
     def __init__(self, source: Source, reading: Reading, delimiter: str | None = None) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self._source, self._reading = source, reading
         self._content = Content(source, reading.options)
         head = self._content.read_up_to(_CSV_BLOCK)
@@ -90,7 +90,7 @@ class CsvSource:
             for name in self._columns
         }
         del self._head
-        self.schema = pa.schema(
+        self.schema: Any = pa.schema(
             list(self._types.items()), None if types is None else types.metadata
         )
 
@@ -416,7 +416,7 @@ class JsonSource:
     """JSON lines: an object per line, with a value or a list for each column."""
 
     def __init__(self, source: Source, reading: Reading) -> None:
-        self.name = name_of(source)
+        self.name: str = name_of(source)
         self._content = Content(source, reading.options)
         self._file = io.BufferedReader(self._content, 1024 * 1024)
         self._rest = b""

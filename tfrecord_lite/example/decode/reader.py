@@ -125,7 +125,8 @@ class FeatureReader(ColumnReader):
                 raise MisfitError(int(found[0]), Reason.WRONG_KIND, name, detail)
         others = batch.unknown_keys(_MOST_OTHERS)
         if others:
-            self.table, self._memory = KeyTable([*self.table.keys, *others]), LayoutMemory()
+            self.table: KeyTable = KeyTable([*self.table.keys, *others])
+            self._memory = LayoutMemory()
         return bool(others)
 
     def _column(self, batch: MessageBatch, key: str) -> FeatureColumn:
