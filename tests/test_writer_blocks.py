@@ -319,14 +319,16 @@ def test_records_that_come_while_another_thread_writes_are_taken() -> None:
 @pytest.mark.parametrize("use", ["flush", "write"])
 def test_a_signal_handler_that_uses_the_writer_doubles_nothing(tmp_path: Path, use: str) -> None:
     handled: list[int] = []
+    numbers = itertools.count()
 
     def handle(*_: object) -> None:
+        number = next(numbers)  # a slow handler is interrupted by the next signal
         with contextlib.suppress(FailedPreconditionError):
             if use == "flush":
                 writer.flush()
             else:
-                writer.write(b"handler %d" % len(handled))
-        handled.append(1)
+                writer.write(b"handler %d" % number)
+        handled.append(number)
 
     before = signal.signal(signal.SIGALRM, handle)
     with TFRecordWriter(tmp_path / "a") as writer:
