@@ -474,7 +474,7 @@ class TestResume:
 
 
 SLOW = """
-import sys, time
+import os, sys, time
 from tfrecord_lite.cli import main
 from tfrecord_lite.tables import record_format
 
@@ -482,7 +482,7 @@ whole = record_format.RecordSource.batches
 def slow(self, *args):
     for i, batch in enumerate(whole(self, *args)):
         yield batch
-        print("batch", flush=True)
+        os.write(1, b"batch\n")
         time.sleep(0.2)
 
 record_format.RecordSource.batches = slow
@@ -523,6 +523,47 @@ class TestInterrupts:
         assert process.wait(30) == {signal.SIGINT: 130, signal.SIGTERM: 143}[signal.Signals(number)]
         process.stdout.close()
         assert [path.name for path in out.iterdir() if path.suffix == ".tmp"] == []
+
+
+class TestProcesses:
+    @pytest.mark.parametrize("has_threads", [False, True])
+    def test_are_forked_where_no_thread_would_be_missed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_threads: bool
+    ) -> None:
+        import multiprocessing
+        import threading
+
+        methods: list[str] = []
+        whole = multiprocessing.get_context
+
+        def context(method: str) -> Any:
+            methods.append(method)
+            return whole(method)
+
+        monkeypatch.setattr(multiprocessing, "get_context", context)
+        monkeypatch.setattr(sys, "platform", "linux")
+        others = [t for t in threading.enumerate() if t is not threading.main_thread()]
+        assert others == []
+        paths = [records(tmp_path / f"{i}.tfrecord", 0, 9) for i in range(2)]
+        is_over = threading.Event()
+        if has_threads:
+            threading.Thread(target=is_over.wait).start()
+        try:
+            convert(*paths, target=f"{tmp_path}/out/", to="parquet", num_jobs=2)
+        finally:
+            is_over.set()
+
+        assert methods == (["spawn"] if has_threads else ["fork"])
+        assert ids(*sorted((tmp_path / "out").iterdir())) == [*range(9)] * 2
+
+    def test_end_without_a_word(self, tmp_path: Path) -> None:
+        program = "import sys; from tfrecord_lite.cli import main; sys.exit(main(sys.argv[1:]))"
+        paths = [records(tmp_path / f"{i}.tfrecord", 0, 9) for i in range(5)]
+        for _ in range(3):
+            command = [sys.executable, "-c", program, "convert", *map(str, paths)]
+            command += [f"{tmp_path}/out/", "--to", "tfrecord", "--jobs", "3", "--overwrite"]
+            done = subprocess.run(command, check=False, capture_output=True, timeout=60)
+            assert (done.returncode, done.stderr) == (0, b"")
 
 
 MEMORY = """

@@ -24,7 +24,9 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
+import warnings
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -171,7 +173,7 @@ def convert(request: Request, progress: Callable[[int], object] = lambda _: None
     OSError, ImportError
         As for reading and writing. What fails for one output is in `Summary.failures`.
     """
-    processes = _Processes(_number_of_processes(request))
+    processes = _Processes(_number_of_processes(request), may_fork=request.condition is None)
     try:
         return _converted(request, progress, processes)
     finally:
@@ -949,21 +951,39 @@ def _number_of_processes(request: Request) -> int:
 
 
 class _Processes:
-    """Processes that make outputs; they are started early, since it takes them a moment."""
+    """Processes that make outputs.
 
-    def __init__(self, number: int) -> None:
+    Forked ones have everything loaded, and so are started when the plan is made; others are started
+    early, since it takes them a moment.
+    """
+
+    def __init__(self, number: int, *, may_fork: bool) -> None:
         self._processes: dict[Any, Any] = {}
-        context = multiprocessing.get_context("spawn")
-        with _without_interrupts():
-            for _ in range(number if number > 1 else 0):
+        self._may_fork = may_fork  # no library has threads that a process would miss
+        if number > 1 and not self._is_forking():
+            self._start(number, "spawn")
+
+    def _is_forking(self) -> bool:
+        """Return whether processes can be forked: there are no threads but the progress bar's."""
+        threads = [t for t in threading.enumerate() if type(t).__name__ != "TMonitor"]
+        return sys.platform == "linux" and self._may_fork and len(threads) == 1
+
+    def _start(self, number: int, method: str) -> None:
+        context: Any = multiprocessing.get_context(method)
+        with _without_interrupts(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # threads of NumPy, which bear it
+            for _ in range(number):
                 ours, theirs = context.Pipe()
-                process = context.Process(target=_work, args=(theirs,), daemon=True)
+                inherited = [*self._processes, ours] if method == "fork" else []
+                process = context.Process(target=_work, args=(theirs, inherited), daemon=True)
                 process.start()
                 theirs.close()
                 self._processes[ours] = process
 
     def run(self, plan: Plan, runs: list[list[int]], report: _Report) -> None:
         """Make outputs, a run in each process, until all are made or one fails."""
+        if not self._processes:
+            self._start(len(runs), "fork" if self._is_forking() else "spawn")
         connections = list(self._processes)[: len(runs)]
         for connection, run in zip(connections, runs, strict=True):
             connection.send((plan, run))
@@ -1015,11 +1035,15 @@ class _Ended(BaseException):
     """The process that started this one asked it to end."""
 
 
-def _work(connection: Any) -> None:
+def _work(connection: Any, inherited: Sequence[Any] = ()) -> None:
     """Wait for a plan, make outputs in a process of their own, and tell of them."""
 
     def end(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # which may come twice
         raise _Ended
+
+    for other in inherited:  # which would keep this process from seeing that the other end is gone
+        other.close()
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one decides
     signal.signal(signal.SIGTERM, end)
@@ -1035,5 +1059,6 @@ def _work(connection: Any) -> None:
             lambda report: connection.send(("damaged", report)),
         )
         _run(plan, run, report)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to be removed
         connection.send(("end",))
     connection.close()
