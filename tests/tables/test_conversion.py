@@ -482,7 +482,7 @@ whole = record_format.RecordSource.batches
 def slow(self, *args):
     for i, batch in enumerate(whole(self, *args)):
         yield batch
-        os.write(1, b"batch\n")
+        os.write(1, b"batch\\n")
         time.sleep(0.2)
 
 record_format.RecordSource.batches = slow
