@@ -4,101 +4,56 @@
     python examples/image_folder.py unpack SHARDS FOLDER   # 'train-*.tfrecord' photos-again/
     python examples/image_folder.py                        # both, with drawn images
 
-The folder has a subfolder of images for each class, or a list ``labels.csv`` of lines
-``file,label``. Images are stored as they are, not encoded again. Missing files, and files that
-are not images, are reported and skipped. Needs the extra ``image``: ``pip install '.[image]'``.
+The folder has a subfolder of images for each class, or a list ``labels.csv`` with the columns
+``file`` and ``label``. Images are stored as they are, not encoded again. Missing files, and files
+that are not images, are reported and skipped. Needs the extra ``image``: ``pip install '.[image]'``.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tfrecord_lite import (
-    FixedLenFeature,
-    InvalidArgumentError,
-    ShardedTFRecordWriter,
-    TFRecordDataset,
+    ImageReport,
     TFRecordError,
     encode_image,
-    image_row,
+    pack_images,
+    unpack_images,
 )
 
 LIST = "labels.csv"
-SUFFIXES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"}
 
 
-def entries(folder: Path) -> list[tuple[Path, str]]:
-    """List the images of a folder, each with the name of its class."""
-    if (folder / LIST).is_file():
-        with (folder / LIST).open(newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
-        bad = next((row for row in rows if len(row) != 2), None)
-        if bad is not None:
-            raise ValueError(f"{folder / LIST}: expected lines of file,label; found {bad}")
-        return [(folder / name, label) for name, label in rows]
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is not a folder")
-    found = sorted(path for path in folder.glob("*/*") if path.suffix.lower() in SUFFIXES)
-    return [(path, path.parent.name) for path in found]
+def pack(folder: Path, shards: str) -> None:
+    """Write the images to shards, in their order."""
+    listed = folder / LIST
+    source = listed if listed.is_file() else folder
+    report = pack_images(source, shards, on_error="skip", shuffle=False)
+    show("packed", report, shards)
 
 
-def pack(folder: Path, shards: str) -> int:
-    """Write the images to shards; return the number of skipped ones."""
-    images = entries(folder)
-    if not images:
-        raise ValueError(f"{folder} has neither {LIST} nor folders of images")
-    classes = sorted({label for _, label in images})
-    n_skipped = 0
-    with ShardedTFRecordWriter(shards) as writer:
-        for path, label in images:
-            try:
-                row: dict[str, Any] = image_row(path.read_bytes(), classes.index(label))
-            except (OSError, InvalidArgumentError) as error:
-                print(f"skipped {path}: {error}", file=sys.stderr)
-                n_skipped += 1
-                continue
-            row |= {"image/filename": path.name, "image/class/text": label}
-            writer.write_example(row)
-    print(f"packed {len(images) - n_skipped} images of {len(classes)} classes into {shards}")
-    print(f"skipped {n_skipped}" if n_skipped else "skipped none")
-    return n_skipped
+def unpack(shards: str, folder: Path) -> None:
+    """Write the images in shards to a folder per class, with a list of them."""
+    show("unpacked", unpack_images(shards, folder, on_error="skip"), str(folder))
 
 
-def unpack(shards: str, folder: Path) -> int:
-    """Write the images in shards to a folder per class; return their number."""
-    names = ("image/encoded", "image/filename", "image/class/text")
-    features = {name: FixedLenFeature([], bytes) for name in names}
-    n_images = 0
-    for batch in TFRecordDataset(shards).batch(64).parse_example(features):
-        for content, name, label in zip(*(batch[key] for key in names), strict=True):
-            target = folder / plain(label) / plain(name)
-            stem, number = target.stem, 1
-            while target.exists():
-                target, number = target.with_stem(f"{stem}-{number}"), number + 1
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-            n_images += 1
-    print(f"unpacked {n_images} images into {folder}")
-    return n_images
-
-
-def plain(name: bytes) -> str:
-    """Return the last part of a name, so that no record can lead outside the folder."""
-    last = Path(name.decode(errors="replace").replace("\\", "/")).name
-    return last if last not in {"", ".", ".."} else "unnamed"
+def show(verb: str, report: ImageReport, target: str) -> None:
+    """Print what was written, and what was skipped."""
+    for path, detail in report.problems:
+        print(f"skipped {path}: {detail}", file=sys.stderr)
+    print(f"{verb} {report.num_images} images of {len(report.classes)} classes into {target}")
+    print(f"skipped {len(report.problems) or 'none'}")
 
 
 def draw(folder: Path) -> None:
     """Draw six images; list them with a missing file, and one that is not an image."""
     folder.mkdir()
-    lines = ["absent.png,square", "broken.jpeg,disc"]
+    lines = ["file,label", "absent.png,square", "broken.jpeg,disc"]
     y, x = np.mgrid[:32, :32] - 16
     for size in (6, 9, 12):
         for label, is_inside in (
