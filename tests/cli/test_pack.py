@@ -32,6 +32,14 @@ def names() -> list[str]:
     return sorted(path.name for path in Path().iterdir())
 
 
+def test_standard_output_is_not_a_target(run: Run) -> None:
+    done = run("pack", ".", "-")
+
+    text = "images are written to files, not to standard output; name DST"
+    assert done == (2, [], [f"tfrecord: {text}"])
+    assert not Path("-").exists()
+
+
 def test_what_cannot_be_packed_is_listed(run: Run) -> None:
     done = run("pack", "photos", "a@2.tfrecord")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -448,6 +449,21 @@ class TestMishaps:
 
         assert (tmp_path / "new-00000-of-00001").read_bytes() == b"old"
         assert len(list(tmp_path.iterdir())) == 2
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+    def test_more_shards_than_files_may_be_open(self, tmp_path: Path) -> None:
+        import resource
+
+        path = write_all(tmp_path, [([b"a"] * 200, "")])
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, limits[1]))
+        try:
+            with pytest.raises(OSError, match="150 shards are written at once; choose fewer"):
+                filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=150)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+        assert len(list(tmp_path.iterdir())) == 1
 
     @pytest.mark.parametrize("name", ["source-0.tfrecord", "link", "file://"])
     def test_a_file_is_not_replaced_by_its_own_records(self, tmp_path: Path, name: str) -> None:

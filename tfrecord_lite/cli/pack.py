@@ -142,6 +142,9 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
         pack,
     )
 
+    if args.target == "-":
+        console.complain("images are written to files, not to standard output; name DST")
+        return None
     try:
         options = PackOptions(
             labels=args.labels,

@@ -286,8 +286,20 @@ class Outputs(FileSet):
                 self.finish_file(shard - 1)
             if shard == len(self._names):
                 self._names = self._target.names(2 * shard)
-            is_path = not is_file_object(self._target.target)
-            self.open(self._names[shard] if is_path else self._target.target)
+            self._open_shard(shard)
+
+    def _open_shard(self, shard: int) -> None:
+        if is_file_object(self._target.target):
+            self.open(self._target.target)
+            return
+        try:
+            self.open(self._names[shard])
+        except OSError as error:
+            if error.errno != errno.EMFILE:
+                raise
+            how = f"{len(self._names):,} shards are written at once"
+            detail = f"{error.strerror}: {how}; choose fewer, or raise the limit (ulimit -n)"
+            raise OSError(errno.EMFILE, detail, self._names[shard]) from None
 
     def _check_names(self) -> None:
         """Raise if a file that is read would be replaced, or any other without being asked to."""
