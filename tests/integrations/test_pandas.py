@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,14 @@ def test_other_data_than_a_frame_are_a_type_error(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError):
         read_tfrecord(tmp_path / "x")
+
+
+def test_the_options_are_those_of_scan_and_save() -> None:
+    given, taken = (inspect.signature(function).parameters for function in (scan, read_tfrecord))
+    assert list(given.values()) == list(taken.values())
+    given, taken = (inspect.signature(function).parameters for function in (save, to_tfrecord))
+    assert {*given} - {"data", "schema_path"} == {*taken} - {"frame"}
+    with pytest.raises(
+        TypeError, match=r"^to_tfrecord\(\) got an unexpected keyword argument 'index'"
+    ):
+        to_tfrecord(pd.DataFrame(), "x", index=False)  # type: ignore[call-arg]

@@ -8,32 +8,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.dataframes.common import library
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.storage.saving import save
 from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
-    from typing import Unpack
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
-    from tfrecord_lite.integrations.polars import ScanOptions
+    from tfrecord_lite.records.damage import OnError
     from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.schema import FeatureLike, FeatureSpec, Schema, SequenceSchema
-
-    class SaveOptions(TypedDict, total=False):
-        """The options that are handed on to ``save``."""
-
-        schema: Mapping[str, FeatureSpec] | None
-        num_shards: int | None
-        compression: CompressionType
-        progress: Progress
-        storage_options: StorageOptions
-
 
 __all__ = ["read_tfrecord", "to_tfrecord"]
 
@@ -42,7 +32,18 @@ def read_tfrecord(
     paths: Sources,
     features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
     columns: Sequence[str] | None = None,
-    **options: Unpack[ScanOptions],
+    *,
+    text: bool | Sequence[str] = False,
+    sample: int | None = 10_000,
+    batch_size: int | None = None,
+    num_workers: int = 0,
+    compression: CompressionType = "infer",
+    on_error: OnError = "raise",
+    max_errors: int | None = None,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
 ) -> Any:
     """Read files of Examples or SequenceExamples into a ``pandas.DataFrame``.
 
@@ -51,9 +52,9 @@ def read_tfrecord(
     paths : str, PathLike, or a list of them
     features : path, mapping of str to feature specification, or SequenceSchema, optional
     columns : sequence of str, optional
-    **options
-        As for :func:`scan`: `text`, `sample`, `batch_size`, `compression`, `on_error`, `max_errors`,
-        `max_record_bytes`, `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`, `num_workers`.
+    text, sample, batch_size, num_workers, compression, on_error, max_errors : optional
+    max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options : optional
+        As for :func:`scan`.
 
     Returns
     -------
@@ -85,10 +86,35 @@ def read_tfrecord(
     7
     """
     library("pandas")  # before anything is read
-    return scan(paths, features, columns, **options).to_pandas()
+    table = scan(
+        paths,
+        features,
+        columns,
+        text=text,
+        sample=sample,
+        batch_size=batch_size,
+        num_workers=num_workers,
+        compression=compression,
+        on_error=on_error,
+        max_errors=max_errors,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        storage_options=storage_options,
+    )
+    return table.to_pandas()
 
 
-def to_tfrecord(frame: Any, path: str | os.PathLike[str], **options: Unpack[SaveOptions]) -> Schema:
+def to_tfrecord(
+    frame: Any,
+    path: str | os.PathLike[str],
+    *,
+    schema: Mapping[str, FeatureSpec] | None = None,
+    num_shards: int | None = None,
+    compression: CompressionType = "infer",
+    progress: Progress = False,
+    storage_options: StorageOptions = None,
+) -> Schema:
     """Write a ``pandas.DataFrame`` to a TFRecord file, one Example per row.
 
     Parameters
@@ -99,8 +125,8 @@ def to_tfrecord(frame: Any, path: str | os.PathLike[str], **options: Unpack[Save
     path : str or PathLike
         The file; it appears complete or not at all, with a sidecar beside it, from which the
         frame comes back.
-    **options
-        As for :func:`save`: `schema`, `num_shards`, `compression`, `progress`, `storage_options`.
+    schema, num_shards, compression, progress, storage_options : optional
+        As for :func:`save`.
 
     Returns
     -------
@@ -123,4 +149,12 @@ def to_tfrecord(frame: Any, path: str | os.PathLike[str], **options: Unpack[Save
         name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}".removeprefix("builtins.")
         detail = f"expected a pandas.DataFrame, not {name}"
         raise TypeError(f"{detail}; save(path, data) takes other data")
-    return save(path, frame, **options)
+    return save(
+        path,
+        frame,
+        schema=schema,
+        num_shards=num_shards,
+        compression=compression,
+        progress=progress,
+        storage_options=storage_options,
+    )
