@@ -52,3 +52,10 @@ def test_too_little_memory(run: Run, tmp_path: Path) -> None:
 
     text = "--memory is 1024, expected 1048576 or more"
     assert done == (2, [], [f"tfrecord: {tmp_path / 'x'}: {text}"])
+
+
+def test_what_is_not_a_seed(run: Run, tmp_path: Path) -> None:
+    done = run("shuffle", "--seed=-1", tmp_path / "a", tmp_path / "x")
+
+    assert done.status == 2
+    assert done.err[-1].endswith("'-1' is not a seed, an integer from 0")

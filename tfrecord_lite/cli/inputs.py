@@ -150,6 +150,13 @@ def count_of(noun: str, *, at_least: int = 1) -> Callable[[str], int]:
     return parse
 
 
+def seed(text: str) -> int:
+    """Parse a seed."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed, an integer from 0")
+    return int(text)
+
+
 def sample_size(text: str) -> int | None:
     """Parse a number of records, or ``all``, which is None."""
     return None if text == "all" else count_of("records")(text)

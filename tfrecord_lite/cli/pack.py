@@ -105,7 +105,7 @@ def _add_list_arguments(group: argparse._ArgumentGroup) -> None:
 def _add_file_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--seed",
-        type=inputs.count_of("a seed", at_least=0),
+        type=inputs.seed,
         default=0,
         metavar="N",
         help="of the shuffle (default: 0)",

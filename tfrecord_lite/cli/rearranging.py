@@ -101,7 +101,7 @@ def add_seed_argument(parser: argparse.ArgumentParser) -> None:
     """Declare the seed."""
     parser.add_argument(
         "--seed",
-        type=inputs.count_of("seed", at_least=0),
+        type=inputs.seed,
         metavar="N",
         help="draw the same each time; by default a seed is drawn, and printed",
     )
