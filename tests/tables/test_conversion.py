@@ -399,7 +399,7 @@ class TestResume:
 
         assert manifests(tmp_path) == []
 
-    @pytest.mark.parametrize("change", ["source", "columns", "compression", "shards"])
+    @pytest.mark.parametrize("change", ["source", "sidecar", "columns", "compression", "shards"])
     def test_with_other_settings_is_an_error(
         self, tmp_path: Path, source: Path, change: str
     ) -> None:
@@ -408,8 +408,13 @@ class TestResume:
         before = {path.name: path.read_bytes() for path in tmp_path.glob("*b*")}
         if change == "source":
             records(source, 5, 20_005)
+        if change == "sidecar":
+            sidecar = {"id": np.arange(1), "pad": [b""], "half": np.zeros(1, np.float32)}
+            schema = save(tmp_path / "other.tfrecord", sidecar)
+            source.with_name("a.tfrecord.schema.json").write_text(schema.to_json())
         changes: dict[str, dict[str, Any]] = {
             "source": {},
+            "sidecar": {},
             "columns": {"columns": ("id",)},
             "compression": {"compression": "zstd"},
             "shards": {"num_shards": 2},

@@ -91,8 +91,8 @@ def _add_format_arguments(group: Any) -> None:
         type=_sample,
         default=10_000,
         metavar="N|all",
-        help="records from which a schema is inferred (default: 10000); a feature in none of them "
-        "is not converted",
+        help="records from which a schema is inferred (default: 10000); a feature that only later ones "
+        "have is an error",
     )
 
 
@@ -180,7 +180,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
         return
     except (OSError, ImportError, ValueError, TypeError) as error:
         _check_output(error, args)
-        console.complain(inputs.text_of(error, str(args.target)))
+        text = str(error)
+        about = next((source for source in args.sources if source in text), args.target)
+        console.complain(inputs.text_of(error, about))
         return
     _show(summary, args, console)
 

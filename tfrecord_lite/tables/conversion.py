@@ -613,6 +613,8 @@ def _identity(plan: Plan) -> dict[str, Any]:
     names = dict.fromkeys(name_of(piece.source) for _, pieces in plan.outputs for piece in pieces)
     return {
         "sources": [_stamp(name) for name in names],
+        "sidecars": [_stamp(f"{name}{SIDECAR_SUFFIX}") for name in names],
+        "from": request.from_,
         "outputs": [os.path.basename(name_of(target)) for target, _ in plan.outputs],  # noqa: PTH119
         "to": plan.kind,
         "columns": None if request.columns is None else list(request.columns),
