@@ -260,6 +260,28 @@ class TestRows:
             convert(source, target=tmp_path / "c.parquet", columns=("idd",))
 
     @pytest.mark.needs("sql")
+    def test_a_condition_takes_the_rows_of_nested_lists_in_parts_of_batches(
+        self, tmp_path: Path
+    ) -> None:
+        """A batch is cut where a shard ends; of such slices Arrow's filter takes other values."""
+        import pyarrow.parquet as pq
+
+        values = np.arange(60).reshape(10, 2, 3)
+        save(tmp_path / "a.tfrecord", {"i": np.arange(10), "v": values})
+
+        convert(
+            tmp_path / "a.tfrecord",
+            target=tmp_path / "b.parquet",
+            condition="i >= 0 and i != 4",
+            num_shards=3,
+        )
+
+        tables = [pq.read_table(path) for path in sorted(tmp_path.glob("b-*.parquet"))]
+        assert len(tables) == 3
+        found = [row for table in tables for row in table["v"].to_pylist()]
+        assert found == np.delete(values, 4, axis=0).tolist()
+
+    @pytest.mark.needs("sql")
     @pytest.mark.parametrize("ending", ["tfrecord", "parquet", "csv"])
     @pytest.mark.parametrize("shards", [None, 2])
     def test_a_condition(

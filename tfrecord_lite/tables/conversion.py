@@ -789,7 +789,7 @@ class _Rows:
         if schema is None:
             return batch
         if self._condition is not None:
-            batch = batch.filter(_boolean(self._condition.mask(batch)))
+            batch = _filtered(batch, self._condition.mask(batch))
         if batch.schema.equals(schema, check_metadata=True):
             return batch
         return _cast(batch, schema, name_of(self._piece.source) if self._piece else "")
@@ -806,10 +806,16 @@ class _Rows:
         self._source = self._batches = self._piece = self._rest = None
 
 
-def _boolean(mask: Any) -> Any:
+def _filtered(batch: Any, mask: Any) -> Any:
+    """Return the rows of a batch for which a mask is true."""
     from tfrecord_lite.convert.dataframes.arrow import imported  # noqa: PLC0415 - needs pyarrow
 
-    return imported().array(mask)
+    pa = imported()
+    if any(column.offset for column in batch.columns):
+        # Of slices with nested lists of fixed sizes, Arrow's filter takes other values; two chunks are copied.
+        whole = pa.Table.from_batches([batch[:0], batch]).combine_chunks()
+        batch = whole.to_batches()[0] if len(batch) else batch
+    return batch.filter(pa.array(mask))
 
 
 def _subset(schema: Any, columns: Sequence[str]) -> Any:
