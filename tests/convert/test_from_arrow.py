@@ -950,3 +950,21 @@ def test_categories_of_several_files_may_be_more_than_each_has_codes_for(tmp_pat
         assert table["x"].type == pa.dictionary(pa.int32(), pa.string())
         assert table["x"].to_pylist() == [*values[0], *values[1]]
         assert table["l"].to_pylist() == [[value] for part in values for value in part]
+
+
+def test_tables_that_are_not_one_stream_say_what_to_give(tmp_path: Path) -> None:
+    table = pa.table({"x": [1, 2]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for data in (
+        [table],
+        iter(table.to_batches()),
+        pq.ParquetFile(tmp_path / "t.parquet").iter_batches(),
+    ):
+        with pytest.raises(
+            InvalidArgumentError, match=r"RecordBatchReader\.from_batches"
+        ) as caught:
+            save(tmp_path / "d", data)
+        assert caught.value.index == 0
+    with pytest.raises(TypeError, match="not ParquetFile; give its batches"):
+        save(tmp_path / "d", pq.ParquetFile(tmp_path / "t.parquet"))
+    assert not (tmp_path / "d").exists()

@@ -182,7 +182,9 @@ def save(
     if not are_columns and (
         isinstance(data, str | bytes | np.generic) or not isinstance(data, Iterable)
     ):
-        raise TypeError(f"data must be columns or rows, not {type(data).__name__}")
+        hint = "; give its batches: pyarrow.RecordBatchReader.from_batches(schema, batches)"
+        hint = hint if hasattr(data, "iter_batches") else ""
+        raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
     with reporting(progress, name_of(path)) as report:
         files = DataFiles(names, options, storage_options, report)
@@ -288,6 +290,12 @@ def _write_rows(files: DataFiles, rows: Iterable[Any], given: Schema | None) -> 
     files.n_records = len(rows) if isinstance(rows, Sized) else None
     n_rows = 0
     for batch in row_batches(rows):
+        if batch and is_frame(batch[0]):
+            detail = (
+                f"a {type(batch[0]).__name__} in place of a row; give the tables as one stream: "
+            )
+            detail += "pyarrow.RecordBatchReader.from_batches(schema, batches)"
+            raise argument_error(detail).at(index=n_rows)
         columns, schema = stream.add(batch)
         if columns:
             try:
