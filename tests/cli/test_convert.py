@@ -134,6 +134,20 @@ class TestWhatItSays:
         assert "skipped 1 damaged place" in done.err[0]
         assert len((tmp_path / "b.csv").read_text().splitlines()) == 10
 
+    @pytest.mark.parametrize("ending", ["tfrecord", "csv"])
+    def test_of_damaged_data_with_a_sidecar(self, run: Run, tmp_path: Path, ending: str) -> None:
+        path, target = tmp_path / "a.tfrecord", tmp_path / f"b.{ending}"
+        save(path, {"x": np.arange(10)})
+        path.write_bytes(path.read_bytes()[:-3])
+        sidecar = tmp_path / "a.tfrecord.schema.json"
+
+        done = run("convert", "--skip-damage", path, target)
+        assert (done.status, "give it as --schema" in done.err[0]) == (2, True)
+
+        done = run("convert", "--skip-damage", path, target, "--schema", sidecar)
+        assert done.status == 1
+        assert done.out == [f"{target}: wrote 9 rows, {target.stat().st_size} B"]
+
     def test_of_a_type_that_changes(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text("x,y\n" + f"1,{'.' * 996}\n" * 10_000 + "1.5,\n")
 

@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.support.effort import at_most
 from tests.support.subprocesses import run_fresh
-from tfrecord_lite import TFRecordReader, TFRecordWriter, save
+from tfrecord_lite import (
+    TFRecordReader,
+    TFRecordWriter,
+    decode_sequence_example,
+    encode_sequence_example,
+    save,
+)
 from tfrecord_lite.cli import convert as verb
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 
@@ -326,6 +335,68 @@ class TestRows:
             seen.clear()
             convert(tmp_path / target, target=tmp_path / f"{target}.jsonl", progress=seen.append)
             assert sum(seen) == (tmp_path / target).stat().st_size
+
+
+def sequences_of(rows: list[dict[str, Any]], path: Path) -> Path:
+    dtypes: dict[str, Any] = {"i": np.int64, "f": np.float32, "b": object}
+    with TFRecordWriter(path) as writer:
+        for row in rows:
+            context = {key: np.array(v, dtypes[key]) for key, v in row["context"].items()}
+            lists = {
+                key: [np.array(step, dtypes[key]) for step in steps]
+                for key, steps in row["feature_lists"].items()
+            }
+            example: Any = {"context": context, "feature_lists": lists}
+            writer.write(encode_sequence_example(example))
+    return path
+
+
+def values_of(path: Path) -> list[Any]:
+    """Return the values of SequenceExamples, without lists that have no values or steps."""
+    found = []
+    for record in TFRecordReader(path):
+        row: Any = decode_sequence_example(record)
+        context = {key: v.tolist() for key, v in row["context"].items() if v.size}
+        lists = {
+            key: [v.tolist() for v in steps] for key, steps in row["feature_lists"].items() if steps
+        }
+        found.append((context, lists))
+    return found
+
+
+kinds: dict[str, Any] = {
+    "i": st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3),
+    "f": st.lists(st.floats(width=32, allow_nan=False), max_size=3),
+    "b": st.lists(st.binary(max_size=3), max_size=3),
+}
+sequence_rows = st.fixed_dictionaries(
+    {
+        "context": st.fixed_dictionaries({}, optional=kinds),
+        "feature_lists": st.fixed_dictionaries(
+            {}, optional={key: st.lists(values, max_size=3) for key, values in kinds.items()}
+        ),
+    }
+)
+FULL_ROW = {
+    "context": {"i": [1, 2], "f": [1.5], "b": [b"x"]},
+    "feature_lists": {"i": [[1], [2, 3]], "f": [[1.5, 2.5]], "b": [[b"x"], []]},
+}
+"""Of which all features have values, and so a type."""
+
+
+class TestSequences:
+    @at_most(50)
+    @given(st.lists(sequence_rows, max_size=4))
+    def test_come_back_from_parquet(
+        self, tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]
+    ) -> None:
+        folder = tmp_path_factory.mktemp("sequences")
+        path = sequences_of([FULL_ROW, *rows], folder / "a.tfrecord")
+
+        convert(path, target=folder / "b.parquet", sample=None)
+        convert(folder / "b.parquet", target=folder / "c.tfrecord")
+
+        assert values_of(folder / "c.tfrecord") == values_of(path)
 
 
 class TestDamage:

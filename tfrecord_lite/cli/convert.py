@@ -48,6 +48,7 @@ converted); 2 if a file could not be read or written, or the arguments are wrong
 
 _COMPRESSIONS = ("none", "gz", "gzip", "zst", "zstd", "bz2", "zlib", "snappy", "lz4", "brotli")
 _FEATURE = re.compile(r"(?P<name>.+):(?P<dtype>\w+)(?:\[(?P<shape>[\d?, ]*)\])?(?P<lacking>\??)")
+_AS_SCHEMA = re.compile("give it as (schema_path|features)")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
@@ -182,7 +183,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         _check_output(error, args)
         text = str(error)
         about = next((source for source in args.sources if source in text), args.target)
-        console.complain(inputs.text_of(error, about))
+        console.complain(_AS_SCHEMA.sub("give it as --schema", inputs.text_of(error, about)))
         return
     _show(summary, args, console)
 
