@@ -665,15 +665,16 @@ class TestProcesses:
 
 
 MEMORY = """
-import resource, sys
+import sys
 from tfrecord_lite.cli import main
 main(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+with open("/proc/self/status") as file:  # ru_maxrss would begin with that of the tests' process
+    print(next(line.split()[1] for line in file if line.startswith("VmHWM")))
 """
 
 
 @pytest.mark.full
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -685,11 +686,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
         ("d.jsonl", "e.tfrecord"),
     ],
 )
-def test_memory_is_flat_over_a_file_ten_times_larger(
+def test_memory_is_flat_over_a_file_five_times_larger(
     tmp_path: Path, first: str, second: str
 ) -> None:
     peaks = []
-    for n_rows in (120_000, 1_200_000):
+    for n_rows in (240_000, 1_200_000):
         folder = tmp_path / str(n_rows)
         folder.mkdir()
         path = folder / "a.tfrecord"
@@ -704,7 +705,8 @@ def test_memory_is_flat_over_a_file_ten_times_larger(
         peaks.append(int(run_fresh(MEMORY, "convert", folder / first, folder / second).split()[-1]))
 
     small, large = peaks
-    assert large < small + 90_000, peaks  # in KB; the rows of the large file take 150 MB and more
+    # In KB. As CSV the large file has 160 MB more, in Arrow 80 MB; allocators take some 30 MB more.
+    assert large < small + 70_000, peaks
 
 
 def test_a_manifest_of_something_else(tmp_path: Path, source: Path) -> None:
