@@ -320,6 +320,10 @@ def test_a_null_in_the_dictionary_of_one_chunk_is_a_null(tmp_path: Path) -> None
         save(tmp_path / "d", data)
         found = load(tmp_path / "d", as_="arrow")["x"].to_pylist()
         assert found == ["a", None, None, "b", "c", None]
+    rows = [pa.ListArray.from_arrays([0, 1], chunk[:1]) for chunk in chunks]
+    rows.append(pa.ListArray.from_arrays([0, 0], of_dictionary([1], ["z", None])))
+    lists = pa.chunked_array(rows)
+    assert decoded(encode_examples({"x": lists})) == [{"x": [b"a"]}, {"x": [b"b"]}, {"x": []}]
     lists = pa.ListArray.from_arrays([0, 2], of_dictionary([0, 1], ["a", None]))
     with pytest.raises(InvalidArgumentError, match="a null within a list"):
         encode_examples({"x": lists})

@@ -326,7 +326,6 @@ def _whole(column: Any) -> Any:
     """Return an array of one chunk."""
     if not hasattr(column, "chunks"):
         return column
-    # As one array: chunks have no flatten that goes down one level only.
     return column.combine_chunks() if len(column.chunks) != 1 else column.chunks[0]
 
 
@@ -387,13 +386,15 @@ def _open_lists(name: str, column: Any) -> Opened:
     is_fixed = str(column.type).startswith("fixed")
     if "_view" in str(column.type):  # which few functions of Arrow take
         column = _cast(column, _without_views(column.type))
-    whole = _whole(column)
-    mask = _nulls(whole)
-    flat = whole.flatten()  # leaves out those of null lists; drop_null takes wrong ones of slices
+    mask = _nulls(column)
+    # flatten leaves out those of null lists; drop_null takes wrong ones of slices. By chunk, as all chunks
+    # have no flatten that goes down one level only, and dictionaries with nulls cannot be joined.
+    flat = imported().chunked_array([c.flatten() for c in _chunks(column)], column.type.value_type)
     if is_fixed:
         lengths = np.where(mask, 0, column.type.list_size)
     else:
-        lengths = np.asarray(whole.value_lengths().fill_null(0)).astype(np.int64)
+        parts = [c.value_lengths().fill_null(0) for c in _chunks(column)]
+        lengths = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
     with at_records(row_splits(lengths)):
         _check_no_missing(name, _nulls(flat))
         inner, traits = open_column(name, flat)
