@@ -7,10 +7,11 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from tests.cli.samples import damage, flower, write
-from tfrecord_lite import TFRecordReader
+from tfrecord_lite import TFRecordReader, save
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -116,3 +117,17 @@ def test_limits_are_said_in_words_of_the_command_line(run: Run, tmp_path: Path) 
 
     assert "--max-record-bytes" in line
     assert "max_record_bytes" not in line
+
+
+@pytest.mark.needs("arrow")
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    save(path, {"x": np.arange(5000) / 10})
+    path.write_bytes(path.read_bytes()[:-30])
+
+    done = run("convert", "--skip-damage", path, tmp_path / "a.csv")
+
+    assert (done.status, len(done.err)) == (1, 2)
+    text = "not the bytes that its sidecar was written for, which is used all the same"
+    assert done.err[0] == f"tfrecord: {path}: {text}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import threading
+import warnings
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn
@@ -173,6 +174,18 @@ def _termination_as_interrupt() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+@contextmanager
+def _warnings_as_lines(console: Console) -> Iterator[None]:
+    """Report a warning as one line, without the place in the code."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        console.complain(str(message), Status.INTACT)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default this process's, and return its exit status.
 
@@ -181,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     console = Console()
     try:
-        with _termination_as_interrupt():
+        with _termination_as_interrupt(), _warnings_as_lines(console):
             args = _parser().parse_args(arguments)
             args.run(args, console)
             console.flush()
