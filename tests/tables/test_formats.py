@@ -307,6 +307,16 @@ class TestCsv:
         assert json.loads(rows[1][2]) == [1, 2]
         assert [row["s"] for row in read(path)] == values
 
+    def test_lines_may_end_in_cr(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_bytes(b"a,b\r1,2\r3,4\r")
+
+        assert read(tmp_path / "a.csv") == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
+
+    def test_a_line_of_names_that_cannot_be_read_is_one_error(self, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_bytes(b"x" * 200_000 + b",b\n1,2\n")
+        with pytest.raises(InvalidArgumentError, match="the line of names cannot be read"):
+            read(tmp_path / "a.csv")
+
     def test_bytes_are_base64(self, tmp_path: Path) -> None:
         import pyarrow as pa
 

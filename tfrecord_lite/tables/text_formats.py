@@ -125,12 +125,16 @@ class CsvSource:
 
     def _header(self) -> list[str]:
         """Return the names of the columns, which stay in the file."""
-        head = self._head[: 64 * 1024]
+        head = self._head
         if not head.strip():
             raise argument_error("the file is empty, without a line of names", source=self.name)
         head = head.removeprefix(b"\xef\xbb\xbf")
-        rows = csv.reader(io.StringIO(head.decode(errors="replace")), delimiter=self._delimiter)
-        names = next(rows)
+        text = io.StringIO(head.decode(errors="replace"), newline="")  # lines may end in CR
+        try:
+            names = next(csv.reader(text, delimiter=self._delimiter))
+        except csv.Error as error:
+            detail = f"the line of names cannot be read: {error}"
+            raise argument_error(detail, source=self.name) from None
         repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if repeated is not None:
             detail = f"two columns have the name {repeated!r}; rename one in the first line"
