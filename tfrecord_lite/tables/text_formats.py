@@ -130,11 +130,8 @@ class CsvSource:
             raise argument_error("the file is empty, without a line of names", source=self.name)
         head = head.removeprefix(b"\xef\xbb\xbf")
         text = io.StringIO(head.decode(errors="replace"), newline="")  # lines may end in CR
-        try:
-            names = next(csv.reader(text, delimiter=self._delimiter))
-        except csv.Error as error:
-            detail = f"the line of names cannot be read: {error}"
-            raise argument_error(detail, source=self.name) from None
+        csv.field_size_limit(_CSV_BLOCK)
+        names = next(csv.reader(text, delimiter=self._delimiter))
         repeated = next((name for i, name in enumerate(names) if name in names[:i]), None)
         if repeated is not None:
             detail = f"two columns have the name {repeated!r}; rename one in the first line"
