@@ -89,7 +89,7 @@ def _add_format_arguments(group: Any) -> None:
     )
     group.add_argument(
         "--sample",
-        type=_sample,
+        type=inputs.sample_size,
         default=10_000,
         metavar="N|all",
         help="records from which a schema is inferred (default: 10000); a feature that only later ones "
@@ -150,10 +150,6 @@ def _add_output_arguments(group: Any) -> None:
         action="store_true",
         help="keep the files that an interrupted call with the same arguments has completed",
     )
-
-
-def _sample(text: str) -> int | None:
-    return None if text == "all" else inputs.count_of("records")(text)
 
 
 def _size(text: str) -> int:

@@ -450,17 +450,14 @@ def _complete_rows(column: RaggedTensor, original: Original, *, raw: bool) -> An
 
 def _strings_back(name: str, column: Any, original: Original) -> Any:
     """Return byte strings in the form they had, as they are parsed."""
-    plain = replace(original, text=None, categories=None, ordered=False)
-    if isinstance(column, SparseTensor):
+    if isinstance(column, SparseTensor | BytesColumn):
         return column
-    if isinstance(column, BytesColumn):
-        return column
-    if not isinstance(column, RaggedTensor):
-        return _dense_back(name, column, plain, raw=False)
-    if not original.missing:
-        return _ragged_back(name, column, plain, raw=False)
-    if original.shape or not isinstance(column.values, BytesColumn):
-        return _masked_back(name, column, plain, raw=False)
+    is_ragged = isinstance(column, RaggedTensor)
+    may_lack = is_ragged and original.missing
+    if not may_lack or original.shape or not isinstance(column.values, BytesColumn):
+        plain = replace(original, text=None, categories=None, ordered=False)
+        back = _masked_back if may_lack else _ragged_back if is_ragged else _dense_back
+        return back(name, column, plain, raw=False)
     if (complete := _complete_rows(column, original, raw=False)) is not None:
         return complete
     _check_counts(name, np.maximum(np.diff(column.row_splits), 1), 1, original)

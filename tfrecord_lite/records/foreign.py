@@ -72,7 +72,8 @@ _MAGICS = (
     _Magic(0, b"%PDF-", "a PDF document"),
 )
 
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f")) + b"\x7f"
+CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f")) + b"\x7f"
+"""Bytes that no text has."""
 
 _LFS = re.compile(r"version https://git-lfs\.github\.com/spec/")
 _HTML = re.compile(r"<(!doctype\s+html|html)\b", re.IGNORECASE)
@@ -133,7 +134,7 @@ def _is_nearly_header(data: bytes) -> bool:
 
 def _text(start: _Start) -> str | None:
     """Recognise text, and what kind of text it is."""
-    if start.data.translate(None, _CONTROL) != start.data:
+    if start.data.translate(None, CONTROL) != start.data:
         return None
     try:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(start.data, start.is_whole)

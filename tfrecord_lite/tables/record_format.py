@@ -28,7 +28,7 @@ from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles
 from tfrecord_lite.storage.frame_schema import FrameSchema
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.tables.table import scan
+from tfrecord_lite.tables.table import fitting_size, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from tfrecord_lite.tables.table import TFRecordTable
 
 _MARK_BYTES = 4 * 1024 * 1024
-_BATCH_BYTES = 4 * 1024 * 1024
-_MOST_ROWS = 8192
-"""Bytes of records in a batch, about, and the most of them; writers are slow with small ones."""
 
 
 def table_of(files: list[Source], reading: Reading) -> TFRecordTable:
@@ -132,8 +129,7 @@ class RecordSource:
         size: int | None = None
         while (block := stream.next_block(size)) is not None:
             if size is None and self._table is not None:
-                fitting: int = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
-                size = min(max(fitting, 1), _MOST_ROWS)
+                size = fitting_size(block, 1)
             yield block
 
     def close(self) -> None:

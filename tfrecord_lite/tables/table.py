@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, p
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
 from tfrecord_lite.reader import reader_with
+from tfrecord_lite.records.foreign import CONTROL
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.schema import (
@@ -208,13 +210,19 @@ class _Reading:
         """Return the records of all files."""
         return reader_with(self.sources, self.options).blocks(size)
 
+    @cached_property
     def usual_size(self) -> int:
-        """Return the number of records in a batch of the usual size, by those of the first read."""
+        """Number of records in a batch of the usual size, by those of the first read."""
         ahead: Any = reader_ahead(self.sources, self.options).blocks()
         with closing(ahead) as blocks:
             first: Any = next(blocks, Block.from_records([b""]))
-        fitting: int = _BATCH_BYTES * len(first) // max(first.nbytes, 1)
-        return min(max(fitting, _LEAST), _MOST)
+        return fitting_size(first, _LEAST)
+
+
+def fitting_size(block: Block, least: int) -> int:
+    """Return the number of records in a batch of the usual size, if they are like those of a block."""
+    fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
+    return min(max(fitting, least), _MOST)
 
 
 class TFRecordTable:
@@ -304,13 +312,13 @@ class TFRecordTable:
         return self._in_turn(size)
 
     def _in_turn(self, size: int | None) -> Iterator[Any]:
-        size = size or self._reading.usual_size()
+        size = size or self._reading.usual_size
         with closing(self._reading.blocks(size)) as blocks:
             for block in blocks:
                 yield self._batches.of(block)
 
     def _in_processes(self, size: int | None) -> Dataset[Any]:
-        size = size or self._reading.usual_size()
+        size = size or self._reading.usual_size
         paths: Any = self._reading.sources
         files = files_of(paths, self._reading.options)
         stage = _ToBatches(input=files, batches=self._batches, most=size)
@@ -680,9 +688,6 @@ def _byte_strings(column: Any) -> BytesColumn:
     return flat if isinstance(flat, BytesColumn) else BytesColumn.from_list(flat.ravel().tolist())
 
 
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f")) + b"\x7f"
-
-
 def _is_text(strings: BytesColumn) -> bool:
     """Return whether each of some strings is UTF-8, without control characters."""
     whole = strings.data[strings.offsets[0] : strings.offsets[-1]]
@@ -694,4 +699,4 @@ def _is_text(strings: BytesColumn) -> bool:
         data.decode()
     except UnicodeDecodeError:
         return False
-    return data.translate(None, _CONTROL) == data
+    return data.translate(None, CONTROL) == data
