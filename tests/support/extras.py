@@ -16,17 +16,20 @@ __all__ = ["EXTRAS", "is_installed", "missing_for"]
 
 EXTRAS = {
     "arrow": ("pyarrow",),
-    "cli": ("tqdm",),
+    "browser": ("playwright",),
+    "cli": ("tqdm", "shtab"),
     "dataframes": ("pandas", "polars", "pyarrow"),
     "dtypes": ("ml_dtypes",),
     "examples": ("sklearn", "PIL", "yaml", "torch", "jax"),
     "fast": ("isal",),
     "image": ("PIL",),
     "lint": ("mypy",),
+    "plot": ("matplotlib",),
     "remote": ("fsspec", "aiohttp"),
     "sql": ("duckdb", "pyarrow"),
     "tables": ("pandas", "polars", "pyarrow", "duckdb", "datasets"),
     "torch": ("torch",),
+    "view": ("jinja2", "PIL"),
     "yaml": ("yaml",),
     "zstd": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",),
 }
