@@ -1,0 +1,18 @@
+"""A page that shows what is in files: one self-contained HTML document.
+
+::
+
+    page      view: the page of some files; a report as HTML, through the templates in assets/
+    report    files to a Report: a sample of their records, its statistics, the first records
+    cards     a feature's statistics as a card
+    records   a record as a RecordView: a row of cells
+    cells     a feature of a record as a cell, within a Budget
+    pictures  thumbnails of images, strips of numbers
+    timeline  the steps of a SequenceExample
+    runs      event files as curves
+
+Everything that comes from the data is escaped, and bounded in number and size. The package is not
+called ``view``, so that importing it does not hide the public function of that name.
+"""
+
+from __future__ import annotations
