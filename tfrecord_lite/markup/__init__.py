@@ -3,9 +3,11 @@
 ::
 
     charts  histograms, bars, sparklines and lines as SVG
-    tables  small tables, for notebooks
+    tables  panels of small tables, with pictures in their cells, for notebooks
 
-All text is escaped here; colours come from CSS, so that a page decides.
+All text is escaped here: a ``str`` is text, :class:`tables.Html` is markup. There are no scripts, and
+sizes are bounded. Colours come from CSS, so that a page decides, light or dark. No I/O, no
+knowledge of records.
 """
 
 from __future__ import annotations

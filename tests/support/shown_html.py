@@ -1,0 +1,64 @@
+"""What a page holds once a browser has parsed it: elements, attributes and text."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+__all__ = ["Page", "parsed"]
+
+_VOID = {"br", "circle", "img", "line", "path", "rect"}
+
+
+class Page(HTMLParser):
+    """The elements of a page, each checked to be closed where it should be."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        """Element, name and value of each."""
+        self.cells: list[str] = []
+        """The text of each cell of each table."""
+        self._open: list[str] = []
+        self._texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in _VOID:
+            self._open.append(tag)
+        if tag in {"td", "th"}:
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self._open or self._open[-1] != "style":
+            self._texts.append(data)
+        if {"td", "th"} & set(self._open):
+            self.cells[-1] += data
+
+    def close(self) -> None:
+        super().close()
+        assert not self._open
+
+    @property
+    def text(self) -> str:
+        """All text, with spaces between the elements."""
+        return " ".join(self._texts)
+
+    @property
+    def sources(self) -> list[str]:
+        """Where images come from."""
+        return [
+            value or "" for tag, name, value in self.attributes if (tag, name) == ("img", "src")
+        ]
+
+
+def parsed(text: str) -> Page:
+    """Parse a page, or a part of one."""
+    page = Page()
+    page.feed(text)
+    page.close()
+    return page

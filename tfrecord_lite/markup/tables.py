@@ -1,0 +1,143 @@
+"""Panels of small tables, as notebooks show them: a title, facts, tables and notes.
+
+::
+
+    panel("Schema of 2 features",
+          facts([("file", "a.tfrecord")]),          <- name and value, one row each
+          table(["name", "dtype"], rows),           <- cells: text, a number, or Html
+          note("of the first 1,000 records"))
+
+A cell that is a ``str`` is escaped, cut, and shows what cannot be printed as escapes; an ``int`` has
+separators, and is set to the right. Rows and columns beyond a limit are only counted.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from itertools import islice
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MAX_ROWS = 40
+MAX_COLUMNS = 16
+MAX_TEXT = 160
+"""Most rows and columns of a table, and characters of a text, that are shown."""
+
+_STYLE = """
+.tfrecord-lite{color:inherit;max-width:100%;overflow-x:auto}
+.tfrecord-lite .tfl-title{font-weight:600;margin:.2em 0}
+.tfrecord-lite .tfl-note{margin:.2em 0;opacity:.75}
+.tfrecord-lite table{border:0;border-collapse:collapse;color:inherit;font-size:.92em;margin:.3em 0}
+.tfrecord-lite caption{caption-side:top;color:inherit;font-weight:600;padding:.2em 0;text-align:left}
+.tfrecord-lite tr,.tfrecord-lite tr:hover{background:none}
+.tfrecord-lite th,.tfrecord-lite td{background:none;border:0;border-bottom:1px solid #8886;color:inherit;\
+max-width:26em;overflow-wrap:anywhere;padding:.2em .7em .2em 0;text-align:left;vertical-align:top;white-space:normal}
+.tfrecord-lite th{font-weight:600;overflow-wrap:normal;white-space:nowrap}
+.tfrecord-lite th.tfl-number,.tfrecord-lite td.tfl-number{font-variant-numeric:tabular-nums;text-align:right;\
+white-space:nowrap}
+.tfrecord-lite td.tfl-more{opacity:.75}
+.tfrecord-lite img{display:inline-block;margin:0 .2em .2em 0;max-height:96px;max-width:128px;vertical-align:top}
+""".strip()
+
+
+class Html(str):
+    """Markup, of which every text has been escaped."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """Return itself, as template engines ask for it."""
+        return self
+
+
+Cell: TypeAlias = "Html | str | int | None"
+
+
+def escaped(text: str, limit: int = MAX_TEXT) -> Html:
+    r"""Return a text on one line, cut after `limit` characters, with escapes for the unprintable.
+
+    >>> escaped("a<b>\t"), escaped("long text", 4)
+    ('a&lt;b&gt;\\t', 'long…')
+    """
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:limit])
+    return Html(html.escape(shown) + ("…" if len(text) > limit else ""))
+
+
+def panel(title: str, *parts: Html) -> str:
+    """Return a whole representation: a title, and tables, facts and notes below it."""
+    head = f'<div class="tfl-title">{escaped(title)}</div>'
+    return f'<div class="tfrecord-lite"><style>{_STYLE}</style>{head}{"".join(parts)}</div>'
+
+
+def facts(pairs: Iterable[tuple[str, Cell]]) -> Html:
+    """Return a table of names and values, without a header."""
+    rows = (
+        f'<tr><th scope="row">{escaped(name)}</th><td>{_content(value)}</td></tr>'
+        for name, value in islice(pairs, MAX_ROWS)
+    )
+    return Html(f"<table><tbody>{''.join(rows)}</tbody></table>")
+
+
+def note(text: str) -> Html:
+    """Return a line of text."""
+    return Html(f'<div class="tfl-note">{escaped(text, 1000)}</div>')
+
+
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    n_rows: int | None = None,
+    noun: str = "row",
+    caption: str = "",
+    max_rows: int = MAX_ROWS,
+) -> Html:
+    """Return a table of the first rows and columns, and say how many more there are.
+
+    Only as many rows are taken as are shown; `n_rows` is the number of all, if there may be more.
+    """
+    shown = [row[:MAX_COLUMNS] for row in islice(rows, max_rows)]
+    numbers = [isinstance(cell, int) for cell in shown[0]] if shown else [False] * len(header)
+    columns = header[:MAX_COLUMNS]
+    heads = [
+        _element("th", name, is_number) for name, is_number in zip(columns, numbers, strict=True)
+    ]
+    lines = [[_element("td", cell, isinstance(cell, int)) for cell in row] for row in shown]
+    if len(header) > MAX_COLUMNS:
+        heads.append(_element("th", f"... and {len(header) - MAX_COLUMNS:,} more"))
+        lines = [[*line, "<td></td>"] for line in lines]
+    n_hidden = 0 if n_rows is None else n_rows - len(shown)
+    if n_hidden > 0:
+        more = f"... and {n_hidden:,} more {noun}{'s' * (n_hidden != 1)}"
+        lines.append([f'<td class="tfl-more" colspan="{len(heads)}">{escaped(more)}</td>'])
+    title = f"<caption>{escaped(caption)}</caption>" if caption else ""
+    body = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+    return Html(
+        f"<table>{title}<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def picture(data: bytes, mime: str, alternative: str) -> Html:
+    """Return an encoded image as part of the page, with the text that stands for it."""
+    encoded = base64.b64encode(data).decode()
+    text = escaped(alternative)
+    return Html(f'<img src="data:{escaped(mime)};base64,{encoded}" alt="{text}" title="{text}">')
+
+
+def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002
+    """Return a cell of a header or a row."""
+    scope = ' scope="col"' * (tag == "th")
+    kind = ' class="tfl-number"' * is_number
+    return f"<{tag}{scope}{kind}>{_content(cell)}</{tag}>"
+
+
+def _content(cell: Cell) -> str:
+    """Return what is in a cell."""
+    if isinstance(cell, Html):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return "" if cell is None else escaped(cell)
