@@ -6,21 +6,20 @@ whatever is cut is marked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import plural
-from tfrecord_lite.example.content import ContentType, ExampleList, is_sequence, text_of
+from tfrecord_lite.example.content import ContentType, text_of
+from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
 from tfrecord_lite.schema.kinds import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from tfrecord_lite.example.content import Content, Message
+    from tfrecord_lite.example.outline import Row
     from tfrecord_lite.messages import Feature
 
 _HEX_ROW_BYTES = 16
@@ -30,86 +29,6 @@ _MAX_EXAMPLES = 4  # of an ExampleListWithContext
 _MIN_ROOM = 24  # characters for a feature's values, however long the names are
 _MAX_STRING = 32  # characters for one of several byte strings
 _MAX_HEX_BYTES = 8  # of a byte string among values
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A feature (of one step), or a feature list (of any number of steps)."""
-
-    name: str
-    steps: Sequence[Feature]
-    is_list: bool = False
-
-    @property
-    def kind(self) -> str:
-        """``string``, ``float32``, ``int64`` or ``unset``; more than one if the steps differ."""
-        return "/".join(sorted({kind_of(step) for step in self.steps})) or "-"
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """The smallest and the largest number of values per step."""
-        counts = [len(values_of(step)) for step in self.steps]
-        return min(counts, default=0), max(counts, default=0)
-
-    @property
-    def count(self) -> str:
-        """The number of values; for a list, steps x values."""
-        low, high = self.counts
-        each = f"{low:,}" if low == high else f"{low:,}-{high:,}"
-        return f"{len(self.steps):,} x {each}" if self.is_list else each
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """The features of one part of a message; the title is empty for an Example's."""
-
-    title: str
-    rows: list[Row]
-
-
-def sections(message: Message, max_examples: int | None = None) -> list[Section]:
-    """Return the sections of a message, rows by name; of an ExampleList, the first Examples'."""
-    if isinstance(message, ExampleList):
-        n_examples = len(message.examples)
-        return [
-            _section("context", message.context.features.feature),
-            *(
-                _section(f"example {i} of {n_examples:,}", example.features.feature)
-                for i, example in enumerate(message.examples[:max_examples])
-            ),
-        ]
-    if is_sequence(message):
-        lists = message.feature_lists.feature_list
-        rows = [Row(name, lists[name].feature, is_list=True) for name in sorted(lists)]
-        return [_section("context", message.context.feature), Section("feature_lists", rows)]
-    return [_section("", message.features.feature)]
-
-
-def _section(title: str, features: Mapping[str, Feature]) -> Section:
-    return Section(title, [Row(name, [features[name]]) for name in sorted(features)])
-
-
-def kind_of(feature: Feature) -> str:
-    """Return ``string``, ``float32``, ``int64`` or ``unset``."""
-    kind = feature.WhichOneof("kind")
-    return Kind[kind.removesuffix("_list").upper()].label if kind else "unset"
-
-
-def values_of(feature: Feature) -> Sequence[bytes] | Sequence[float] | Sequence[int]:
-    """Return a feature's values without copying them; none if no kind is set."""
-    kind = feature.WhichOneof("kind")
-    if kind == "bytes_list":
-        return feature.bytes_list.value
-    if kind == "float_list":
-        return feature.float_list.value
-    return feature.int64_list.value if kind else ()
-
-
-def float_texts(values: Sequence[float], most: int | None = None) -> list[str]:
-    """Write the first float32 values, each with as few digits as identify it."""
-    taken = np.fromiter(islice(values, most), np.float32)
-    texts: list[str] = taken.astype(str).tolist()
-    return texts
 
 
 def record_lines(content: Content, width: int | None) -> Iterator[str]:

@@ -19,8 +19,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli.display import float_texts, values_of
 from tfrecord_lite.example.content import ExampleList, is_sequence, text_of
+from tfrecord_lite.example.outline import float_texts, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
