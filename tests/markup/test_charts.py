@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite.markup.charts import bars, histogram, lines, sparkline
+
+HOSTILE = "<script>alert('\"&')</script>"
+EDGES = [0.0, 5e-324, -5e-324, 1.7976931348623157e308, -1.7976931348623157e308, math.nan, math.inf]
+NUMBERS = st.lists(
+    st.floats() | st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1), max_size=40
+)
+
+
+def parse(markup: str) -> ET.Element:
+    """Parse it as XML, which is stricter than HTML; several elements are allowed."""
+    return ET.fromstring(f"<div>{markup}</div>")  # noqa: S314 - ours
+
+
+@given(NUMBERS)
+def test_any_numbers_become_well_formed_charts_within_their_box(values: list[float]) -> None:
+    for markup in (
+        sparkline(values, HOSTILE),
+        lines([(HOSTILE, range(len(values)), values)] * 2, "t"),
+    ):
+        for path in parse(markup).iter("path"):
+            d = path.attrib["d"]
+            assert "nan" not in d
+            assert "inf" not in d
+            finite = [v for v in values if math.isfinite(v)]
+            assert bool(d) == bool(finite)
+
+
+@given(st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=30))
+def test_a_histogram_has_a_column_per_bin_with_records(counts: list[int]) -> None:
+    svg = parse(histogram(counts, range(len(counts) + 1), HOSTILE))[0]
+
+    columns = svg.findall("rect")
+    assert len(columns) == sum(count > 0 for count in counts)
+    heights = [float(c.attrib["height"]) for c in columns]
+    assert all(0 < h <= 56 for h in heights)
+    assert svg.attrib["aria-label"] == HOSTILE
+    assert svg.attrib["role"] == "img"
+
+
+def test_a_column_is_as_tall_as_its_share() -> None:
+    svg = parse(histogram([10, 5, 0], [0, 1, 2, 3], "t"))[0]
+
+    first, second = (float(c.attrib["height"]) for c in svg.findall("rect"))
+    assert first == pytest.approx(2 * second)
+    assert [c.findtext("title") for c in svg.findall("rect")] == ["0 to 1: 10", "1 to 2: 5"]
+
+
+def test_a_line_keeps_its_extremes_however_many_points_there_are() -> None:
+    y = np.zeros(1_000_000)
+    y[123_456], y[654_321] = 5, -7
+
+    markup = lines([("a", np.arange(y.size), y)], "t")
+    (path,) = parse(markup).iter("path")
+    heights = [
+        float(part.split(" ")[1]) for part in path.attrib["d"].replace("h0.01", "")[1:].split("L")
+    ]
+
+    assert len(markup) < 30_000
+    assert min(heights) == 8  # the top of the area
+    assert max(heights) == 178  # its bottom
+
+
+def test_gaps_are_gaps() -> None:
+    (path,) = parse(sparkline([1, math.nan, 2, 3], "t")).iter("path")
+
+    assert path.attrib["d"].count("M") == 2
+
+
+def test_bars_are_a_list_with_escaped_labels() -> None:
+    found = parse(bars([(HOSTILE, 3), ("b", 1)], "top")).findall("ol/li")
+
+    assert [item.findtext("span") for item in found] == [HOSTILE, "b"]
+    assert [item[1][1].attrib["width"] for item in found] == ["100%", "33.33%"]
