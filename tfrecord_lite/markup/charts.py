@@ -23,8 +23,11 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
 
-    from tfrecord_lite.arrays import AnyArray
+    import numpy.typing as npt
+
+    AnyArray: TypeAlias = npt.NDArray[Any]
 
 N_COLOURS = 6
 """How many colours the series of a chart have before they repeat."""
