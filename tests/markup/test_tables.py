@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tests.support.shown_html import parsed
 from tfrecord_lite.markup import tables
-from tfrecord_lite.markup.tables import Html, escaped, facts, note, panel, picture, table
+from tfrecord_lite.markup.pictures import Thumbnail, picture
+from tfrecord_lite.markup.tables import escaped, facts, note, panel, table
 
 HOSTILE = st.one_of(
     st.text(),
@@ -33,7 +34,7 @@ def test_what_is_given_is_text_and_never_markup(name: str, rows: list[list[str]]
         facts([(name, end)]),
         table([name, "b", end], rows, n_rows=9, caption=name),
         note(end),
-        Html(picture(b"GIF", name, end)),
+        picture(Thumbnail(b"GIF", name), end),
     )
     page = parsed(whole)
 

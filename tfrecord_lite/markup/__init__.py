@@ -2,8 +2,9 @@
 
 ::
 
-    charts  histograms, bars, sparklines and lines as SVG
-    tables  panels of small tables, with pictures in their cells, for notebooks
+    charts    histograms, bars, sparklines and lines as SVG
+    tables    panels of small tables, for notebooks
+    pictures  thumbnails of encoded images, with Pillow if it is installed
 
 All text is escaped here: a ``str`` is text, :class:`tables.Html` is markup. There are no scripts, and
 sizes are bounded. Colours come from CSS, so that a page decides, light or dark. No I/O, no

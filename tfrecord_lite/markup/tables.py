@@ -13,7 +13,6 @@ separators, and is set to the right. Rows and columns beyond a limit are only co
 
 from __future__ import annotations
 
-import base64
 import html
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
@@ -118,13 +117,6 @@ def table(
     return Html(
         f"<table>{title}<thead><tr>{''.join(heads)}</tr></thead><tbody>{body}</tbody></table>"
     )
-
-
-def picture(data: bytes, mime: str, alternative: str) -> Html:
-    """Return an encoded image as part of the page, with the text that stands for it."""
-    encoded = base64.b64encode(data).decode()
-    text = escaped(alternative)
-    return Html(f'<img src="data:{escaped(mime)};base64,{encoded}" alt="{text}" title="{text}">')
 
 
 def _element(tag: str, cell: Cell, is_number: bool = False) -> str:  # noqa: FBT001, FBT002

@@ -1,0 +1,89 @@
+"""Small pictures in a page: thumbnails of encoded images, as part of the HTML.
+
+Pillow makes the thumbnails if it is installed, of the formats that browsers show. Without it, and of
+what is small anyway, the image itself is used. A picture is bounded in bytes, and so is the work:
+images of too many pixels are not decoded.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from typing import Any, NamedTuple
+
+from tfrecord_lite.markup.tables import Html, escaped
+
+SHOWN_BY_BROWSERS = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp")
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")  # the same as Pillow names them
+
+_SMALL_BYTES, _LARGEST_BYTES = 8 << 10, 64 << 10
+"""An image of so many bytes is used as it is; one of more than the second only as a thumbnail."""
+_MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
+"""Images of more are not decoded. Of a JPEG, only an eighth of the rows may have to be computed."""
+_MAX_ENCODED_BYTES = 64 << 20
+
+
+class Thumbnail(NamedTuple):
+    """An encoded image that is small enough to be part of a page."""
+
+    data: bytes
+    mime: str
+
+
+def thumbnail(data: bytes, mime: str, size: int = 128) -> Thumbnail | None:
+    """Return an image of at most `size` pixels each way; None if it cannot be made.
+
+    `mime` is that of `data`, as `media.recognize` finds it. An image of few bytes is
+    returned as it is, of any size in pixels; without Pillow, one of somewhat more too.
+    """
+    if mime not in SHOWN_BY_BROWSERS or len(data) > _MAX_ENCODED_BYTES:
+        return None
+    if len(data) <= _SMALL_BYTES:
+        return Thumbnail(data, mime)
+    try:
+        return _made(data, size)
+    except ImportError:
+        return Thumbnail(data, mime) if len(data) <= _LARGEST_BYTES else None
+    except Exception:  # noqa: BLE001 - decoders raise anything
+        return None
+
+
+def picture(shown: Thumbnail, alternative: str) -> Html:
+    """Return an element with an image, and the text that stands for it."""
+    encoded = base64.b64encode(shown.data).decode()
+    text = escaped(alternative)
+    return Html(
+        f'<img src="data:{escaped(shown.mime)};base64,{encoded}" alt="{text}" title="{text}">'
+    )
+
+
+def _made(data: bytes, size: int) -> Thumbnail | None:
+    """Decode an image and encode a smaller one: PNG if it may be transparent, otherwise JPEG."""
+    from PIL import Image  # noqa: PLC0415 - optional
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
+        opened: Any = Image.open(io.BytesIO(data), formats=_FORMATS)
+        limit = _MAX_JPEG_PIXELS if opened.format == "JPEG" else _MAX_PIXELS
+        if opened.width * opened.height > limit:
+            return None
+        opened.draft("RGB", (size, size))
+        small = _in_colour(opened)
+        small.thumbnail((size, size))
+        is_clear = small.mode == "RGBA"
+        out = io.BytesIO()
+        small.convert("RGBA" if is_clear else "RGB").save(
+            out, "PNG" if is_clear else "JPEG", quality=85
+        )
+    return Thumbnail(out.getvalue(), "image/png" if is_clear else "image/jpeg")
+
+
+def _in_colour(opened: Any) -> Any:
+    """Return an image in a mode that can be made smaller; wide numbers as grey from end to end."""
+    if opened.mode[:1] in {"I", "F"}:
+        low, high = opened.getextrema()
+        scale = 255 / (high - low) if high > low else 0
+        return opened.convert("F").point(lambda value: value * scale - low * scale).convert("L")
+    is_clear = "A" in opened.mode or "a" in opened.mode or "transparency" in opened.info
+    return opened.convert("RGBA" if is_clear else "RGB")
