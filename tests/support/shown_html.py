@@ -30,6 +30,11 @@ class Page(HTMLParser):
         if tag in {"td", "th"}:
             self.cells.append("")
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.handle_endtag(tag)
+
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop() == tag
 
