@@ -12,7 +12,16 @@ import nox
 
 nox.options.default_venv_backend = "venv"
 nox.options.error_on_missing_interpreters = False
-nox.options.sessions = ["lint", "types", "docs", "tests", "parity", "frameworks", "examples"]
+nox.options.sessions = [
+    "lint",
+    "types",
+    "docs",
+    "tests",
+    "parity",
+    "frameworks",
+    "examples",
+    "browser",
+]
 
 NEWEST = ""
 # Not the full product: each Python, each protobuf major, oldest and newest NumPy,
@@ -93,7 +102,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types, strictly."""
-    session.install("-e", ".[test,lint]", "nox")
+    session.install("-e", ".[test,browser,lint]", "nox")
     session.run("mypy", *(path for path in TYPED if Path(path).exists()))
     session.run("pyright", "--verifytypes", "tfrecord_lite", "--ignoreexternal")
 
@@ -127,6 +136,14 @@ def examples(session: nox.Session) -> None:
     session.install("-e", ".[bare-test,examples]")
     session.run("python", "-c", "import jax, PIL, sklearn, torch, yaml")
     session.run("pytest", "--full", "tests/programs", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """Look at the viewer's pages in Chromium, which must be there, and so must axe-core."""
+    session.install("-e", ".[test,browser]")
+    session.run("python", "-m", "tests.support.chromium")
+    session.run("pytest", "--full", "tests/browser", *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,430 @@
+"""Small files of every kind of data, of which the viewer makes pages.
+
+`KINDS` has a function per kind, which writes files into a folder and returns what to view. The
+same files come out each time.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tests.support.drawings import encoded, landscape, sound, walker
+from tfrecord_lite import TFRecordWriter, encode_example, encode_examples, serialize_tensor
+from tfrecord_lite.messages import Event, HistogramProto, Summary, SummaryMetadata
+from tfrecord_lite.messages.tensor_pb2 import TensorProto
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+__all__ = ["HOSTILE", "KINDS", "N_FEATURES"]
+
+N_FEATURES = 2000
+FORMATS = ("JPEG", "PNG", "WebP", "GIF")
+CITIES = ["Amsterdam", "Bogotá", "Cairo", "Dhaka", "東京", "Zürich"]
+
+
+# --- examples
+
+
+def image_files(folder: Path) -> list[Path]:
+    """Write an image data set with boxes, under the keys that object detection uses."""
+    path = folder / "landscapes.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for number in range(24):
+            image, things = landscape(number)
+            boxes = np.array([thing.box for thing in things])
+            boxes = np.clip(boxes / ([image.width, image.height] * 2), 0, 1).astype(np.float32)
+            name = FORMATS[number % len(FORMATS)]
+            row = {
+                "image/encoded": encoded(image, name),
+                "image/format": name.lower(),
+                "image/filename": f"landscape_{number:03}.{name.lower()}",
+                "image/height": image.height,
+                "image/width": image.width,
+                "image/object/class/text": [thing.name for thing in things],
+                "image/object/class/label": [len(thing.name) for thing in things],
+            }
+            row |= {
+                f"image/object/bbox/{side}": boxes[:, i]
+                for i, side in enumerate(("xmin", "ymin", "xmax", "ymax"))
+            }
+            writer.write_example(row)
+    return [path]
+
+
+def table(n_records: int = 500) -> dict[str, Any]:
+    """Return columns as a table has them: numbers, categories, something missing."""
+    rng = np.random.default_rng(0)
+    income = rng.lognormal(10, 0.6, n_records)
+    columns: dict[str, Any] = {
+        "id": np.arange(n_records) + 10_000,
+        "age": rng.integers(18, 91, n_records),
+        "income": income.astype(np.float32),
+        "city": rng.choice(CITIES, n_records, p=[0.4, 0.2, 0.15, 0.1, 0.1, 0.05]).tolist(),
+        "clicks": [rng.integers(0, 50, rng.integers(0, 6)).tolist() for _ in range(n_records)],
+        "is_member": (income > np.median(income)).astype(np.int64),
+    }
+    rating = rng.normal(3.5, 1, n_records).astype(np.float32)
+    rating[::97] = np.nan
+    columns["rating"] = [None if i % 5 == 2 else [rating[i]] for i in range(n_records)]
+    return columns
+
+
+def table_files(folder: Path) -> list[Path]:
+    with TFRecordWriter(folder / "customers.tfrecord") as writer:
+        writer.write_examples(table())
+    return [folder / "customers.tfrecord"]
+
+
+def gzip_files(folder: Path) -> list[Path]:
+    with TFRecordWriter(folder / "customers.tfrecord.gz") as writer:
+        writer.write_examples(table())
+    return [folder / "customers.tfrecord.gz"]
+
+
+def text_files(folder: Path) -> list[Path]:
+    """Write Examples of texts, short and long, in several scripts."""
+    sentences = [
+        "The quick brown fox jumps over the lazy dog.",
+        "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.",
+        "いろはにほへと ちりぬるを",
+        "نص حكيم له سر قاطع وذو شأن عظيم",
+        "Съешь же ещё этих мягких французских булок.",
+        "A text\nof several lines,\n\twith a tab.",
+    ]
+    with TFRecordWriter(folder / "texts.tfrecord") as writer:
+        for i in range(40):
+            writer.write_example(
+                {
+                    "text": " ".join(sentences[(i + k) % len(sentences)] for k in range(1 + i % 9)),
+                    "language": ["en", "de", "ja", "ar", "ru", "en"][i % 6],
+                    "tokens": sentences[i % len(sentences)].split(),
+                    "document": f'{{"id": {i}, "title": "Text number {i}"}}',
+                    "empty": b"",
+                }
+            )
+    return [folder / "texts.tfrecord"]
+
+
+def embedding_files(folder: Path) -> list[Path]:
+    """Write embeddings, serialised tensors, raw arrays and sounds."""
+    rng = np.random.default_rng(1)
+    with TFRecordWriter(folder / "vectors.tfrecord") as writer:
+        for i in range(30):
+            centre = np.sin(np.arange(256) / 9 + i % 3 * 2)
+            mask = rng.random((16, 12)) < 0.3
+            writer.write_example(
+                {
+                    "embedding": (centre + rng.normal(0, 0.2, 256)).astype(np.float32),
+                    "mask": serialize_tensor(mask.astype(np.uint8)),
+                    "labels": serialize_tensor(np.array([b"low", b"high"], object)),
+                    "raw": rng.bytes(200),
+                    "sound": sound(220 * 2 ** (i / 12)),
+                    "note": f"{220 * 2 ** (i / 12):.1f} Hz",
+                }
+            )
+    return [folder / "vectors.tfrecord"]
+
+
+def mixed_files(folder: Path) -> list[Path]:
+    """Write records whose features are of different kinds, or missing, in two files."""
+    rows: list[dict[str, Any]] = [
+        {"value": 1, "often": "yes"},
+        {"value": 0.5},
+        {"value": "text", "often": "no"},
+        {"value": b"\xff\xfe\x00\x01"},
+        {"other": [1, 2, 3]},
+        {},
+    ]
+    with TFRecordWriter(folder / "mixed-0.tfrecord") as writer:
+        writer.write_examples(rows * 5)
+    with TFRecordWriter(folder / "mixed-1.tfrecord") as writer:
+        writer.write_examples(rows[:2] * 5)
+    return [folder / "mixed-0.tfrecord", folder / "mixed-1.tfrecord"]
+
+
+def wide_files(folder: Path) -> list[Path]:
+    rng = np.random.default_rng(2)
+    names = [f"sensor/{i // 50:02}/channel_{i % 50:02}" for i in range(N_FEATURES)]
+    with TFRecordWriter(folder / "wide.tfrecord") as writer:
+        writer.write_examples({name: rng.normal(0, 1, 30).astype(np.float32) for name in names})
+    return [folder / "wide.tfrecord"]
+
+
+# --- other messages
+
+
+def sequence_files(folder: Path) -> list[Path]:
+    """Write short films, with tokens and measurements per step."""
+    rng = np.random.default_rng(3)
+    words = "a figure walks slowly from left to right through the picture and is gone"
+    with TFRecordWriter(folder / "walks.tfrecord") as writer:
+        for i in range(12):
+            n_steps = 4 + i
+            walk = rng.normal(0, 1, (n_steps, 3)).cumsum(axis=0)
+            writer.write_sequence_example(
+                {
+                    "context": {"id": i, "label": ["slow", "fast"][i % 2], "fps": 12.5},
+                    "feature_lists": {
+                        "frames": [
+                            [encoded(walker(step, n_steps), "JPEG")] for step in range(n_steps)
+                        ],
+                        "words": [[word] for word in words.split()[:n_steps]],
+                        "position": walk.astype(np.float32),
+                        "heart_rate": [[int(rate)] for rate in rng.integers(70, 120, n_steps)],
+                        "events": [[int(k)] * (k % 3) for k in range(n_steps)],
+                    },
+                }
+            )
+    return [folder / "walks.tfrecord"]
+
+
+def ranking_files(folder: Path) -> list[Path]:
+    """Write ExampleListWithContexts: a query with documents."""
+    rng = np.random.default_rng(4)
+    with TFRecordWriter(folder / "ranking.tfrecord") as writer:
+        for i in range(15):
+            query = encode_example({"query": f"how to read file {i}", "user": i})
+            documents = encode_examples(
+                {
+                    "document": [f"answer {k}" for k in range(2 + i % 4)],
+                    "relevance": rng.integers(0, 5, 2 + i % 4),
+                }
+            )
+            parts = [(0x0A, document) for document in documents] + [(0x12, query)]
+            writer.write(b"".join(_field(tag, bytes(message)) for tag, message in parts))
+    return [folder / "ranking.tfrecord"]
+
+
+def _field(tag: int, content: bytes) -> bytes:
+    length, size = [], len(content)
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    return bytes([tag, *length, size]) + content
+
+
+def unknown_files(folder: Path) -> list[Path]:
+    """Write records that are not messages: bytes at random, and lines of text."""
+    rng = random.Random(5)
+    write(folder / "bytes.bin", [rng.randbytes(rng.randrange(300)) for _ in range(40)])
+    return [folder / "bytes.bin"]
+
+
+def line_files(folder: Path) -> list[Path]:
+    write(folder / "lines", [f"line {i}: a record of plain text".encode() for i in range(120)])
+    return [folder / "lines"]
+
+
+def event_files(folder: Path) -> list[Path]:
+    """Write two event runs, with values of every category."""
+    runs = [folder / "train", folder / "validation"]
+    for number, run in enumerate(runs):
+        run.mkdir()
+        rng = np.random.default_rng(number)
+        messages = [Event(wall_time=1.5e9, file_version="brain.Event:2")]
+        messages += [
+            Event(wall_time=1.5e9 + 2 * step, step=step, summary=Summary(value=values))
+            for step in range(0, 1000, 5)
+            if (values := list(_values(step, number, rng)))
+        ]
+        records = [message.SerializeToString() for message in messages]
+        write(run / f"events.out.tfevents.{1_500_000_000 + number}.host", records)
+    return runs
+
+
+def _values(step: int, run: int, rng: np.random.Generator) -> Iterable[Summary.Value]:
+    yield _scalar("loss", 2.3 * np.exp(-step / 250) + 0.2 * run + rng.normal(0, 0.05))
+    yield _scalar("metrics/accuracy", 1 - 0.9 * np.exp(-step / 300) - 0.05 * run)
+    if run == 0:
+        yield _scalar("learning_rate", 1e-3 * 0.5 ** (step // 250))
+        yield _scalar("gradient_norm", np.nan if step == 500 else rng.lognormal(0, 0.4))
+    if step % 100 == 0:
+        weights = rng.normal(0, 1 + step / 1000, 1000)
+        counts, edges = np.histogram(weights, 24)
+        histogram = HistogramProto(
+            min=edges[0], max=edges[-1], num=1000, sum=weights.sum(), bucket=counts
+        )
+        histogram.bucket_limit.extend(edges[1:])
+        yield Summary.Value(tag="weights/dense", histo=histogram)
+    if step % 250 == 0:
+        image, _ = landscape(step + run, 160, 120)
+        content = Summary.Image(
+            width=160, height=120, colorspace=3, encoded_image_string=encoded(image, "PNG")
+        )
+        yield Summary.Value(tag="samples/landscape", image=content)
+        clip = Summary.Audio(
+            sample_rate=8000,
+            num_channels=1,
+            length_frames=4000,
+            encoded_audio_string=sound(330 + step),
+            content_type="audio/wav",
+        )
+        yield Summary.Value(tag="samples/tone", audio=clip)
+        note = TensorProto.FromString(serialize_tensor(f"step {step}: *still* learning"))
+        yield Summary.Value(tag="notes", tensor=note, metadata=_plugin("text"))
+
+
+def _scalar(tag: str, number: float) -> Summary.Value:
+    tensor = TensorProto.FromString(serialize_tensor(np.float32(number)))
+    return Summary.Value(tag=tag, tensor=tensor, metadata=_plugin("scalars"))
+
+
+def _plugin(name: str) -> SummaryMetadata:
+    return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=name))
+
+
+# --- files that are not in order
+
+
+def damaged_files(folder: Path) -> list[Path]:
+    """Write a file with damage at three places, and an end that is cut off."""
+    block = encode_examples(table(200))
+    data = bytearray(frame([bytes(record) for record in block]))
+    for place in (0.1, 0.45, 0.8):
+        at = int(len(data) * place)
+        data[at : at + 20] = bytes(20)
+    (folder / "damaged.tfrecord").write_bytes(data[:-30])
+    return [folder / "damaged.tfrecord"]
+
+
+def empty_files(folder: Path) -> list[Path]:
+    (folder / "empty.tfrecord").write_bytes(b"")
+    return [folder / "empty.tfrecord"]
+
+
+HOSTILE = [
+    "<script>window.__ran = 1</script>",
+    "</script><script>window.__ran = 2</script>",
+    "<img src=x onerror=window.__ran=3>",
+    '" onmouseover="window.__ran=4" onfocus="window.__ran=4" autofocus="',
+    "' onclick='window.__ran=5' x='",
+    "javascript:window.__ran=6",
+    "data:text/html,<script>window.__ran=7</script>",
+    "<!--",
+    "--><b class=injected>text</b>",
+    "]]><b class=injected>text</b>",
+    "</style><b class=injected>text</b>",
+    "</title><b class=injected>text</b>",
+    "</template></textarea></noscript><b class=injected>text</b>",
+    "<svg/onload=window.__ran=8>",
+    "<iframe srcdoc='<script>parent.__ran=9</script>'></iframe>",
+    "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9/meta'>",
+    "<base href=http://127.0.0.1:9/>",
+    "<link rel=stylesheet href=http://127.0.0.1:9/style.css>",
+    "<style>* { background: url(http://127.0.0.1:9/style.png) }</style>",
+    "url(http://127.0.0.1:9/url.png)",
+    "{{ 7 * 7 }} {% include 'page.html' %} ${7 * 7}",
+    "&lt;script&gt; &amp; &#60;b&#62; &quot;",
+    "\\u003cscript\\u003e \\x3cscript\\x3e",
+    "\N{RIGHT-TO-LEFT OVERRIDE}gnp.exe\N{POP DIRECTIONAL FORMATTING}",
+    "\N{RIGHT-TO-LEFT ISOLATE}never closed",
+    "a\0b\x01\x07\x08\x7f\x85",
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07",
+    "\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}\ufeff\ufffe\N{ZERO WIDTH SPACE}",
+    "Z" + "\N{COMBINING ACUTE ACCENT}" * 200,
+    "__proto__",
+    "constructor",
+    "1/../../etc/passwd",
+    "=1+1",
+    "W" * 5000,
+    " ",
+]
+"""Strings that mean something to a browser, a template or a terminal."""
+
+HOSTILE_BYTES = [
+    b"\xed\xa0\x80\xed\xb0\x80",  # surrogates
+    b"\xc0\xbcscript\xc0\xbe",  # overlong forms
+    b"\xff\xfe<\0b\0>\0",
+    b"<svg xmlns='http://www.w3.org/2000/svg'><image href='http://127.0.0.1:9/svg.png'/></svg>",
+    b"<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg' onload='window.__ran=11'/>",
+    b"GIF89a/*<svg/onload=window.__ran=12>*/=window.__ran=12;",
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xff\xff\xff\xff\xff\xff\xff\x08\6\0\0\0" + bytes(40),
+    b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(100),
+    b"RIFF\xff\xff\xff\xffWAVEfmt " + bytes(20),
+    b"RIFF\xff\xff\xff\xffWEBPVP8 " + bytes(20),
+    b"%PDF-1.7 <script>window.__ran=13</script>",
+    b"<html><script>window.__ran=14</script></html>",
+]
+
+
+def hostile_files(folder: Path) -> list[Path]:
+    """Write hostile strings as keys, values and the name of the file."""
+    path = folder / "<img src=x onerror='window.__ran=20'>\" onclick=\"window.__ran=21.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for text in HOSTILE:
+            writer.write_example({"text": text, text: [text, "value"], "list": [text] * 3})
+        for value in HOSTILE_BYTES:
+            writer.write_example({"image/encoded": value, "bytes": [value, value]})
+        writer.write_example({"text": "A" * 1_000_000, "K" * 1_000_000: [1, 2]})
+        writer.write_example({"text": "<b class=injected>" * 60_000})
+        writer.write_example(_hostile_boxes())
+    return [path]
+
+
+def _hostile_boxes() -> dict[str, Any]:
+    """Return boxes that are not where boxes are, with names that are not names."""
+    image, _ = landscape(1, 64, 48)
+    numbers = [-1e30, np.nan, np.inf, 0.5, 2.0]
+    sides = ("xmin", "ymin", "xmax", "ymax")
+    return {
+        "image/encoded": encoded(image, "PNG"),
+        "image/object/class/text": HOSTILE[:3],
+        **{f"image/object/bbox/{side}": numbers[i:] for i, side in enumerate(sides)},
+    }
+
+
+def hostile_sequence_files(folder: Path) -> list[Path]:
+    with TFRecordWriter(folder / "hostile_steps.tfrecord") as writer:
+        for text in HOSTILE:
+            lists = {text: [[text], [text, text], []], "steps": [[text]] * 3}
+            writer.write_sequence_example({"context": {text: text}, "feature_lists": lists})
+    return [folder / "hostile_steps.tfrecord"]
+
+
+def hostile_event_files(folder: Path) -> list[Path]:
+    """Write events with hostile tags and texts."""
+    messages = [Event(wall_time=1.5e9, file_version="brain.Event:2")]
+    for step, text in enumerate(HOSTILE):
+        note = TensorProto.FromString(serialize_tensor(text))
+        values = [
+            _scalar(text, step),
+            _scalar("loss", [0.5, np.nan, np.inf, -np.inf, 3e38][step % 5]),
+            Summary.Value(tag="notes", tensor=note, metadata=_plugin("text")),
+            Summary.Value(tag="image", image=Summary.Image(encoded_image_string=text.encode())),
+        ]
+        event = Event(wall_time=1.5e9 + step, step=step, summary=Summary(value=values))
+        messages.append(event)
+    path = folder / "events.out.tfevents.1.<script>window.__ran=30<"
+    write(path, [message.SerializeToString() for message in messages])
+    return [path]
+
+
+def write(path: Path, records: list[bytes]) -> None:
+    path.write_bytes(bytes(frame(records)))
+
+
+KINDS: dict[str, Callable[[Path], list[Path]]] = {
+    "images": image_files,
+    "table": table_files,
+    "sequences": sequence_files,
+    "texts": text_files,
+    "events": event_files,
+    "vectors": embedding_files,
+    "mixed": mixed_files,
+    "ranking": ranking_files,
+    "lines": line_files,
+    "unknown": unknown_files,
+    "gzip": gzip_files,
+    "damaged": damaged_files,
+    "empty": empty_files,
+    "wide": wide_files,
+    "hostile": hostile_files,
+    "hostile_sequences": hostile_sequence_files,
+    "hostile_events": hostile_event_files,
+}
