@@ -79,7 +79,7 @@ def test_dir_shows_the_public_names_and_nothing_else() -> None:
     for name in tfrecord_lite.__all__:
         getattr(tfrecord_lite, name)  # which loads its module
 
-    modules = ["errors", "messages", "rearrange", "testing", "tf"]
+    modules = ["errors", "messages", "rearrange", "statistics", "testing", "tf"]
     assert dir(tfrecord_lite) == sorted([*tfrecord_lite.__all__, *modules, "__version__"])
     assert all(getattr(tfrecord_lite, name) is not None for name in modules)
 

@@ -3,7 +3,8 @@
 Every public name can be imported from here. A name's module is loaded when the name is
 first used, so that reading and writing records loads neither the engine nor the protobuf
 runtime. ``tfrecord_lite.tf`` has TensorFlow's names; ``tfrecord_lite.testing`` helps with tests;
-``tfrecord_lite.rearrange`` merges, splits, shuffles, samples and filters files.
+``tfrecord_lite.rearrange`` merges, splits, shuffles, samples and filters files;
+``tfrecord_lite.statistics`` says how the values of features are distributed.
 """
 
 from __future__ import annotations
@@ -127,6 +128,10 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         VarLenFeature as VarLenFeature,
     )
     from tfrecord_lite.sharded import ShardedTFRecordWriter as ShardedTFRecordWriter
+    from tfrecord_lite.statistics import (
+        Statistics as Statistics,
+        compute_statistics as compute_statistics,
+    )
     from tfrecord_lite.storage import (
         TfdsInfo as TfdsInfo,
         load as load,
@@ -174,6 +179,7 @@ _MODULES = {
     "recovery.verify": "verify",
     "schema": "FixedLenFeature FixedLenSequenceFeature RaggedFeature Schema SequenceSchema SequenceSummary SparseFeature Summary VarLenFeature",
     "sharded": "ShardedTFRecordWriter",
+    "statistics": "Statistics compute_statistics",
     "storage": "TfdsInfo load load_schema load_tfds save tfds_info",
     "storage.infer": "infer_schema summarize",
     "tables.table": "TFRecordTable scan",
@@ -184,7 +190,7 @@ _MODULES = {
 }
 """The public names, by the module that defines them."""
 
-_PUBLIC_MODULES = ("errors", "messages", "rearrange", "testing", "tf")
+_PUBLIC_MODULES = ("errors", "messages", "rearrange", "statistics", "testing", "tf")
 
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -7,7 +7,7 @@
                                  └─> SequenceMessageBatch ─┘          counts, lengths, extremes
 
 It takes as long as parsing every feature into columns: values are read, but nothing is built from
-them.
+them. An *observer* gets the values of each block too, once all of the block is known to be sound.
 
 A record with feature lists is a SequenceExample, whose context would pass for the features of an
 Example; the first record that is not empty decides which of the two all records are. A
@@ -16,8 +16,8 @@ SequenceExample without feature lists has the bytes of an Example, and counts as
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -45,12 +45,40 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.block import Block, Place
     from tfrecord_lite.example.decode.batch import LayoutMemory
-    from tfrecord_lite.example.decode.oneof import ListValues
+    from tfrecord_lite.example.decode.oneof import Flat, ListValues
     from tfrecord_lite.wire.keys import KeyTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KindLists:
+    """The lists of one kind that a feature holds in a block."""
+
+    key: bytes
+    kind: Kind
+    counts: Int64Array | int
+    """Values of each list; one number if all have as many."""
+    n_lists: int
+    """Number of records with the feature in this kind; of a feature list, of steps."""
+    flat: Flat
+    """All values, end to end; they share the block's memory."""
+    is_step: bool
+    """Whether these are steps of a feature list."""
+
+
+class Observer(Protocol):
+    """Gets what a survey reads, block by block."""
+
+    def add_lists(self, lists: KindLists) -> object:
+        """Take the lists of one kind of one feature."""
+
+    def add_steps(self, key: bytes, n_steps: Int64Array) -> object:
+        """Take the numbers of steps of one feature list, in the records that have it."""
 
 
 class Survey:
     """Survey Examples or SequenceExamples, block after block; not thread-safe.
+
+    A block that raises an error leaves no trace.
 
     >>> from tfrecord_lite import Block, Example
     >>> example = Example()
@@ -64,7 +92,8 @@ class Survey:
     age   int64  all      1       7
     """
 
-    def __init__(self) -> None:
+    def __init__(self, observer: Observer | None = None) -> None:
+        self._observer = observer
         self._survey: _ExampleSurvey | _SequenceSurvey | None = None
         self._n_empty = 0  # records before the first that is not empty
         self._check_type = check_of_either()
@@ -83,21 +112,58 @@ class Survey:
                 self._n_empty += len(block)
                 return
             is_sequence = has_lists is not None and bool(has_lists[filled[0]])
-            self._survey = (_SequenceSurvey if is_sequence else _ExampleSurvey)(self._n_empty)
-        is_sequence = isinstance(self._survey, _SequenceSurvey)
+            survey = (_SequenceSurvey if is_sequence else _ExampleSurvey)(self._n_empty)
+        else:
+            survey = self._survey
+        is_sequence = isinstance(survey, _SequenceSurvey)
         odd = [] if has_lists is None else filled[has_lists[filled] != is_sequence]
         if len(odd):
             raise _mixed_error(block.place(int(odd[0])), has_lists=not is_sequence)
         try:
-            self._survey.add(block)
+            found = survey.read(block)
         except WireError:
-            again = type(self._survey)(0)
-            parse_or_first_error(block, None, again.add, self._survey.message_type)
+            again = type(survey)(0)
+            parse_or_first_error(block, None, again.read, survey.message_type)
             raise
+        self._survey = survey
+        for one in found:
+            survey.count(one)
+            if self._observer is not None:
+                one.show(self._observer)
 
     def summary(self) -> Summary | SequenceSummary:
         """Return the summary so far, features sorted by name."""
         return Summary(self._n_empty, {}) if self._survey is None else self._survey.summary()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Features:
+    """The features of a block of Examples, or of contexts."""
+
+    n_records: int
+    present: list[bytes]
+    """The keys of all features, those without a kind too."""
+    lists: list[tuple[KindLists, ListSummary]]
+
+    def show(self, observer: Observer) -> None:
+        for lists, _ in self.lists:
+            observer.add_lists(lists)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FeatureList:
+    """One feature list of a block of SequenceExamples."""
+
+    key: bytes
+    n_steps: Int64Array
+    """Of each record with the list."""
+    lists: list[KindLists]
+    summary: FeatureListSummary
+
+    def show(self, observer: Observer) -> None:
+        observer.add_steps(self.key, self.n_steps)
+        for lists in self.lists:
+            observer.add_lists(lists)
 
 
 class _ExampleSurvey:
@@ -110,21 +176,34 @@ class _ExampleSurvey:
         self._n_records = n_records
         self._found: dict[bytes, dict[Kind, ListSummary]] = {}
 
-    def add(self, block: Block) -> None:
-        """Survey a block; raises WireError about one of the malformed records."""
+    def read(self, block: Block) -> list[_Features | _FeatureList]:
+        """Read the features of a block; raises WireError about one of the malformed records."""
         batch = self._keys.read_examples(block)
         if batch is None:  # too many keys for one table
-            _by_halves(self.add, block)
-            return
+            return _by_halves(self.read, block)
+        present: list[bytes] = []
+        lists: list[tuple[KindLists, ListSummary]] = []
         for number, key in enumerate(self._keys.table.keys):
-            for kind, having in _kinds_of(batch.kinds(number), len(block)):
+            kinds = _kinds_of(batch.kinds(number), len(block))
+            # A feature may be present without a kind, or hidden by a later entry with the key.
+            if kinds or batch.present(number).any():
+                present.append(key)
+            for kind, having in kinds:
                 values = batch.lists(number, kind).values
-                summary = _summary(values, having, len(block), block.place)
-                found = self._found.setdefault(key, {})
-                found[kind] = found[kind] + summary if kind in found else summary
-            if key not in self._found and batch.present(number).any():
-                self._found[key] = {}  # without a kind, or hidden by a later entry with the key
-        self._n_records += len(block)
+                read = _lists(key, kind, values, having, len(block), is_step=False)
+                lists.append((read, _summary(read, having, block.place)))
+        return [_Features(len(block), present, lists)]
+
+    def count(self, found: _Features | _FeatureList) -> None:
+        """Count what was read."""
+        if not isinstance(found, _Features):
+            return
+        self._n_records += found.n_records
+        for key in found.present:
+            self._found.setdefault(key, {})
+        for lists, summary in found.lists:
+            kinds = self._found[lists.key]
+            kinds[lists.kind] = kinds[lists.kind] + summary if lists.kind in kinds else summary
 
     def summary(self) -> Summary:
         named = sorted((key.decode(), found) for key, found in self._found.items())
@@ -141,8 +220,8 @@ class _SequenceSurvey:
         self._keys = DiscoveredKeys()
         self._found: dict[bytes, FeatureListSummary] = {}
 
-    def add(self, block: Block) -> None:
-        """Survey a block; raises WireError about one of the malformed records."""
+    def read(self, block: Block) -> list[_Features | _FeatureList]:
+        """Read contexts and lists of a block; raises WireError about one of the malformed records."""
         stops = block.offsets + block.lengths
 
         def read(table: KeyTable, _: LayoutMemory) -> SequenceMessageBatch:
@@ -150,24 +229,31 @@ class _SequenceSurvey:
 
         batch = self._keys.read(len(block), read)
         if batch is None:  # too many keys for one table
-            _by_halves(self.add, block)
-            return
-        self._context.add(replace(block, lengths=batch.context_stops - block.offsets))
+            return _by_halves(self.read, block)
+        found = self._context.read(replace(block, lengths=batch.context_stops - block.offsets))
         for number, key in enumerate(self._keys.table.keys):
-            summary = _list_summary(batch, number, block)
-            if summary is not None:
-                found = self._found
-                found[key] = found[key] + summary if key in found else summary
+            one = _feature_list(batch, number, key, block)
+            if one is not None:
+                found.append(one)
+        return found
+
+    def count(self, found: _Features | _FeatureList) -> None:
+        """Count what was read."""
+        self._context.count(found)
+        if isinstance(found, _FeatureList):
+            before = self._found.get(found.key)
+            self._found[found.key] = found.summary if before is None else before + found.summary
 
     def summary(self) -> SequenceSummary:
         named = sorted((key.decode(), found) for key, found in self._found.items())
         return SequenceSummary(self._context.summary(), dict(named))
 
 
-def _by_halves(add: Callable[[Block], None], block: Block) -> None:
+def _by_halves(
+    read: Callable[[Block], list[_Features | _FeatureList]], block: Block
+) -> list[_Features | _FeatureList]:
     middle = len(block) // 2
-    add(block[:middle])
-    add(block[middle:])
+    return read(block[:middle]) + read(block[middle:])
 
 
 def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int64Array | None]]:
@@ -178,10 +264,10 @@ def _kinds_of(kinds: Uint8Array | int, n_messages: int) -> list[tuple[Kind, Int6
     return [(kind, having) for kind, having in found if having.size]
 
 
-def _list_summary(
-    batch: SequenceMessageBatch, number: int, block: Block
-) -> FeatureListSummary | None:
-    """Summarise one feature list in a batch; None if no record has it."""
+def _feature_list(
+    batch: SequenceMessageBatch, number: int, key: bytes, block: Block
+) -> _FeatureList | None:
+    """Read one feature list of a batch; None if no record has it."""
     kinds = batch.kinds(number)
     present = [kinds] if isinstance(kinds, int) else np.flatnonzero(np.bincount(kinds)).tolist()
     wanted = [Kind(kind) for kind in present if kind] or [Kind.FLOAT]
@@ -195,28 +281,45 @@ def _list_summary(
     def place_of(step: int) -> Place:
         return block.place(int(np.searchsorted(ends, step, side="right")))
 
-    values = {
-        kind: _summary(lists[kind].steps.values, having, n_steps, place_of)
-        for kind, having in _kinds_of(kinds, n_steps)
+    having = dict(_kinds_of(kinds, n_steps))
+    read = {
+        kind: _lists(key, kind, lists[kind].steps.values, which, n_steps, is_step=True)
+        for kind, which in having.items()
     }
+    values = {kind: _summary(read[kind], having[kind], place_of) for kind in read}
     each = one.n_steps[one.is_present]
     spread = int(each.min()), int(each.max())
-    return FeatureListSummary(each.size, n_steps, spread, FeatureSummary(values))
+    summary = FeatureListSummary(each.size, n_steps, spread, FeatureSummary(values))
+    return _FeatureList(key, each, list(read.values()), summary)
+
+
+def _lists(
+    key: bytes,
+    kind: Kind,
+    values: ListValues,
+    having: Int64Array | None,
+    n_all: int,
+    *,
+    is_step: bool,
+) -> KindLists:
+    """Return the lists of one kind in a batch of records, or of steps; None: all of them have it."""
+    counts = values.counts
+    if having is not None and not isinstance(counts, int):
+        counts = counts[having]
+    n_lists = n_all if having is None else having.size
+    return KindLists(key, kind, counts, n_lists, values.flat, is_step)
 
 
 def _summary(
-    values: ListValues, having: Int64Array | None, n_all: int, place_of: Callable[[int], Place]
+    lists: KindLists, having: Int64Array | None, place_of: Callable[[int], Place]
 ) -> ListSummary:
     """Summarise the lists of one kind in a batch of records, or of steps."""
-    counts = values.counts
-    if isinstance(counts, int):
-        lengths = (counts, counts)
-    else:
-        counts = counts if having is None else counts[having]
-        lengths = (int(counts.min()), int(counts.max()))
+    counts = lists.counts
+    lengths = (
+        (counts, counts) if isinstance(counts, int) else (int(counts.min()), int(counts.max()))
+    )
     first = 0 if having is None else int(having[0])
-    n_records = n_all if having is None else having.size
-    return ListSummary(n_records, lengths, _extremes(values.flat), place_of(first))
+    return ListSummary(lists.n_lists, lengths, _extremes(lists.flat), place_of(first))
 
 
 def _extremes(flat: Any) -> tuple[int, int] | tuple[float, float] | None:

@@ -13,7 +13,7 @@ parsing all features.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
@@ -117,21 +117,31 @@ def summarize(
     """
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
     survey = Survey()
-    left = max_records
+    options = ReadOptions(compression, storage_options=storage_options)
+    # Otherwise the file would stay open for as long as an error's traceback is referenced.
+    with closing(blocks_of(data, options, max_records)) as blocks:
+        for block in blocks:
+            survey.add(block)
+    return survey.summary()
+
+
+def blocks_of(
+    data: Source | Any, options: ReadOptions, max_records: int | None = None
+) -> Generator[Block, None, None]:
+    """Yield the records of data as :func:`summarize` takes it, the first `max_records` only."""
     columns, _, data = _columns_of(data, max_records)
+    left = max_records
     blocks: Any
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     else:
-        blocks = _blocks(data, ReadOptions(compression, storage_options=storage_options))
-    # Otherwise the file would stay open for as long as an error's traceback is referenced.
+        blocks = _blocks(data, options)
     with closing(blocks):
         for block in blocks:
-            survey.add(block if left is None else block[:left])
+            yield block if left is None else block[:left]
             left = None if left is None else left - len(block)
             if left is not None and left <= 0:
-                break
-    return survey.summary()
+                return
 
 
 @overload

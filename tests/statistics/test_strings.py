@@ -1,0 +1,87 @@
+"""Statistics of byte strings against plain counting."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfrecord_lite import BytesColumn
+from tfrecord_lite.arrays import ByteRanges
+from tfrecord_lite.statistics import Distribution, StringStatistics
+from tfrecord_lite.statistics.strings import MAX_COUNTED_BYTES, MAX_DISTINCT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STRINGS = st.lists(
+    st.one_of(st.binary(max_size=3), st.binary(min_size=60, max_size=70)), max_size=40
+)
+
+
+def ranges_of(values: Iterable[bytes]) -> ByteRanges:
+    column = BytesColumn.from_list(values)
+    return ByteRanges(column.data, column.offsets[:-1], column.lengths)
+
+
+def objects_of(values: list[bytes]) -> np.ndarray:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+@given(STRINGS, st.booleans())
+def test_short_strings_are_counted(values: list[bytes], is_object: bool) -> None:
+    found = StringStatistics.of(objects_of(values) if is_object else ranges_of(values))
+    short = [value for value in values if len(value) <= MAX_COUNTED_BYTES]
+    assert found.counts == Counter(short)
+    assert found.n_uncounted == len(values) - len(short)
+    assert found.is_exact == (len(short) == len(values))
+    assert found.n_distinct == (len(set(values)) if found.is_exact else None)
+    assert found.lengths == Distribution.of(np.array([*map(len, values)], np.int64))
+    if short:
+        most = found.top(1)[0]
+        assert most[1] == max(Counter(short).values())
+    assert set(found.examples) <= set(values)
+    assert sum(found.contents.values()) == min(len(values), 16)
+
+
+@given(STRINGS, STRINGS)
+def test_parts_add_up(first: list[bytes], second: list[bytes]) -> None:
+    added = StringStatistics.of(ranges_of(first)) + StringStatistics.of(ranges_of(second))
+    whole = StringStatistics.of(ranges_of(first + second))
+    assert added.counts == whole.counts
+    assert added.lengths == whole.lengths
+    assert added.n_uncounted == whole.n_uncounted
+    assert pickle.loads(pickle.dumps(added)) == added
+    json.dumps(added.describe(), allow_nan=False)
+
+
+def test_too_many_strings_are_counted_within_a_known_bound() -> None:
+    rng = np.random.default_rng(0)
+    often = [b"often"] * 3000 + [b"rather often"] * 2000
+    values = often + [b"%d" % i for i in range(3 * MAX_DISTINCT)] * 2
+    rng.shuffle(values)
+    parts = [StringStatistics.of(ranges_of(part)) for part in np.array_split(objects_of(values), 9)]
+    found = sum(parts[1:], parts[0])
+    assert len(found.counts) <= MAX_DISTINCT
+    assert not found.is_exact
+    assert found.n_distinct is None
+    true = Counter(values)
+    assert [value for value, _ in found.top(2)] == [b"often", b"rather often"]
+    for value, count in found.counts.items():
+        assert count <= true[value] <= count + found.max_missed
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [("Grüße".encode(), "text"), (b"\xfe\x00", "bytes")],
+)
+def test_strings_are_told_apart_by_what_they_are(value: bytes, label: str) -> None:
+    assert StringStatistics.of(ranges_of([value] * 100)).contents == {label: 16}

@@ -1,0 +1,23 @@
+"""How the values of each feature are distributed.
+
+::
+
+    collect       compute_statistics: records, block by block, to
+    statistics    Statistics: what is known of each feature
+      distribution, strings    of its numbers, and of its byte strings
+"""
+
+from __future__ import annotations
+
+from tfrecord_lite.statistics.collect import compute_statistics
+from tfrecord_lite.statistics.distribution import Distribution
+from tfrecord_lite.statistics.statistics import FeatureStatistics, Statistics
+from tfrecord_lite.statistics.strings import StringStatistics
+
+__all__ = [
+    "Distribution",
+    "FeatureStatistics",
+    "Statistics",
+    "StringStatistics",
+    "compute_statistics",
+]
