@@ -37,6 +37,7 @@ __all__ = [
     "Reason",
     "TFRecordError",
     "argument_error",
+    "human_bytes",
     "plural",
     "require_int",
 ]
@@ -173,6 +174,25 @@ def argument_error(
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return a count with its noun: 1 record, 1,200 records; `nouns` if it takes more than an s."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def human_bytes(n_bytes: int) -> str:
+    """Return a size in the unit that suits it.
+
+    >>> human_bytes(523), human_bytes(53_869), human_bytes(1024**3 - 1)
+    ('523 B', '52.6 KiB', '1.0 GiB')
+    """
+    if n_bytes < 1024:
+        return f"{n_bytes} B"
+    size = n_bytes / 1024
+    for unit in _UNITS[:-1]:
+        if round(size, 1) < 1024:
+            return f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} {_UNITS[-1]}"
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

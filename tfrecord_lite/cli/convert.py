@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
-from tfrecord_lite.cli.formatting import human_bytes
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import DataLossError, argument_error, plural
+from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural
 from tfrecord_lite.files.names import local_size, name_of
 
 if TYPE_CHECKING:

@@ -6,28 +6,10 @@ import json
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.errors import plural
+from tfrecord_lite.errors import human_bytes, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-
-
-def human_bytes(n_bytes: int) -> str:
-    """Return a size in the unit that suits it.
-
-    >>> human_bytes(523), human_bytes(53_869), human_bytes(1024**3 - 1)
-    ('523 B', '52.6 KiB', '1.0 GiB')
-    """
-    if n_bytes < 1024:
-        return f"{n_bytes} B"
-    size = n_bytes / 1024
-    for unit in _UNITS[:-1]:
-        if round(size, 1) < 1024:
-            return f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} {_UNITS[-1]}"
 
 
 def exact_bytes(n_bytes: int) -> str:

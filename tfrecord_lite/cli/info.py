@@ -10,9 +10,9 @@ import numpy as np
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.display import feature_lines
-from tfrecord_lite.cli.formatting import aligned, exact_bytes, human_bytes
+from tfrecord_lite.cli.formatting import aligned, exact_bytes
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import DataLossError, plural
+from tfrecord_lite.errors import DataLossError, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, Message, detect, detect_all
 from tfrecord_lite.example.outline import sections
 from tfrecord_lite.files.names import local_size

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
-from tfrecord_lite.cli.formatting import exact_bytes, human_bytes
+from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import TFRecordError, plural
+from tfrecord_lite.errors import TFRecordError, human_bytes, plural
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.reader import reader_with
 

@@ -24,6 +24,7 @@ from tfrecord_lite.convert.dataframes import arrow
 from tfrecord_lite.convert.lossless import schema_of
 from tfrecord_lite.errors import InvalidArgumentError, argument_error, plural
 from tfrecord_lite.files.names import name_of
+from tfrecord_lite.media import recognize
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.tables.texts import delimiter_of
 
@@ -135,15 +136,14 @@ class ImageList:
 
 
 def sniff(head: bytes) -> str | None:
-    """Return the format that the first 16 bytes of a file are of; None if it is not an image.
+    """Return the key in :data:`ENDINGS` of the format that an image's first 32 bytes tell, or None.
 
     >>> sniff(b"GIF89a"), sniff(b"text")
     ('gif', None)
     """
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return "webp"
-    starts = {"jpeg": b"\xff\xd8\xff", "png": b"\x89PNG\r\n\x1a\n", "gif": b"GIF8", "bmp": b"BM"}
-    return next((name for name, start in starts.items() if head.startswith(start)), None)
+    found = recognize(head)
+    name = "" if found is None else found.format.lower()
+    return name if name in ENDINGS else None
 
 
 # ------------------------------------------------------------------------------- folders
@@ -204,7 +204,7 @@ def _begins_as_image(path: str) -> bool:
     with contextlib.suppress(OSError):
         if os.path.isfile(path):
             with open(path, "rb") as file:
-                return sniff(file.read(16)) is not None
+                return sniff(file.read(32)) is not None
     return False
 
 

@@ -400,14 +400,14 @@ def _image_key(row: dict[str, Any]) -> str:
     found = []
     for name, values in row.items():
         value = _scalar(values) if values.dtype == object else None
-        if isinstance(value, bytes) and sniff(value[:16]):
+        if isinstance(value, bytes) and sniff(value[:32]):
             found.append(name)
     return found[0] if len(found) == 1 else "image/encoded"
 
 
 def _ending(content: bytes, named: Any) -> str | None:
     """Return the ending of the name of an image's file; None if nothing tells it."""
-    name = sniff(content[:16])
+    name = sniff(content[:32])
     if name is not None:
         return ENDINGS[name][0]
     ending = f".{named}".lower() if isinstance(named, str) else ""

@@ -17,7 +17,7 @@ from tfrecord_lite.wire.scalar import I32, I64, LEN, VARINT, WireError, read_var
 
 _DTYPE_TAG, _DTYPE, _SHAPE, _VERSION, _CONTENT = 0x08, 1, 2, 3, 4
 _MAX_FIELDS = 200  # that many well-formed fields are proof enough
-_LISTS = range(5, 18)
+_LISTS = range(5, 19)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class TensorHeader:
     dtype: str
     """The dtype's name, as NumPy, ml_dtypes and TensorFlow have it."""
     shape: tuple[int, ...]
+    nbytes: int | None = None
+    """Bytes of its elements; None for strings."""
 
     def __str__(self) -> str:
         """Return dtype and shape: ``float32 [2, 3]``."""
@@ -50,7 +52,10 @@ def read_header(data: bytes) -> TensorHeader | None:
         return None
     if shape is None or not all(_is_field(n, wire) for n, wire, _, _ in fields):
         return None
-    return TensorHeader(kind.name, shape) if _fits(kind, prod(shape), fields) else None
+    if not _fits(kind, prod(shape), fields):
+        return None
+    n_bytes = None if kind is STRING else prod(shape) * _item_bytes(kind)
+    return TensorHeader(kind.name, shape, n_bytes)
 
 
 def _is_field(number: int, wire_type: int) -> bool:
@@ -73,11 +78,11 @@ def _shape_of(data: bytes, fields: list[tuple[int, int, int, int]]) -> tuple[int
             return None
         sizes = [
             read_varint(data, a, b)[0]
-            for n, w, a, b in walk(data, start, stop)
+            for n, w, a, b in islice(walk(data, start, stop), _MAX_FIELDS)
             if (n, w) == (1, VARINT)
         ]
         shape.append(sizes[-1] if sizes else 0)
-    is_shape = len(shape) <= MOST_DIMS and all(size < 2**63 for size in shape)
+    is_shape = len(shape) <= MOST_DIMS and prod(filter(None, shape)) < 2**63
     return tuple(shape) if is_shape else None
 
 
