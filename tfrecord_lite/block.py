@@ -57,7 +57,8 @@ class Place:
     source: str | None
     """Path or URL, None for records that came from memory."""
     index: int | None
-    """Number of the record in `source`, from 0; in the block, for records from memory."""
+    """Number of the record in `source`, from 0, None if unknown; in the block, for records from
+    memory."""
     offset: int | None
     """Bytes from the start of the decompressed stream to the record's header."""
 
@@ -86,6 +87,8 @@ class Span:
     """Whether the buffer has each record in a frame, whose CRCs were found right."""
     numbers: Int64Array | None = field(default=None, compare=False)
     """The numbers in `source` of all these records, if they are not in even steps."""
+    is_numbered: bool = True
+    """Whether the numbers in `source` are known; not if reading began at any byte."""
 
     def number_of(self, i: int) -> int:
         """Return the number in `source` of record `i` of the block."""
@@ -392,7 +395,8 @@ class Block:
         i = self._number(i)
         for span in reversed(self.spans):
             if span.first <= i and span.base is not None:
-                return Place(span.source, span.number_of(i), span.base + int(self.offsets[i]))
+                number = span.number_of(i) if span.is_numbered else None
+                return Place(span.source, number, span.base + int(self.offsets[i]))
             if span.first <= i:
                 break
         return Place(None, i, None)

@@ -314,8 +314,9 @@ class DamagedSpan:
     """What is wrong with the first record of the span."""
     detail: str | None
     """The cause in words."""
-    index: int
-    """Number of that record in the file; each damaged span before it counts as one."""
+    index: int | None
+    """Number of that record in the file; each damaged span before it counts as one. None if it is
+    not known, as reading began at any byte."""
     records_before: int
     """Number of intact records of the file before it."""
     records_after: int | None = None

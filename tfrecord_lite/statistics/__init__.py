@@ -5,6 +5,8 @@
     collect       compute_statistics: records, block by block, to
     statistics    Statistics: what is known of each feature
       distribution, strings    of its numbers, and of its byte strings
+    sampling      draw_sample: some records of files of any size
+      windows     of places all over a file, found without an index
 """
 
 from __future__ import annotations
