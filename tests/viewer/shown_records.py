@@ -57,7 +57,6 @@ def check_cell(cell: Cell) -> Page:
 def shown(record: bytes, budget: Budget | None = None) -> RecordView:
     """Describe a record, and check all of its markup."""
     view = describe_record(detect(record), Place(None, 0, None), budget or Budget())
-    check_markup(view.picture)
     for cell in view.cells:
         check_cell(cell)
     return view

@@ -22,6 +22,8 @@ _SMALL_BYTES, _LARGEST_BYTES = 8 << 10, 64 << 10
 _MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
 """Images of more are not decoded. Of a JPEG, only an eighth of the rows may have to be computed."""
 _MAX_ENCODED_BYTES = 64 << 20
+_EXACT_SIZE = 64
+"""Images of at most so many pixels each way lose nothing: their pixels may be seen one by one."""
 
 
 class Thumbnail(NamedTuple):
@@ -31,15 +33,22 @@ class Thumbnail(NamedTuple):
     mime: str
 
 
-def thumbnail(data: bytes, mime: str, size: int = 128) -> Thumbnail | None:
+def is_too_large(mime: str, n_pixels: int) -> bool:
+    """Return whether :func:`thumbnail` does not decode an image, because of its pixels."""
+    return n_pixels > (_MAX_JPEG_PIXELS if mime == "image/jpeg" else _MAX_PIXELS)
+
+
+def thumbnail(
+    data: bytes, mime: str, size: int = 128, *, as_is_bytes: int = _SMALL_BYTES
+) -> Thumbnail | None:
     """Return an image of at most `size` pixels each way; None if it cannot be made.
 
-    `mime` is that of `data`, as `media.recognize` finds it. An image of few bytes is
+    `mime` is that of `data`, as `media.recognize` finds it. An image of at most `as_is_bytes` is
     returned as it is, of any size in pixels; without Pillow, one of somewhat more too.
     """
     if mime not in SHOWN_BY_BROWSERS or len(data) > _MAX_ENCODED_BYTES:
         return None
-    if len(data) <= _SMALL_BYTES:
+    if len(data) <= as_is_bytes:
         return Thumbnail(data, mime)
     try:
         return _made(data, size)
@@ -49,34 +58,35 @@ def thumbnail(data: bytes, mime: str, size: int = 128) -> Thumbnail | None:
         return None
 
 
-def picture(shown: Thumbnail, alternative: str) -> Html:
-    """Return an element with an image, and the text that stands for it."""
+def picture(shown: Thumbnail, alternative: str, size: tuple[int, int] | None = None) -> Html:
+    """Return an element with an image, and the text that stands for it.
+
+    `size` is the width and height in which it is shown; by default its own.
+    """
     encoded = base64.b64encode(shown.data).decode()
     text = escaped(alternative)
+    sides = f' width="{size[0]}" height="{size[1]}"' if size else ""
     return Html(
-        f'<img src="data:{escaped(shown.mime)};base64,{encoded}" alt="{text}" title="{text}">'
+        f'<img src="data:{escaped(shown.mime)};base64,{encoded}" alt="{text}" title="{text}"{sides}>'
     )
 
 
 def _made(data: bytes, size: int) -> Thumbnail | None:
-    """Decode an image and encode a smaller one: PNG if it may be transparent, otherwise JPEG."""
+    """Decode an image and encode a smaller one: PNG if it may be transparent or is tiny, else JPEG."""
     from PIL import Image  # noqa: PLC0415 - optional
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
         opened: Any = Image.open(io.BytesIO(data), formats=_FORMATS)
-        limit = _MAX_JPEG_PIXELS if opened.format == "JPEG" else _MAX_PIXELS
-        if opened.width * opened.height > limit:
+        if is_too_large(f"image/{opened.format.lower()}", opened.width * opened.height):
             return None
         opened.draft("RGB", (size, size))
         small = _in_colour(opened)
         small.thumbnail((size, size))
-        is_clear = small.mode == "RGBA"
+        is_exact = small.mode == "RGBA" or max(small.size) <= _EXACT_SIZE
         out = io.BytesIO()
-        small.convert("RGBA" if is_clear else "RGB").save(
-            out, "PNG" if is_clear else "JPEG", quality=85
-        )
-    return Thumbnail(out.getvalue(), "image/png" if is_clear else "image/jpeg")
+        small.save(out, "PNG" if is_exact else "JPEG", quality=85)
+    return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg")
 
 
 def _in_colour(opened: Any) -> Any:

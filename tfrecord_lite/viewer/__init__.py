@@ -6,8 +6,10 @@
     report    files to a Report: a sample of their records, its statistics, the first records
     cards     a feature's statistics as a card
     records   a record as a RecordView: a row of cells
-    cells     a feature of a record as a cell, within a Budget
-    pictures  thumbnails of images, strips of numbers
+    cells     a feature of a record as a cell: numbers, strings, tensors
+    pictures  thumbnails of images, sounds, pixels; numbers as strips and heat maps
+    boxes     boxes over an image
+    parts     small pieces of markup, and the Budget of a page
     timeline  the steps of a SequenceExample
     runs      event files as curves
 

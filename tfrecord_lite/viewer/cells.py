@@ -1,11 +1,19 @@
 """A feature of a record as a cell: a short form for the table, and the whole in the details.
 
-A cell's HTML is made of escaped parts and uses these classes:
+::
+
+    one number        exact                         several: the first few, and their extent
+    float list        from 16 values on a strip     image-like: a picture
+    byte string       a picture, a sound, a tensor (header and strip, heat map or picture), pixels of
+                      the height and width beside it, text, or hex: whichever it is first
+
+A cell's HTML is made of escaped parts. Its classes, besides those of :mod:`.pictures`, :mod:`.boxes`,
+:mod:`.timeline` and :mod:`.runs`:
 
 ::
 
     v-number v-numbers     one number; several, with commas between them
-    v-text v-texts         a text (<bdi>); several as chips (<ul>)
+    v-text v-texts         a text (<bdi>); several values as chips (<ul>)
     v-hex                  bytes as hex (<code>)
     v-more v-empty v-note  what is left out; no values; a remark, e.g. about a broken image
     v-dump                 the whole, in the details (<pre>)
@@ -15,58 +23,73 @@ The whole page has one :class:`Budget`. What is over it is not shown, and said s
 
 from __future__ import annotations
 
-import re
+import io
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from markupsafe import Markup
 
-from tfrecord_lite.errors import plural
-from tfrecord_lite.example.content import text_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.example.outline import float_texts, kind_of, values_of
+from tfrecord_lite.example.value_content import recognize_value
 from tfrecord_lite.schema.kinds import Kind
+from tfrecord_lite.viewer.boxes import find_boxes
+from tfrecord_lite.viewer.parts import (
+    NO_MARKUP,
+    Budget,
+    Form,
+    caption,
+    dump,
+    joined,
+    more,
+    note,
+    shortened,
+    text_prefix,
+    visible,
+)
+from tfrecord_lite.viewer.pictures import (
+    THUMBNAIL_SIZE,
+    extent_text,
+    heat_map,
+    media_form,
+    pixels_form,
+    strip,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from tfrecord_lite.arrays import AnyArray, Uint8Array
     from tfrecord_lite.example.content import Content
     from tfrecord_lite.example.outline import Row
+    from tfrecord_lite.example.value_content import ValueContent
     from tfrecord_lite.messages import Feature
 
-NO_MARKUP = Markup("")
-MAX_SEARCH_TEXT = 240
-_MAX_NUMBERS = 16  # of a short form
+__all__ = ["Budget", "Cell", "feature_cell", "visible", "whole_cell"]
+
+_MAX_NUMBERS = 12  # of a short form
+_MIN_STRIP = 16  # floats that are an embedding rather than a few numbers
 _MAX_CHIPS = 12
-_MAX_STEPS = 24
 _MAX_SHORT_TEXT = 160
 _MAX_CHIP_TEXT = 40
+_CHIP_SIZE = 64  # pixels of a picture among several
 _MAX_WHOLE_NUMBERS = 4096
+_MAX_EXAMINED_NUMBERS = 1 << 20
 _MAX_WHOLE_TEXT = 20_000
 _MAX_SHORT_BYTES = 16
 _MAX_WHOLE_BYTES = 1024
-# What would not be seen, would reorder the text around it, or cannot be stored as UTF-8.
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-@dataclass(slots=True)
-class Budget:
-    """What the records of one page may still take, all together; cells take it as they are made."""
-
-    characters: int = 8_000_000
-    """Of markup, without pictures and sounds."""
-    pictures: int = 600
-    pixels: int = 1_000_000_000
-    """That may be decoded, which takes a second per 50 million or so."""
-    picture_bytes: int = 8 << 20
-    """Of thumbnails and strips."""
-    detail_bytes: int = 16 << 20
-    """Of large pictures and sounds."""
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether nothing more is shown."""
-        return self.characters <= 0
+_MAX_TENSOR_BYTES = 32 << 20
+_MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
+_NPY_MAGIC = b"\x93NUMPY"
+_SIZES = (
+    ("image/height", "image/width", "image/channels"),
+    ("image/height", "image/width", "image/depth"),
+    ("height", "width", "depth"),
+    ("height", "width", "channels"),
+)
+"""Features that say how pixels lie in a list beside them; the last may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,141 +117,262 @@ class Cell:
         return visible(self.name).strip() or repr(self.name)
 
 
-def visible(text: str) -> str:
-    r"""Return a text with escapes for control characters, and for what would reorder it.
-
-    >>> visible("a\x00b\u202ec\n")
-    'a\\x00b\\u202ec\n'
-    """
-    return _UNSEEN.sub(lambda found: repr(found[0])[1:-1], text)
+def feature_cell(section: str, row: Row, siblings: Mapping[str, Feature], budget: Budget) -> Cell:
+    """Return the cell of a feature; `siblings` are the features beside it, by name."""
+    form = feature_form(row.steps[0], siblings, budget)
+    return priced(section, row, form, budget)
 
 
-def shortened(text: str, limit: int) -> str:
-    """Return the first characters of a text on one line, with an ellipsis if there are more."""
-    line = " ".join(visible(text[: 4 * limit]).split())
-    is_cut = len(line) > limit or len(text) > 4 * limit
-    return line[:limit] + "…" if is_cut else line
-
-
-def text_prefix(data: bytes, limit: int) -> str | None:
-    """Return the first `limit` bytes as text; None if they are not text."""
-    if len(data) <= limit:
-        return text_of(data)
-    found = (text_of(data[: limit - n]) for n in range(4))  # a character may be cut
-    return next((text for text in found if text is not None), None)
-
-
-def more(count: int, noun: str) -> Markup:
-    """Return the remark that there is more than is shown."""
-    nouns = noun if count == 1 else f"{noun}s"
-    return Markup(' <span class="v-more">and {:,} more {}</span>').format(count, nouns)
-
-
-def note(text: str) -> Markup:
-    """Return a remark."""
-    return Markup('<span class="v-note">{}</span>').format(text)
-
-
-def feature_cell(section: str, row: Row, budget: Budget) -> Cell:
-    """Return the cell of a feature, or of a feature list."""
-    if row.is_list:
-        return lane_cell(section, row, budget)
-    html, text, details = _shown(row.steps[0])
-    budget.characters -= len(html) + len(details) + len(text) + len(row.name)
-    return Cell(section, row.name, row.kind, row.count, html, text, details)
-
-
-def lane_cell(section: str, row: Row, budget: Budget) -> Cell:
-    """Return the cell of a feature list: its first steps, numbered."""
-    steps = [_shown(step) for step in islice(row.steps, _MAX_STEPS)]
-    items = (Markup("<li>{}</li>").format(html) for html, _, _ in steps)
-    html = Markup('<ol class="v-steps" start="0">{}</ol>').format(NO_MARKUP.join(items))
-    if len(row.steps) > _MAX_STEPS:
-        html += more(len(row.steps) - _MAX_STEPS, "step")
-    text = shortened(" ".join(text for _, text, _ in steps), MAX_SEARCH_TEXT)
-    budget.characters -= len(html) + len(text)
-    return Cell(section, row.name, row.kind, row.count, html, text)
+def priced(section: str, row: Row, form: Form, budget: Budget) -> Cell:
+    """Return a cell, and take its characters from the budget."""
+    budget.characters -= _n_characters(form) + len(row.name)
+    return Cell(section, row.name, row.kind, row.count, *_in_order(form))
 
 
 def whole_cell(content: Content, budget: Budget) -> Cell:
     """Return the only cell of a record without features: its text, or its bytes as hex."""
-    html, text, details = _string(content.record)
-    budget.characters -= len(html) + len(details)
+    form = string_form(content.record, {}, budget)
+    budget.characters -= _n_characters(form)
     count = plural(len(content.record), "byte")
-    return Cell("", "", str(content.type), count, html, text, details)
+    return Cell("", "", str(content.type), count, *_in_order(form))
 
 
-def _shown(feature: Feature) -> tuple[Markup, str, Markup]:
-    """Return short form, plain text and details of a feature's values."""
-    values = values_of(feature)
+def _in_order(form: Form) -> tuple[Markup, str, Markup]:
+    return form.html, shortened(form.text), form.details
+
+
+def _n_characters(form: Form) -> int:
+    """Return the characters of a form's markup, without pictures and sounds, which count as bytes."""
+    return sum(
+        len(part.split('"', 1)[-1] if at else part)
+        for html in (form.html, form.details)
+        for at, part in enumerate(html.split(";base64,"))
+    )
+
+
+def feature_form(feature: Feature, siblings: Mapping[str, Feature], budget: Budget) -> Form:
+    """Show the values of a feature."""
+    values: Any = values_of(feature)
     if not values:
-        return Markup('<span class="v-empty">empty</span>'), "", NO_MARKUP
+        return Form(Markup('<span class="v-empty">empty</span>'), "")
     if kind_of(feature) == Kind.BYTES.label:
-        return _strings(feature.bytes_list.value)
-    return _numbers(values)  # type: ignore[arg-type]
+        return strings_form(values, siblings, budget)
+    return numbers_form(values, siblings, budget)
 
 
-def _numbers(values: Sequence[float]) -> tuple[Markup, str, Markup]:
-    """Show numbers: the first few, and all up to a bound in the details."""
-    texts = number_texts(values, _MAX_WHOLE_NUMBERS)
+# ------------------------------------------------------------------------------- numbers
+
+
+def numbers_form(values: Sequence[float], siblings: Mapping[str, Feature], budget: Budget) -> Form:
+    """Show a list of numbers: as they are, as a strip if they are an embedding, or as a picture."""
+    texts = _number_texts(values, _MAX_WHOLE_NUMBERS)
     shown = ", ".join(texts[:_MAX_NUMBERS])
-    name = "v-number" if len(values) == 1 else "v-numbers"
-    html = Markup('<span class="{}">{}</span>').format(name, shown)
-    if len(values) <= _MAX_NUMBERS:
-        return html, shown, NO_MARKUP
-    html += more(len(values) - _MAX_NUMBERS, "value")
-    return html, shown, dump(", ".join(texts), len(values) - len(texts), "value")
+    if len(values) < _MIN_STRIP:
+        name = "v-number" if len(values) == 1 else "v-numbers"
+        return Form(Markup('<span class="{}">{}</span>').format(name, ", ".join(texts)), shown)
+    array = np.array(values[:_MAX_EXAMINED_NUMBERS], np.float64)
+    whole = dump(", ".join(texts), len(values) - len(texts), "value")
+    pixels = _pixels_of(array, len(values), siblings)
+    if pixels is not None:
+        form = pixels_form(pixels, budget)
+        return Form(form.html, form.text, form.details + whole)
+    if isinstance(values[0], float):
+        form = strip(array, budget, _count_of(values, array))
+        return Form(form.html, form.text, whole)
+    first = Markup('<span class="v-numbers">{}, …</span> ').format(shown)
+    text = f"{_count_of(values, array)}, {extent_text(array)}"
+    return Form(first + caption(text), f"{shown} {text}", whole)
 
 
-def number_texts(values: Sequence[float], most: int) -> list[str]:
+def _count_of(values: Sequence[float], examined: AnyArray) -> str:
+    """Return the number of values; how many were looked at, if not all."""
+    count = plural(len(values), "value")
+    return count if len(values) == examined.size else f"{count}, the first {examined.size:,}"
+
+
+def _number_texts(values: Sequence[float], most: int) -> list[str]:
     """Write the first numbers, each with as few digits as identify it."""
     if isinstance(values[0], int):
         return list(map(str, islice(values, most)))
     return float_texts(values, most)
 
 
-def _strings(values: Sequence[bytes]) -> tuple[Markup, str, Markup]:
-    """Show byte strings: one, or several as chips."""
+def _pixels_of(
+    array: AnyArray, n_values: int, siblings: Mapping[str, Feature]
+) -> Uint8Array | None:
+    """Return numbers as pixels, if there are as many as the features beside them ask for.
+
+    Integers must be 0 to 255, floats 0 to 1.
+    """
+    shape = _pixel_shape(n_values, siblings)
+    if shape is None or array.size != n_values:
+        return None
+    if array.dtype == np.uint8:
+        return array.reshape(shape)
+    if not np.isfinite(array).all() or array.min() < 0 or array.max() > 255:
+        return None
+    if array.max() <= 1 and (array % 1).any():
+        array = array * 255
+    elif (array % 1).any():
+        return None
+    return array.astype(np.uint8).reshape(shape)
+
+
+def _pixel_shape(n_values: int, siblings: Mapping[str, Feature]) -> tuple[int, int, int] | None:
+    """Return height, width and channels if the features beside say so, and fit."""
+    for names in _SIZES:
+        height, width, n_channels = (_number_in(siblings.get(name)) for name in names)
+        if not height or not width or height * width < _MIN_PICTURE**2:
+            continue
+        depth = n_channels or n_values // (height * width)
+        if depth in {1, 3, 4} and height * width * depth == n_values:
+            return height, width, depth
+    return None
+
+
+def _number_in(feature: Feature | None) -> int:
+    """Return the only integer of a feature; 0 for anything else."""
+    values: Any = () if feature is None else values_of(feature)
+    is_one = len(values) == 1 and isinstance(values[0], int)
+    return max(values[0], 0) if is_one else 0
+
+
+# ------------------------------------------------------------------------------- strings
+
+
+def strings_form(values: Sequence[bytes], siblings: Mapping[str, Feature], budget: Budget) -> Form:
+    """Show byte strings: one in full, of several the first as chips."""
     if len(values) == 1:
-        return _string(values[0])
-    shown = [_string(value, _MAX_CHIP_TEXT)[0] for value in islice(values, _MAX_CHIPS)]
-    chips = Markup("").join(Markup("<li>{}</li>").format(chip) for chip in shown)
-    html = Markup('<ul class="v-texts">{}</ul>').format(chips)
+        return string_form(values[0], siblings, budget)
+    forms = [chip_form(value, budget) for value in islice(values, _MAX_CHIPS)]
+    html = joined("ul", "v-texts", [form.html for form in forms])
     if len(values) > _MAX_CHIPS:
         html += more(len(values) - _MAX_CHIPS, "value")
-    texts = [
-        text_prefix(value, _MAX_CHIP_TEXT) or value[:8].hex(" ") for value in values[:_MAX_CHIPS]
-    ]
-    return html, shortened(" ".join(texts), MAX_SEARCH_TEXT), NO_MARKUP
+    is_whole = len(values) <= _MAX_CHIPS and not any(form.details for form in forms)
+    text = shortened(" ".join(form.text for form in forms))
+    return Form(html, text, NO_MARKUP if is_whole else _listed(values))
 
 
-def _string(value: bytes, limit: int = _MAX_SHORT_TEXT) -> tuple[Markup, str, Markup]:
-    """Show a byte string: as text if it is text, otherwise as hex."""
-    text = text_prefix(value, _MAX_WHOLE_TEXT)
+def _listed(values: Sequence[bytes]) -> Markup:
+    """Return several byte strings in the details: one per line, up to a bound."""
+    texts, left = list[str](), _MAX_WHOLE_TEXT
+    for value in values:
+        text = text_prefix(value, min(left, _MAX_SHORT_TEXT * 4))
+        texts.append(_in_a_line(value) if text is None else text)
+        left -= len(texts[-1]) + 8
+        if left <= 0:
+            break
+    return dump("\n".join(texts), len(values) - len(texts), "value")
+
+
+def _in_a_line(value: bytes) -> str:
+    """Say what bytes are that are not text; those of no known format in hex."""
+    what = recognize_value(value)
+    return value[:_MAX_SHORT_BYTES].hex(" ") if what.label == "bytes" else str(what)
+
+
+def chip_form(value: bytes, budget: Budget) -> Form:
+    """Show one of several byte strings, small."""
+    return string_form(value, {}, budget, _MAX_CHIP_TEXT, _CHIP_SIZE)
+
+
+def string_form(
+    value: bytes,
+    siblings: Mapping[str, Feature],
+    budget: Budget,
+    limit: int = _MAX_SHORT_TEXT,
+    size: int = THUMBNAIL_SIZE,
+) -> Form:
+    """Show a byte string as what it is; a text with at most `limit` characters."""
     if not value:
-        return Markup('<span class="v-empty">""</span>'), "", NO_MARKUP
-    if text is None:
-        return hex_form(value)
+        return Form(Markup('<span class="v-empty">""</span>'), "")
+    what = recognize_value(value)
+    if what.media is not None:
+        boxes = find_boxes(siblings) if what.media.kind == "image" else None
+        return media_form(value, what.media, str(what), budget, boxes, size)
+    if what.shape is not None:
+        return _tensor_form(value, what, budget)
+    text = text_prefix(value, _MAX_WHOLE_TEXT) if what.label == "text" else None
+    if text is not None:
+        return _text_form(value, text, limit)
+    pixels = _pixels_of(np.frombuffer(value, np.uint8), len(value), siblings)
+    return _hex_form(value) if pixels is None else pixels_form(pixels, budget)
+
+
+def _text_form(value: bytes, text: str, limit: int) -> Form:
     short = shortened(text, limit)
     html = Markup('<bdi class="v-text">{}</bdi>').format(short)
-    is_whole = short == text
-    details = NO_MARKUP if is_whole else dump(text, len(value) - len(text.encode()), "byte")
-    return html, shortened(text, MAX_SEARCH_TEXT), details
+    n_hidden = len(value) - len(text.encode())
+    details = NO_MARKUP if short == text else dump(text, n_hidden, "byte")
+    return Form(html, shortened(text), details)
 
 
-def hex_form(value: bytes) -> tuple[Markup, str, Markup]:
-    """Show bytes as hex."""
+def _hex_form(value: bytes) -> Form:
     short = value[:_MAX_SHORT_BYTES].hex(" ")
     html = Markup('<code class="v-hex">{}</code>').format(short)
     if len(value) <= _MAX_SHORT_BYTES:
-        return html, short, NO_MARKUP
+        return Form(html, short)
     html += more(len(value) - _MAX_SHORT_BYTES, "byte")
     whole = value[:_MAX_WHOLE_BYTES]
     lines = "\n".join(whole[at : at + 32].hex(" ") for at in range(0, len(whole), 32))
-    return html, short, dump(lines, len(value) - len(whole), "byte")
+    return Form(html, short, dump(lines, len(value) - len(whole), "byte"))
 
 
-def dump(text: str, n_hidden: int, noun: str) -> Markup:
-    """Return the whole of something as text, and how much is still left out."""
-    html = Markup('<pre class="v-dump" tabindex="0">{}</pre>').format(visible(text))
-    return html + more(n_hidden, noun) if n_hidden > 0 else html
+# ------------------------------------------------------------------------------- tensors
+
+
+def _tensor_form(value: bytes, what: ValueContent, budget: Budget) -> Form:
+    """Show a serialised tensor or array by its dtype and shape, and its elements."""
+    head = f"{what.label} {what.details}"
+    if max(len(value), what.n_bytes) > _MAX_TENSOR_BYTES:
+        return Form(caption(head) + note("too large to be shown"), head)
+    try:
+        array = _loaded(value)
+    except (InvalidArgumentError, ImportError) as error:
+        detail = error.detail if isinstance(error, InvalidArgumentError) else str(error)
+        return Form(caption(head) + note(detail or "it cannot be parsed"), head)
+    form = array_form(array, budget)
+    html = caption(head) + Markup(" {}").format(form.html)
+    return Form(html, f"{head} {form.text}", form.details)
+
+
+def _loaded(value: bytes) -> AnyArray:
+    """Return the elements of a TensorProto or a .npy file, of which none is larger than it says."""
+    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - not light
+
+    if not value.startswith(_NPY_MAGIC):
+        return parse_tensor(value, max_bytes=_MAX_TENSOR_BYTES)
+    try:
+        array: AnyArray = np.load(io.BytesIO(value), allow_pickle=False)
+    except Exception as error:  # noqa: BLE001 - its parser of headers raises anything
+        detail = f"it cannot be parsed ({type(error).__name__})"
+        raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
+    return array
+
+
+def array_form(array: AnyArray, budget: Budget) -> Form:
+    """Show an array: as numbers, chips, a strip, a heat map or a picture."""
+    if array.size == 0:
+        return Form(Markup('<span class="v-empty">empty</span>'), "")
+    if array.dtype == object:
+        return strings_form(array.ravel()[:_MAX_EXAMINED_NUMBERS].tolist(), {}, budget)
+    if array.dtype.kind == "c":
+        texts = ", ".join(map(str, array.ravel()[:_MAX_NUMBERS].tolist()))
+        return Form(Markup('<span class="v-numbers">{}</span>').format(texts), texts)
+    if _is_picture(array):
+        return pixels_form(array.reshape(*array.shape[:2], -1), budget)
+    numbers = array.ravel()[:_MAX_EXAMINED_NUMBERS]
+    shown = numbers[:_MAX_WHOLE_NUMBERS].astype(str).tolist()
+    whole = dump(", ".join(shown), array.size - len(shown), "value")
+    if array.ndim == 2 and min(array.shape) > 1 and array.size <= _MAX_EXAMINED_NUMBERS:
+        return heat_map(array.astype(np.float64), budget)._replace(details=whole)
+    if array.size >= _MIN_STRIP:
+        return strip(numbers.astype(np.float64), budget)._replace(details=whole)
+    text = ", ".join(shown)
+    return Form(Markup('<span class="v-numbers">{}</span>').format(text), text)
+
+
+def _is_picture(array: AnyArray) -> bool:
+    """Return whether this looks like the pixels of an image: (h, w) or (h, w, channels)."""
+    is_shape = array.ndim == 2 or (array.ndim == 3 and array.shape[2] in {1, 3, 4})
+    return array.dtype == np.uint8 and is_shape and min(array.shape[:2]) >= _MIN_PICTURE

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import plural
 from tfrecord_lite.example.outline import sections
-from tfrecord_lite.viewer.cells import NO_MARKUP, Cell, feature_cell, whole_cell
+from tfrecord_lite.viewer.cells import Cell, feature_cell, whole_cell
+from tfrecord_lite.viewer.timeline import lane_cell
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from tfrecord_lite.block import Place
     from tfrecord_lite.example.content import Content, ContentType
     from tfrecord_lite.viewer.cells import Budget
@@ -41,8 +40,6 @@ class RecordView:
     cells: tuple[Cell, ...]
     n_hidden: int = 0
     """Number of features that are left out, because of the budget or their number."""
-    picture: Markup = NO_MARKUP
-    """The first picture of the record, small; empty if there is none."""
 
     @property
     def text(self) -> str:
@@ -66,9 +63,13 @@ def describe_record(content: Content, place: Place, budget: Budget) -> RecordVie
         return RecordView(place, content.type, len(content.record), tuple(cells))
     cells, n_hidden = [], 0
     for section in sections(content.message, _MAX_EXAMPLES):
+        siblings = {row.name: row.steps[0] for row in section.rows if not row.is_list}
+        n_steps = max((len(row.steps) for row in section.rows), default=0)
         for row in section.rows:
             if budget.is_spent or len(cells) == _MAX_CELLS:
                 n_hidden += 1
+            elif row.is_list:
+                cells.append(lane_cell(section.title, row, n_steps, budget))
             else:
-                cells.append(feature_cell(section.title, row, budget))
+                cells.append(feature_cell(section.title, row, siblings, budget))
     return RecordView(place, content.type, len(content.record), tuple(cells), n_hidden)
