@@ -81,7 +81,15 @@ def test_too_many_strings_are_counted_within_a_known_bound() -> None:
 
 @pytest.mark.parametrize(
     ("value", "label"),
-    [("Grüße".encode(), "text"), (b"\xfe\x00", "bytes")],
+    [(b"\xff\xd8\xff\xe0" + bytes(20), "JPEG"), ("Grüße".encode(), "text"), (b"\xfe\x00", "bytes")],
 )
 def test_strings_are_told_apart_by_what_they_are(value: bytes, label: str) -> None:
     assert StringStatistics.of(ranges_of([value] * 100)).contents == {label: 16}
+
+
+def test_sizes_of_pictures_are_details() -> None:
+    gif = b"GIF89a" + (640).to_bytes(2, "little") + (480).to_bytes(2, "little") + bytes(10)
+    found = StringStatistics.of(ranges_of([gif] * 3 + [b"text"]))
+    assert found.contents == {"GIF": 3, "text": 1}
+    assert found.details == {"GIF 640 x 480": 3}
+    assert (found + found).details == {"GIF 640 x 480": 6}

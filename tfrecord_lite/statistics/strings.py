@@ -10,13 +10,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tfrecord_lite.arrays import ByteRanges, row_splits
 from tfrecord_lite.errors import require_int
-from tfrecord_lite.example.content import text_of
+from tfrecord_lite.example.value_content import recognize_value
 from tfrecord_lite.statistics.distribution import Distribution
 
 if TYPE_CHECKING:
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import ObjectArray
 
+_Text = TypeVar("_Text", str, bytes)
+
 MAX_COUNTED_BYTES = 64
 """Longer strings are not counted one by one."""
 MAX_DISTINCT = 10_000
 _MAX_LOOKED_AT = 16
 """Strings that are looked at closely, of each batch of them."""
+_MAX_DETAILS, _MAX_DESCRIBED = 100, 10
 _MAX_EXAMPLES, _MAX_EXAMPLE_BYTES = 4, 16 * 1024
 
 
@@ -51,6 +54,9 @@ class StringStatistics:
     contents : mapping of str to int
         What some of the strings, spread over all, are: ``"JPEG"``, ``"text"``, ``"float32 tensor"``,
         ``"bytes"``, ...; and how many of them.
+    details : mapping of str to int
+        The same of those with a size, shape or duration: ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ...;
+        the 100 most frequent.
     examples : tuple of bytes
         A few strings, none larger than 16 KiB.
 
@@ -64,17 +70,19 @@ class StringStatistics:
     n_uncounted: int = 0
     max_missed: int = 0
     contents: Mapping[str, int] = field(default_factory=dict)
+    details: Mapping[str, int] = field(default_factory=dict)
     examples: tuple[bytes, ...] = ()
 
     def __post_init__(self) -> None:
         """Replace the mappings by read-only copies."""
-        object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
-        object.__setattr__(self, "contents", MappingProxyType(dict(self.contents)))
+        for name in "counts", "contents", "details":
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
-        rest = self.n_uncounted, self.max_missed, dict(self.contents), self.examples
-        return (type(self), (self.lengths, dict(self.counts), *rest))
+        looked_at = dict(self.contents), dict(self.details), self.examples
+        counted = dict(self.counts), self.n_uncounted, self.max_missed
+        return (type(self), (self.lengths, *counted, *looked_at))
 
     @classmethod
     def of(cls, values: ByteRanges | ObjectArray) -> StringStatistics:
@@ -89,12 +97,16 @@ class StringStatistics:
             counted = [value for value in values if len(value) <= MAX_COUNTED_BYTES]
             looked_at = values[_spread(values.size)].tolist()
         counts, max_missed = _bounded(Counter(counted))
+        contents = [recognize_value(value) for value in looked_at]
         return cls(
             Distribution.of(lengths),
             counts,
             lengths.size - len(counted),
             max_missed,
-            Counter("bytes" if text_of(value) is None else "text" for value in looked_at),
+            Counter(content.label for content in contents),
+            Counter(
+                f"{content.label} {content.details}" for content in contents if content.details
+            ),
             tuple(v for v in looked_at if len(v) <= _MAX_EXAMPLE_BYTES)[:_MAX_EXAMPLES],
         )
 
@@ -109,6 +121,7 @@ class StringStatistics:
             self.n_uncounted + other.n_uncounted,
             self.max_missed + other.max_missed + max_missed,
             Counter(self.contents) + Counter(other.contents),
+            _most_frequent(Counter(self.details) + Counter(other.details), _MAX_DETAILS),
             (*self.examples, *other.examples)[:_MAX_EXAMPLES],
         )
 
@@ -129,7 +142,7 @@ class StringStatistics:
         (``BAD_ARGUMENT``) for an `n` that is not positive.
         """
         n = require_int("n", n, 1)
-        return sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))[:n]
+        return list(_most_frequent(self.counts, n).items())
 
     def describe(self) -> dict[str, Any]:
         r"""Return the figures as JSON values; bytes that are not UTF-8 are escaped (``\xff``)."""
@@ -137,7 +150,8 @@ class StringStatistics:
             "lengths": self.lengths.describe(),
             "distinct": self.n_distinct,
             "top": [[_text(value), count] for value, count in self.top()],
-            "contents": dict(sorted(self.contents.items(), key=lambda item: (-item[1], item[0]))),
+            "contents": _most_frequent(self.contents),
+            "details": _most_frequent(self.details, _MAX_DESCRIBED),
         }
 
 
@@ -159,6 +173,11 @@ def _bounded(counts: Counter[bytes]) -> tuple[dict[bytes, int], int]:
     """Return counts without the rarer half if there are too many, and the largest that was dropped."""
     if len(counts) <= MAX_DISTINCT:
         return counts, 0
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ordered = list(_most_frequent(counts).items())
     kept = MAX_DISTINCT // 2
     return dict(ordered[:kept]), ordered[kept][1]
+
+
+def _most_frequent(counts: Mapping[_Text, int], n: int | None = None) -> dict[_Text, int]:
+    """Return the first `n` of some counts, the highest first; of equal ones in the order of their keys."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:n])
