@@ -40,6 +40,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
     from tfrecord_lite.events import (
         find_runs as find_runs,
         follow_events as follow_events,
+        plot_events as plot_events,
         read_events as read_events,
     )
     from tfrecord_lite.example.encode.columns import (
@@ -89,6 +90,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
     from tfrecord_lite.integrations.image_list import ImageReport as ImageReport
     from tfrecord_lite.integrations.image_pack import pack_images as pack_images
     from tfrecord_lite.integrations.image_unpack import unpack_images as unpack_images
+    from tfrecord_lite.integrations.notebook import show as show
     from tfrecord_lite.integrations.pandas import (
         read_tfrecord as read_tfrecord,
         to_tfrecord as to_tfrecord,
@@ -156,7 +158,7 @@ _MODULES = {
     "convert.lossless": "restore schema_of",
     "dataset": "Dataset TFRecordDataset make_batched_features_dataset read_batches",
     "errors": "DataLossError DataLossWarning FailedPreconditionError InvalidArgumentError Reason TFRecordError",
-    "events": "find_runs follow_events read_events",
+    "events": "find_runs follow_events plot_events read_events",
     "example.encode.columns": "encode_example encode_examples",
     "example.example_list": "ExampleListParser decode_example_list decode_example_lists",
     "example.parse": "ExampleParser parse_example parse_single_example",
@@ -170,6 +172,7 @@ _MODULES = {
     "integrations.image_list": "ImageReport",
     "integrations.image_pack": "pack_images",
     "integrations.image_unpack": "unpack_images",
+    "integrations.notebook": "show",
     "integrations.pandas": "read_tfrecord to_tfrecord",
     "integrations.polars": "scan_tfrecord",
     "messages": "BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample",
@@ -192,6 +195,9 @@ _MODULES = {
 
 _PUBLIC_MODULES = ("errors", "messages", "rearrange", "statistics", "testing", "tf")
 
+_HOOKS = ("load_ipython_extension", "unload_ipython_extension")
+"""What IPython calls for ``%load_ext tfrecord_lite``."""
+
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a list
@@ -201,6 +207,8 @@ def __getattr__(name: str) -> object:
     """Load a public name, or a public module, when it is first used."""
     if name in _PUBLIC_MODULES:
         return _import_module(f"{__name__}.{name}")
+    if name in _HOOKS:
+        return getattr(_import_module(f"{__name__}.integrations.notebook"), name)
     if name not in _MODULE_OF:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

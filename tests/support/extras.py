@@ -24,6 +24,7 @@ EXTRAS = {
     "fast": ("isal",),
     "image": ("PIL",),
     "lint": ("mypy",),
+    "notebook": ("IPython",),
     "plot": ("matplotlib",),
     "remote": ("fsspec", "aiohttp"),
     "sql": ("duckdb", "pyarrow"),

@@ -13,7 +13,7 @@ shared between threads. ``==`` compares whole columns and returns a single bool.
 The modules: ``bytes``, ``ragged`` and ``sparse`` hold the three classes, ``partitions`` the
 ways to divide values into rows, ``dense`` what ragged and sparse tensors need to become dense
 arrays, ``column`` the type of any column and its dense form, ``join`` the concatenation of
-columns.
+columns, ``cells`` what notebooks show of values.
 
 No I/O, no protobuf runtime.
 """

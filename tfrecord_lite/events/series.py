@@ -19,20 +19,27 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tfrecord_lite.errors import InvalidArgumentError, Reason
+from tfrecord_lite.columns.cells import MAX_ROWS, Cells
+from tfrecord_lite.errors import InvalidArgumentError, Reason, plural
 from tfrecord_lite.events.contents import decode
+from tfrecord_lite.events.curves import plot_events
 from tfrecord_lite.events.parse import AUDIO, HISTO, IMAGE, SIMPLE, TENSOR
+from tfrecord_lite.markup.charts import sparkline
+from tfrecord_lite.markup.tables import Html, panel, table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy.typing as npt
 
     from tfrecord_lite.arrays import AnyArray, Int64Array, ObjectArray
     from tfrecord_lite.events.parse import EventValues
     from tfrecord_lite.events.tags import Tags
+    from tfrecord_lite.markup.tables import Cell
     from tfrecord_lite.messages.summary_pb2 import SummaryMetadata
     from tfrecord_lite.records.damage import DamageReport
 
@@ -68,6 +75,15 @@ class Series:
     def as_dict(self) -> dict[str, AnyArray]:
         """Return the columns by name, as ``pandas.DataFrame`` takes them; no copies."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+    def _repr_html_(self) -> str:
+        """Return the first values for notebooks."""
+        cells, n_shown = Cells(), slice(MAX_ROWS)
+        values = (getattr(value, "encoded", value) for value in self.value[n_shown])
+        parts = (self.tag[n_shown], self.step[n_shown].tolist(), map(cells.cell, values))
+        rows = zip(*parts, strict=True)
+        title = f"Series of {plural(len(self), 'value')}"
+        return panel(title, table(["tag", "step", "value"], rows, n_rows=len(self), noun="value"))
 
 
 class Events:
@@ -197,6 +213,35 @@ class Events:
         chosen = np.flatnonzero(of_tag & (self._values.form == TENSOR))
         return self._decoded(chosen, "tensors")
 
+    def plot(
+        self,
+        tags: str | Iterable[str] | None = None,
+        *,
+        smoothing: float = 0.0,
+        x: Literal["step", "relative", "wall_time"] = "step",
+        ax: Any = None,
+    ) -> Any:
+        """Plot the scalars of this run, as :func:`plot_events`, which compares several.
+
+        Parameters
+        ----------
+        tags : str or iterable of str, optional
+        smoothing : float, optional
+        x : {"step", "relative", "wall_time"}, optional
+        ax : matplotlib Axes, optional
+            As for :func:`plot_events`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InvalidArgumentError, ImportError
+            As :func:`plot_events`.
+        """
+        return plot_events(self, tags, smoothing=smoothing, x=x, ax=ax)
+
     def _number_of(self, tag: str) -> int:
         if tag in self._tags.names:
             return self._tags.names.index(tag)
@@ -243,3 +288,32 @@ class Events:
         counts = np.bincount(self._category, minlength=len(CATEGORIES)).tolist()
         parts = [f"{n} {category}" for n, category in zip(counts, CATEGORIES, strict=True) if n]
         return f"<Events {', '.join(parts) or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        """Return the tags for notebooks, each with its steps and the curve of its scalars."""
+        keys = self._category * len(self._names) + self._values.tag
+        found, counts = np.unique(keys, return_counts=True)
+        rows = (
+            self._row(key // len(self._names), key % len(self._names), count)
+            for key, count in zip(found.tolist(), counts.tolist(), strict=True)
+        )
+        header = ["tag", "category", "values", "steps", "last", "curve"]
+        title = f"Events of {plural(len(self._tags.names), 'tag')}: {plural(len(self), 'value')}"
+        return panel(title, table(header, rows, n_rows=len(found), noun="tag"))
+
+    def _row(self, category: int, tag: int, count: int) -> tuple[Cell, ...]:
+        """Return the cells of one category of one tag."""
+        values, name = self._values, str(self._names[tag])
+        chosen = np.flatnonzero((values.tag == tag) & (self._category == category))
+        steps = values.step[chosen]
+        low, high = int(steps.min()), int(steps.max())
+        told = (
+            name,
+            CATEGORIES[category],
+            count,
+            f"{low:,}" if low == high else f"{low:,} .. {high:,}",
+        )
+        numbers = values.number[chosen[values.is_number[chosen]]]
+        if CATEGORIES[category] != "scalars" or not numbers.size:
+            return (*told, None, None)
+        return (*told, f"{numbers[-1]:.6g}", Html(sparkline(numbers, f"{count} values of {name}")))

@@ -8,6 +8,7 @@
     image_pack     folders of images to files of records
     image_unpack   files of records to folders of images
     keras          records as Keras' data sets of batches
+    notebook       batches as tables, an extension for IPython
     pandas         read_tfrecord, to_tfrecord
     polars         scan_tfrecord: lazy frames
     torch          data sets and files as torch's data sets of tensors

@@ -1,9 +1,10 @@
-"""HTML and SVG as text, without dependencies.
+"""HTML and SVG as text, without dependencies; and matplotlib's plots.
 
 ::
 
     charts    histograms, bars, sparklines and lines as SVG
     tables    panels of small tables, for notebooks
+    plots     curves and distributions by matplotlib, if it is installed
     pictures  thumbnails of encoded images, with Pillow if it is installed
 
 All text is escaped here: a ``str`` is text, :class:`tables.Html` is markup. There are no scripts, and

@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import base64
 import io
+import struct
 import warnings
-from typing import Any, NamedTuple
+import zlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from tfrecord_lite.markup.tables import Html, escaped
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Uint8Array = npt.NDArray[np.uint8]
 
 SHOWN_BY_BROWSERS = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp")
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")  # the same as Pillow names them
@@ -56,6 +65,27 @@ def thumbnail(
         return Thumbnail(data, mime) if len(data) <= _LARGEST_BYTES else None
     except Exception:  # noqa: BLE001 - decoders raise anything
         return None
+
+
+def thumbnail_of_pixels(pixels: Uint8Array, size: int = 128) -> Thumbnail:
+    """Encode pixels (height, width) or (height, width, 1, 3 or 4) as PNG, every n-th if they are many."""
+    step = max(-(-max(pixels.shape[:2]) // size), 1)
+    small = np.ascontiguousarray(pixels[::step, ::step])
+    height, width = small.shape[:2]
+    colour = {1: 0, 3: 2, 4: 6}[small.shape[2] if small.ndim == 3 else 1]
+    lines = np.zeros((height, 1 + small[0].size), np.uint8)  # each line after its filter, none
+    lines[:, 1:] = small.reshape(height, -1)
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)),
+        (b"IDAT", zlib.compress(lines.tobytes())),
+        (b"IEND", b""),
+    ]
+    encoded = [
+        struct.pack(">I", len(content)) + name + content
+        + struct.pack(">I", zlib.crc32(name + content))
+        for name, content in chunks
+    ]  # fmt: skip
+    return Thumbnail(b"\x89PNG\r\n\x1a\n" + b"".join(encoded), "image/png")
 
 
 def picture(shown: Thumbnail, alternative: str, size: tuple[int, int] | None = None) -> Html:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.markup.tables import panel
 from tfrecord_lite.schema import text
 from tfrecord_lite.schema.features import FeatureLike, FeatureSpec
 from tfrecord_lite.schema.kinds import EXTRA_DTYPES, numpy_dtype
@@ -308,6 +309,11 @@ class Schema(Mapping[str, FeatureSpec]):
         """Return the table, without the middle of a long one."""
         return text.table(self._features, self._originals, SHOWN_ROWS)
 
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        title = f"Schema of {plural(len(self), 'feature')}"
+        return panel(title, text.table_for_notebooks(self._features, self._originals))
+
     def to_json(self, indent: int | None = 2) -> str:
         """Return the schema as JSON, for people and for :meth:`from_json`.
 
@@ -431,15 +437,29 @@ class SequenceSchema(_Parts):
         """Return both tables, without the middle of a long one."""
         return self._tables(SHOWN_ROWS)
 
-    def _tables(self, shown: int | None) -> str:
+    def _repr_html_(self) -> str:
+        """Return both tables for notebooks."""
+        parts = (("context", self.context), ("feature lists", self.feature_lists))
+        return panel(
+            self._title(),
+            *(
+                text.table_for_notebooks(part.features, part.originals, name)
+                for name, part in parts
+                if part
+            ),
+        )
+
+    def _title(self) -> str:
         counts = plural(len(self.context), "context feature"), len(self.feature_lists)
-        title = f"SequenceSchema of {counts[0]} and {plural(counts[1], 'feature list')}"
+        return f"SequenceSchema of {counts[0]} and {plural(counts[1], 'feature list')}"
+
+    def _tables(self, shown: int | None) -> str:
         tables = [
             text.table(part.features, part.originals, shown, heading)
             for heading, part in (("context", self.context), ("feature lists", self.feature_lists))
             if part
         ]
-        return "\n\n".join([title, *tables])
+        return "\n\n".join([self._title(), *tables])
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return the schema as JSON, for people and for :meth:`from_json`.

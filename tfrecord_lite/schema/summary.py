@@ -18,12 +18,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural
+from tfrecord_lite.markup.tables import MAX_ROWS, Html, panel
+from tfrecord_lite.markup.tables import table as html_table
 from tfrecord_lite.schema.features import (
     FeatureSpec,
     FixedLenFeature,
@@ -46,6 +49,10 @@ _VARIABLE: dict[str, Callable[[Kind], FeatureSpec]] = {
     "varlen": lambda kind: VarLenFeature(kind.dtype),
     "padded": lambda kind: FixedLenSequenceFeature([], kind.dtype, allow_missing=True),
 }
+
+
+_HEADER = ("name", "kind", "records", "length", "values")
+_LISTS_HEADER = ("name", "kind", "records", "steps", "length", "values")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,14 +287,25 @@ class Summary(Mapping[str, FeatureSummary]):
 
     def __str__(self) -> str:
         """Return a table with one line per feature."""
-        title = f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
         if not self._features:
-            return title
-        header = ("name", "kind", "records", "length", "values")
+            return self._title()
         rows = [self._row(name, found) for name, found in self._features.items()]
-        return "\n".join([title, *aligned([header, *rows])])
+        return "\n".join([self._title(), *aligned([_HEADER, *rows])])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return panel(self._title(), self.table_for_notebooks())
+
+    def table_for_notebooks(self, caption: str = "") -> Html:
+        """Return the table of the features, of which the first are shown."""
+        shown = islice(self._features.items(), MAX_ROWS)
+        rows = [self._row(name, found) for name, found in shown]
+        return html_table(_HEADER, rows, n_rows=len(self), noun="feature", caption=caption)
+
+    def _title(self) -> str:
+        return f"{plural(self.n_records, 'record')}, {plural(len(self), 'feature')}"
 
     def _row(self, name: str, found: FeatureSummary) -> tuple[str, ...]:
         """Return the cells of one feature."""
@@ -452,22 +470,35 @@ class SequenceSummary:
 
     def __str__(self) -> str:
         """Return a table with one line per feature of the context, and one with the lists."""
-        counts = len(self.context), len(self.feature_lists)
-        title = (
-            f"{plural(self.n_records, 'record')}, {plural(counts[0], 'context feature')}, "
-            f"{plural(counts[1], 'feature list')}"
-        )
-        parts = [title]
+        parts = [self._title()]
         if self.context:
             _, _, table = str(self.context).partition("\n")
             parts.append(f"context\n{table}")
         if self.feature_lists:
-            header = ("name", "kind", "records", "steps", "length", "values")
             rows = [self._row(name, found) for name, found in self.feature_lists.items()]
-            parts.append("\n".join(["feature lists", *aligned([header, *rows])]))
+            parts.append("\n".join(["feature lists", *aligned([_LISTS_HEADER, *rows])]))
         return "\n\n".join(parts)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return both tables for notebooks."""
+        parts = [self.context.table_for_notebooks("context")] if self.context else []
+        if self.feature_lists:
+            shown = islice(self.feature_lists.items(), MAX_ROWS)
+            rows = [self._row(name, found) for name, found in shown]
+            n_rows = len(self.feature_lists)
+            parts.append(
+                html_table(_LISTS_HEADER, rows, n_rows=n_rows, noun="list", caption="feature lists")
+            )
+        return panel(self._title(), *parts)
+
+    def _title(self) -> str:
+        counts = len(self.context), len(self.feature_lists)
+        return (
+            f"{plural(self.n_records, 'record')}, {plural(counts[0], 'context feature')}, "
+            f"{plural(counts[1], 'feature list')}"
+        )
 
     def _row(self, name: str, found: FeatureListSummary) -> tuple[str, ...]:
         """Return the cells of one list."""

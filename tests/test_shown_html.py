@@ -1,0 +1,229 @@
+"""What notebooks show: bounded, read from no file, and without markup from the data."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.markup.test_tables import HOSTILE
+from tests.support.event_messages import event
+from tests.support.shown_html import parsed
+from tfrecord_lite import (
+    Block,
+    BytesColumn,
+    DamagedSpan,
+    DamageReport,
+    FileReport,
+    FixedLenFeature,
+    InvalidArgumentError,
+    RaggedFeature,
+    RaggedTensor,
+    Reason,
+    Schema,
+    SequenceSchema,
+    SparseTensor,
+    TFRecordDataset,
+    TFRecordFile,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_examples,
+    encode_sequence_examples,
+    read_events,
+    scan,
+    summarize,
+)
+from tfrecord_lite.block import Span
+from tfrecord_lite.messages import Summary
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OURS = {
+    "div",
+    "style",
+    "table",
+    "caption",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "img",
+    "span",
+    "svg",
+    "path",
+}
+MOST = 60_000
+
+
+def page_of(thing: Any) -> Any:
+    """Parse what a notebook shows, and check that nothing in it comes from data."""
+    text = thing._repr_html_()
+    page = parsed(text)
+
+    assert set(page.tags) <= OURS
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert all(source.startswith("data:image/") for source in page.sources)
+    assert len(text) < MOST
+    assert text.encode()
+    return page
+
+
+def scalar(tag: str, value: float) -> Summary.Value:
+    return Summary.Value(tag=tag, simple_value=value)
+
+
+def png(width: int = 3, height: int = 2) -> bytes:
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(bytes((width + 1) * height))),
+        (b"IEND", b""),
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+
+
+def damaged(name: str) -> DamageReport:
+    span = DamagedSpan(name, 24, 19, Reason.DATA_CRC, name, 1, 1, 8)
+    error = InvalidArgumentError(Reason.MALFORMED, detail=name)
+    return DamageReport(
+        (FileReport(name, 9, 72, (span,), 1, 19), FileReport(name, 1, 1, (), 0, 0, (error,), 1),
+         FileReport(name, 1, 1, failure=OSError(name)))
+    )  # fmt: skip
+
+
+def in_memory(name: str, value: bytes) -> list[Any]:
+    """Things with a hostile name and value that no file is needed for."""
+    column = BytesColumn.from_list([value, name.encode("utf-8", "surrogatepass"), png()])
+    key = name.encode("utf-8", "replace").decode()
+    records = encode_examples({key: [value, value], "n": [1, 2]})
+    sequences = encode_sequence_examples({key: [value]}, {key: [[[value], []]]})
+    block = Block.from_records([value])
+    sourced = Block(block.data, block.offsets, block.lengths, (Span(0, name, 0, 0),))
+    events = read_events(io.BytesIO(frame([
+        event(1, scalar(key or "-", 0.5)), event(2, scalar(key or "-", 1.5)),
+    ])))  # fmt: skip
+    return [
+        Schema({key: FixedLenFeature([], "string", value), "b-": RaggedFeature("int64", key or "-")}),
+        SequenceSchema({key: FixedLenFeature([], "string", value)}, {key: RaggedFeature("string")}),
+        summarize(records), summarize(sequences), column, RaggedTensor(column, [0, 2, 3]),
+        RaggedTensor(np.array([name, value], object), [0, 2]), SparseTensor([[0], [1], [2]], column, [3]),
+        damaged(name), *damaged(name).files, *damaged(name).spans, sourced,
+        events, events.scalars(), TFRecordReader([name.replace("\0", "") + ".tfrecord"] * 2),
+    ]  # fmt: skip
+
+
+@given(
+    HOSTILE.filter(lambda name: not set("*?[@") & set(name)),
+    st.one_of(st.binary(max_size=40), HOSTILE.map(lambda s: s.encode("utf-8", "replace"))),
+)
+def test_names_and_values_are_never_markup(name: str, value: bytes) -> None:
+    for thing in in_memory(name, value):
+        page_of(thing)
+
+
+def test_a_script_in_a_value_is_shown_as_text() -> None:
+    script = "<script>alert('x')</script>"
+    for thing in in_memory(script, script.encode()):
+        page = page_of(thing)
+
+        assert script in page.text or "no values" in page.text, thing
+
+
+def test_no_representation_grows_with_what_it_shows(tmp_path: Path) -> None:
+    name, value = "long" * 5_000, b"long" * 500_000
+    many = {f"{i}{name}": FixedLenFeature([], "int64") for i in range(2_000)}
+    numbers = np.arange(1_000_000)
+    column = BytesColumn.from_list([value] * 3 + [b"x"] * 100_000)
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write(encode_examples({f"f{i}": np.arange(3) for i in range(2_000)}))
+    spans = tuple(DamagedSpan(name, i, 1, Reason.DATA_CRC, None, i, 0) for i in range(10_000))
+    wide = SparseTensor(np.stack([numbers, numbers], 1), numbers, [1_000_000, 1_000_000])
+    for thing in [
+        Schema(many), SequenceSchema(many), summarize(path), column, RaggedTensor(numbers, [0, 500_000, 1_000_000]),
+        RaggedTensor(column, [0, 100_003]), RaggedTensor(numbers, np.arange(1_000_001)), wide,
+        DamageReport((FileReport(name, 1, 1, spans, 20_000, 20_000),) * 100),
+        TFRecordReader([path] * 5_000), TFRecordFile([path] * 200), TFRecordDataset([path] * 5_000).batch(3),
+        next(TFRecordReader(path).blocks()), Block.from_records([b"x"] * 100_000),
+    ]:  # fmt: skip
+        page_of(thing)
+
+
+@pytest.mark.needs("arrow")
+def test_nothing_is_read_to_be_shown(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write(encode_examples({"label": np.arange(10)}))
+    file, reader, table = TFRecordFile(path), TFRecordReader(path), scan(path)
+    data = TFRecordDataset(path).shuffle(10, seed=1).batch(2)
+    path.unlink()
+
+    assert "10 records" in page_of(file).text
+    assert {"file", "a.tfrecord"} <= {cell.rpartition("/")[2] for cell in page_of(reader).cells}
+    assert {"label", "int64"} <= set(page_of(table).cells)
+    assert [cell for cell in page_of(data).cells if cell in {"Files", "Shuffle", "Batch"}]
+
+
+def test_a_reader_shows_the_damage_of_its_last_iteration() -> None:
+    reader = TFRecordReader(io.BytesIO(b"damage" + frame([b"one"])), "", on_error=[].append)
+    list(reader)
+
+    assert "1 damaged place" in page_of(reader).text
+
+
+def test_images_are_pictures_and_other_values_what_they_are() -> None:
+    column = BytesColumn.from_list(
+        [png(), b"text", b"", b"\xff\x00" * 20, "ä".encode() * 1_000, b"RIFF\x24\0\0\0WAVE"]
+    )
+    page = page_of(column)
+    cells = page.cells[3:]
+
+    assert page.sources[0].startswith("data:image/png;base64,")
+    assert ("img", "alt", f"PNG 3 x 2, {len(png())} bytes") in page.attributes
+    assert cells[5] == "text"
+    assert cells[8] == "empty"
+    assert cells[11].startswith(r"b'\xff\x00") and cells[11].endswith("... 40 bytes")  # noqa: PT018
+    assert cells[14] == "ä" * 160 + "…"
+    assert cells[17].startswith("WAV")
+
+
+def test_pictures_end_with_the_budget_and_are_named_after_that() -> None:
+    rows = RaggedTensor(BytesColumn.from_list([png()] * 100), np.arange(0, 101, 10))
+    page = page_of(rows)
+
+    assert len(page.sources) == 40
+    assert page.text.count("… 10 values") == 10
+
+    large = BytesColumn.from_list([png(4_000, 4_000) + bytes(9_000)] * 10)
+    page = page_of(large)
+
+    assert len(page.sources) < 5
+    assert "PNG 4000 x 4000" in page.text
+
+
+def test_rows_are_those_of_the_column() -> None:
+    ragged = page_of(RaggedTensor(np.arange(100), [0, 0, 2, 100])).cells
+    sparse = page_of(SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])).cells
+
+    assert ragged[:9] == ["row", "length", "values", "0", "0", "no values", "1", "2", "0, 1"]
+    assert ragged[11] == "2, 3, 4, 5, 6, 7, 8, 9, … 98 values"
+    assert sparse[2:] == ["[0, 1]", "0.5", "[2, 0]", "8.0"]
+
+
+def test_events_have_a_curve_per_scalar() -> None:
+    events = read_events(io.BytesIO(frame([event(i, scalar("loss", 1 / i)) for i in range(1, 9)])))
+    page = page_of(events)
+
+    assert page.tags.count("svg") == 1
+    assert page.cells[6:11] == ["loss", "scalars", "8", "1 .. 8", "0.125"]

@@ -1,0 +1,196 @@
+"""Cells of tables in notebooks: what a column holds in its first rows.
+
+Cheap and small for columns of any size: only the values that are shown are taken, at most some
+thousand bytes of each, or an encoded image as a thumbnail. One :class:`Cells` makes the cells of one
+representation, with a limit on how many pictures it has and how many pixels are decoded for them.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns.bytes import BytesColumn
+from tfrecord_lite.columns.ragged import RaggedTensor
+from tfrecord_lite.columns.sparse import SparseTensor
+from tfrecord_lite.errors import plural
+from tfrecord_lite.markup.pictures import picture, thumbnail, thumbnail_of_pixels
+from tfrecord_lite.markup.tables import MAX_TEXT, Html, content, escaped
+from tfrecord_lite.media import recognize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tfrecord_lite.columns.column import Column
+    from tfrecord_lite.markup.tables import Cell
+    from tfrecord_lite.media import Media
+
+MAX_ROWS = 10
+"""Most rows that are shown of a column or batch."""
+_MAX_VALUES, _MAX_STRINGS, _MAX_STEPS = 8, 4, 3
+"""Most numbers, strings and inner rows of a cell."""
+_MAX_PICTURES, _MAX_PIXELS = 48, 64 << 20
+"""Most pictures of a representation, and pixels to decode for them; a JPEG's count a quarter."""
+_MAX_BYTES = 16 << 20
+"""Of a longer value only the beginning is looked at."""
+_SHORT_TEXT = 32
+_TEXT_BYTES = 4 * (MAX_TEXT + 1)
+"""As many bytes are decoded: a text that is cut there has more characters than are shown."""
+_EMPTY = Html('<span class="tfl-more">empty</span>')
+_MISSING = Html('<span class="tfl-more">missing</span>')
+_NO_VALUES = Html('<span class="tfl-more">no values</span>')
+
+
+class Cells:
+    """Makes the cells of one representation, which may hold only so many pictures."""
+
+    def __init__(self) -> None:
+        self._n_pictures = _MAX_PICTURES
+        self._n_pixels = _MAX_PIXELS
+
+    def rows(self, column: Column, n_rows: int = MAX_ROWS) -> list[Cell]:
+        """Return a cell for each of the first rows of a column."""
+        n_rows = min(n_rows, count_rows(column))
+        if isinstance(column, SparseTensor):
+            places = [np.flatnonzero(column.indices[:, 0] == i) for i in range(n_rows)]
+            return [self.cell(_values_at(column, place)) for place in places]
+        if isinstance(column, BytesColumn):
+            return [self._of_range(column, i) for i in range(n_rows)]
+        return [self.cell(column[i]) for i in range(n_rows)]
+
+    def cell(self, value: Any) -> Cell:
+        """Return a value of any type, or a row of values, as a cell."""
+        if value is np.ma.masked or value is None:
+            return _MISSING
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            value = value[()]
+        if isinstance(value, bytes):
+            return self.bytes_cell(value)
+        if isinstance(value, RaggedTensor):
+            return self._lines((value[i] for i in range(min(len(value), _MAX_STEPS))), len(value))
+        if isinstance(value, SparseTensor):
+            return self.cell(value.values)
+        if isinstance(value, list | tuple):
+            return self._lines(value[:_MAX_STEPS], len(value))
+        if isinstance(value, BytesColumn):
+            cells = [self._of_range(value, i) for i in range(min(len(value), _MAX_STRINGS))]
+            return _joined(cells, len(value))
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
+            return str(value) if isinstance(value, bool) else int(value)
+        return escaped(str(value))
+
+    def bytes_cell(self, data: bytes, n_bytes: int | None = None) -> Html:
+        """Return a byte string as a picture, as what its content is, as text or as bytes.
+
+        `n_bytes` is the length of the whole, if `data` is only its beginning.
+        """
+        n_bytes = len(data) if n_bytes is None else n_bytes
+        found = recognize(data)
+        if found is not None:
+            what = f"{found}, {plural(n_bytes, 'byte')}"
+            return (self._picture(data, found, what) if n_bytes == len(data) else None) or escaped(
+                what
+            )
+        if not n_bytes:
+            return _EMPTY
+        text = _text_of(data[:_TEXT_BYTES], is_cut=n_bytes > _TEXT_BYTES)
+        if text is not None:
+            return escaped(text)
+        shown = f"{data[:12]!r}"
+        return escaped(shown if n_bytes <= 12 else f"{shown}... {plural(n_bytes, 'byte')}")
+
+    def _of_range(self, column: BytesColumn, i: int) -> Html:
+        """Return the cell of value `i`, which may be too long to be copied as a whole."""
+        start, stop = column.offsets[i : i + 2].tolist()
+        data = column.data[start : min(stop, start + _MAX_BYTES)].tobytes()
+        return self.bytes_cell(data, stop - start)
+
+    def _picture(self, data: bytes, found: Media, what: str) -> Html | None:
+        """Return an image's thumbnail; None if there are too many, or it cannot be made."""
+        if found.kind != "image" or found.width is None or found.height is None:
+            return None
+        n_pixels = found.width * found.height // (4 if found.format == "JPEG" else 1)
+        if not self._n_pictures or n_pixels > self._n_pixels:
+            return None
+        small = thumbnail(data, found.mime)
+        if small is None:
+            return None
+        self._n_pictures -= 1
+        self._n_pixels -= n_pixels
+        return picture(small, what)
+
+    def _array(self, array: np.ndarray[Any, Any]) -> Cell:
+        """Return numbers or strings as a list, pixels as a picture."""
+        if _is_picture(array) and self._n_pictures:
+            self._n_pictures -= 1
+            what = f"{array.dtype} {list(array.shape)}"
+            return picture(thumbnail_of_pixels(array), what)
+        most = _MAX_STRINGS if array.dtype == object else _MAX_VALUES
+        masks = array.mask.flat if isinstance(array, np.ma.MaskedArray) else None
+        first = [
+            np.ma.masked if masks is not None and masks[i] else array.flat[i]
+            for i in range(min(array.size, most))
+        ]
+        if array.dtype == object:
+            cells = [self.cell(value) for value in first]
+        else:
+            cells = [escaped(str(value), _SHORT_TEXT) for value in first]
+        shape = "" if array.ndim == 1 else f"{list(array.shape)}: "
+        return Html(escaped(shape) + _joined(cells, array.size))
+
+    def _lines(self, rows: Iterable[Any], n_rows: int) -> Html:
+        """Return the first inner rows or steps below each other, and how many there are."""
+        lines = [f"<div>{content(self.cell(row))}</div>" for row in rows]
+        more = f"<div>… {n_rows:,} rows</div>" if n_rows > len(lines) else ""
+        return Html("".join(lines) + more)
+
+
+def count_rows(column: Column) -> int:
+    """Return the number of rows: of a scalar, 0."""
+    return (column.shape[0] or 0) if column.shape else 0
+
+
+def type_text(column: Column) -> str:
+    """Name the type of a column's rows: ``int64``, ``ragged string``, ``uint8 [28, 28]``."""
+    name = "string" if column.dtype == object else str(column.dtype)
+    if isinstance(column, RaggedTensor):
+        return f"ragged {name}"
+    if isinstance(column, SparseTensor):
+        return f"sparse {name}"
+    return f"{name} {list(column.shape[1:])}" if len(column.shape) > 1 else name
+
+
+def _values_at(column: SparseTensor, places: np.ndarray[Any, Any]) -> Any:
+    """Return the values of one row of a sparse tensor."""
+    values = column.values
+    return values.take(places) if isinstance(values, BytesColumn) else values[places]
+
+
+def _joined(cells: Sequence[Cell], n_values: int) -> Html:
+    """Return values side by side, and how many there are if not all are shown."""
+    parts = [content(cell) for cell in cells]
+    is_pictures = bool(parts) and all(part.startswith("<img") for part in parts)
+    text = ("" if is_pictures else ", ").join(parts)
+    if n_values > len(cells):
+        text += f"{'' if is_pictures else ', '}… {plural(n_values, 'value')}"
+    return Html(text) if text else _NO_VALUES
+
+
+def _text_of(data: bytes, *, is_cut: bool) -> str | None:
+    """Decode a text; None if it is not one. If it is cut, its last character may be too."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
+    except UnicodeDecodeError:
+        return None
+    return text if all(c.isprintable() or c in "\t\n\r" for c in text) else None
+
+
+def _is_picture(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array can be pixels, and not one of a few numbers."""
+    shape = array.shape
+    is_shape = array.ndim == 2 or (array.ndim == 3 and shape[2] in {1, 3, 4})
+    return is_shape and array.dtype == np.uint8 and min(shape[:2]) >= 8

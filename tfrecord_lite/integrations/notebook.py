@@ -1,0 +1,278 @@
+"""Parsed batches and rows as tables: ``show``, and an extension for IPython.
+
+::
+
+    parse_example(...)            {"image": BytesColumn, ...}            a row per record
+    parse_sequence_example(...)   context, feature_lists, lengths        a table each
+    reader.examples()             [{"image": array, ...}, ...]           a row per record
+    load(...)                     nested dictionaries and tuples         columns by their path
+    decode_example(...)           {"image": array, ...}                  a row per feature
+
+Batches stay plain dictionaries. ``%load_ext tfrecord_lite`` shows those that are batches this way by
+themselves. IPython is not imported here: it calls :func:`load_ipython_extension`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
+from tfrecord_lite.columns.cells import MAX_ROWS, Cells, count_rows, type_text
+from tfrecord_lite.errors import plural, require_int
+from tfrecord_lite.markup.tables import MAX_COLUMNS, Html, escaped, panel, table
+from tfrecord_lite.schema.text import aligned, shown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tfrecord_lite.columns import Column
+    from tfrecord_lite.markup.tables import Cell
+
+__all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"]
+
+_COLUMNS = (np.ndarray, BytesColumn, RaggedTensor, SparseTensor)
+_PARTS = ("context", "feature lists", "lengths of feature lists")
+_MAX_FEATURES = 2_000
+_TEXT_WIDTH = 60
+
+
+def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
+    """Show a parsed batch, or rows, as a table: a row per record, a column per feature.
+
+    Parameters
+    ----------
+    data : dict, tuple or list
+        A batch as parsing, loading and data sets return it: a dictionary of columns, possibly
+        nested, or a tuple of them; or a list of dictionaries, one per record, as
+        :meth:`TFRecordReader.examples` yields them. The features of a single record are shown
+        below each other.
+    num_records : int, optional
+        How many records to show, from the first one on.
+
+    Returns
+    -------
+    Shown
+        A notebook shows it as HTML, with encoded images, and pixels of uint8, as thumbnails
+        (smaller ones with the extra ``image``); a terminal as text. It holds `data`, copies
+        nothing, and shows a limited number of features, values and pictures.
+
+    Raises
+    ------
+    TypeError
+        If `data` is not a batch, a record, or a list of records.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` if `num_records` is not at least 1.
+
+    See Also
+    --------
+    load_ipython_extension : shows batches like this without a call.
+
+    Examples
+    --------
+    >>> batch = {"label": np.array([3, 7]), "name": BytesColumn.from_list([b"a", b"b"])}
+    >>> show(batch)
+    <2 records, 2 features>
+    name   type    values
+    -----  ------  --------------------------
+    label  int64   [3 7]
+    name   string  <BytesColumn [b'a', b'b']>
+    """
+    return Shown(_parts_of(data), require_int("num_records", num_records, 1))
+
+
+class Shown:
+    """What :func:`show` returns: an object that notebooks and terminals show as tables."""
+
+    def __init__(self, parts: list[_Batch | _Rows | _Record], num_records: int) -> None:
+        self._parts = parts
+        self._num_records = num_records
+
+    def __repr__(self) -> str:
+        """Return a line per feature."""
+        return "\n".join(part.text() for part in self._parts)
+
+    def _repr_html_(self) -> str:
+        """Return a table with a row per record for notebooks."""
+        cells, first, *others = Cells(), *self._parts
+        tables = [part.table(cells, self._num_records) for part in (first, *others)]
+        return panel(first.title(), *tables)
+
+
+class _Batch:
+    """Columns of one length."""
+
+    def __init__(self, columns: dict[str, Column], caption: str = "") -> None:
+        self._columns = columns
+        self._caption = caption
+        self._n_records = count_rows(next(iter(columns.values())))
+
+    def title(self) -> str:
+        counts = plural(self._n_records, "record"), plural(len(self._columns), "feature")
+        return ", ".join(counts)
+
+    def table(self, cells: Cells, num_records: int) -> Html:
+        header = [_head(name, type_text(column)) for name, column in self._columns.items()]
+        n_rows = min(num_records, self._n_records)
+        shown = islice(self._columns.values(), MAX_COLUMNS)
+        columns = [cells.rows(column, n_rows) for column in shown]
+        # Only the first columns have cells; `table` counts the others by the header.
+        rows: Iterable[Sequence[Cell]] = (
+            (i, *row) for i, row in enumerate(zip(*columns, strict=True))
+        )
+        return table(
+            ["#", *header], rows, n_rows=self._n_records, noun="record",
+            caption=self._caption, max_rows=n_rows,
+        )  # fmt: skip
+
+    def text(self) -> str:
+        return _listing(self._caption or f"<{self.title()}>", self._columns, type_text)
+
+
+class _Record:
+    """The features of one record."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def title(self) -> str:
+        return f"1 record, {plural(len(self._values), 'feature')}"
+
+    def table(self, cells: Cells, num_records: int) -> Html:
+        rows = (
+            (escaped(name), _type_of(value), cells.cell(value))
+            for name, value in self._values.items()
+        )
+        header = ["feature", "type", "value"]
+        return table(header, rows, n_rows=len(self._values), noun="feature")
+
+    def text(self) -> str:
+        return _listing(f"<{self.title()}>", self._values, _type_of)
+
+
+class _Rows:
+    """A dictionary per record."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._rows = rows
+        known = (name for row in rows[:100] for name in _flattened(row))
+        self._names = sorted(set(known))
+
+    def title(self) -> str:
+        counts = plural(len(self._rows), "record"), plural(len(self._names), "feature")
+        return ", ".join(counts)
+
+    def table(self, cells: Cells, num_records: int) -> Html:
+        shown = self._names[:MAX_COLUMNS]
+        flat = (_flattened(row) for row in islice(self._rows, num_records))
+        rows = ((i, *(cells.cell(row.get(name)) for name in shown)) for i, row in enumerate(flat))
+        n_rows = len(self._rows)
+        return table(["#", *self._names], rows, n_rows=n_rows, noun="record", max_rows=num_records)
+
+    def text(self) -> str:
+        first = _flattened(self._rows[0]) if self._rows else {}
+        return _listing(f"<{self.title()}; the first record:>", first, _type_of)
+
+
+def _parts_of(data: Any) -> list[_Batch | _Rows | _Record]:
+    """Return the tables to make of what was given."""
+    if isinstance(data, list) and all(isinstance(row, Mapping) for row in data[:100]):
+        return [_Rows(data)]
+    is_parts = isinstance(data, tuple) and 2 <= len(data) <= 3
+    if is_parts and all(isinstance(part, Mapping) for part in data):
+        named = zip(data, _PARTS, strict=False)
+        found = [(_flattened(part), caption) for part, caption in named if part]
+        if found and all(_is_batch(columns) for columns, _ in found):
+            return [_Batch(columns, caption) for columns, caption in found]
+    if not isinstance(data, Mapping | tuple) or not data:
+        raise TypeError(_EXPECTED.format(type(data).__name__))
+    flat = _flattened(data)
+    return [_Batch(flat) if _is_batch(flat) else _Record(flat)]
+
+
+_EXPECTED = (
+    "data must be a parsed batch (a dictionary of columns, or a tuple of them) or a list of "
+    "dictionaries, not {}"
+)
+
+
+def _flattened(data: Any, path: str = "") -> dict[str, Any]:
+    """Return the values of nested dictionaries and tuples by their path; arrays of any library as NumPy's."""
+    if isinstance(data, Mapping):
+        items: Iterator[tuple[Any, Any]] = islice(iter(data.items()), _MAX_FEATURES)
+    elif isinstance(data, tuple):
+        items = iter(enumerate(data))
+    else:
+        is_foreign = not isinstance(data, _COLUMNS) and hasattr(data, "__array__")
+        return {path: np.asarray(data) if is_foreign else data}
+    found: dict[str, Any] = {}
+    for key, value in items:
+        found |= _flattened(value, f"{path}/{key}" if path else str(key))
+    return found
+
+
+def _is_batch(columns: Mapping[str, Any]) -> bool:
+    """Whether all values are columns, of one length."""
+    if not columns or not all(isinstance(value, _COLUMNS) for value in columns.values()):
+        return False
+    shapes = [column.shape for column in columns.values()]
+    return all(shapes) and len({shape[0] for shape in shapes}) == 1
+
+
+def _head(name: str, kind: str) -> Html:
+    return Html(f'{escaped(name)}<div class="tfl-note">{escaped(kind)}</div>')
+
+
+def _type_of(value: Any) -> str:
+    """Return the type of one record's value."""
+    if isinstance(value, np.ndarray | BytesColumn | RaggedTensor | SparseTensor):
+        name = "string" if value.dtype == object else str(value.dtype)
+        return f"{name} {list(value.shape)}"
+    return f"{plural(len(value), 'step')}" if isinstance(value, list) else type(value).__name__
+
+
+def _listing(title: str, values: Mapping[str, Any], type_of: Callable[[Any], str]) -> str:
+    """Return a line of text per feature."""
+    shown = islice(values.items(), MAX_COLUMNS)
+    rows = [(shown_name(name)[:40], type_of(value), _brief(value)) for name, value in shown]
+    lines = aligned([("name", "type", "values"), *rows]) if rows else []
+    n_hidden = len(values) - len(rows)
+    more = [f"... and {plural(n_hidden, 'more feature')}"] if n_hidden else []
+    return "\n".join([title, *lines, *more])
+
+
+def _brief(value: Any) -> str:
+    """Return the beginning of a value's text on one line."""
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, threshold=8, edgeitems=3, max_line_width=10**6)
+    else:
+        text = repr(value[:3] if isinstance(value, bytes | list) else value)
+    text = " ".join(text.split())
+    return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 3] + "..."
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Show dictionaries that are batches as tables, in a notebook or any other IPython front end.
+
+    Run by ``%load_ext tfrecord_lite``. A dictionary is a batch if its keys are str and its values columns
+    of the same number of records; others are shown as before.
+    """
+    formatter = shell.display_formatter.formatters["text/html"]
+    formatter.for_type(dict, _html_of)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Show batches as any other dictionary again; run by ``%unload_ext tfrecord_lite``."""
+    formatter = shell.display_formatter.formatters["text/html"]
+    if formatter.for_type(dict) is _html_of:
+        formatter.pop(dict)
+
+
+def _html_of(data: dict[Any, Any]) -> str | None:
+    """Return a table of a batch; None for any other dictionary."""
+    if not all(isinstance(name, str) for name in data) or not _is_batch(data):
+        return None
+    return show(data)._repr_html_()
