@@ -176,7 +176,9 @@ def test_nothing_is_read_to_be_shown(tmp_path: Path) -> None:
 
 
 def test_a_reader_shows_the_damage_of_its_last_iteration() -> None:
-    reader = TFRecordReader(io.BytesIO(b"damage" + frame([b"one"])), "", on_error=[].append)
+    spans: list[DamagedSpan] = []
+    file = io.BytesIO(b"damage" + frame([b"one"]))
+    reader = TFRecordReader(file, "", on_error=spans.append)
     list(reader)
 
     assert "1 damaged place" in page_of(reader).text
@@ -190,10 +192,10 @@ def test_images_are_pictures_and_other_values_what_they_are() -> None:
     cells = page.cells[3:]
 
     assert page.sources[0].startswith("data:image/png;base64,")
-    assert ("img", "alt", f"PNG 3 x 2, {len(png())} bytes") in page.attributes
+    assert ("img", "alt", f"PNG 3 x 2, {len(png())} B") in page.attributes
     assert cells[5] == "text"
     assert cells[8] == "empty"
-    assert cells[11].startswith(r"b'\xff\x00") and cells[11].endswith("... 40 bytes")  # noqa: PT018
+    assert cells[11].startswith(r"b'\xff\x00") and cells[11].endswith("... 40 B")  # noqa: PT018
     assert cells[14] == "ä" * 160 + "…"
     assert cells[17].startswith("WAV")
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tfrecord_lite
 from tests.markup.test_tables import HOSTILE
 from tests.support.shown_html import parsed
 from tests.test_shown_html import OURS, page_of, png
@@ -33,8 +32,10 @@ from tfrecord_lite import (
     parse_example,
     parse_sequence_example,
     parse_single_example,
+    serialize_tensor,
     show,
 )
+from tfrecord_lite.integrations import notebook
 
 FEATURES = {
     "image": FixedLenFeature([], "string"),
@@ -140,6 +141,15 @@ def test_pixels_are_pictures_and_masked_values_missing() -> None:
     assert [row[3] for row in body(page, 4)] == ["1", "missing", "3"]
 
 
+def test_serialised_tensors_are_named_by_dtype_and_shape() -> None:
+    tensors = BytesColumn.from_list([serialize_tensor(np.ones((2, 3), np.float32)), b"\xff\0"])
+
+    assert body(page_of(show({"t": tensors})), 2) == [
+        ["0", "float32 tensor [2, 3], 24 bytes"],
+        ["1", r"b'\xff\x00'"],
+    ]
+
+
 def test_arrays_of_other_libraries_are_taken() -> None:
     class Tensor:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -199,27 +209,28 @@ OTHERS: list[dict[Any, Any]] = [
 def test_the_extension_shows_batches_and_leaves_other_dictionaries_alone() -> None:
     from IPython.core.formatters import DisplayFormatter
 
-    shell = SimpleNamespace(display_formatter=DisplayFormatter())
-    show_it = shell.display_formatter.format
+    formatter: Any = DisplayFormatter()
+    shell = SimpleNamespace(display_formatter=formatter)
+    show_it = formatter.format
 
     assert "text/html" not in show_it(BATCHES[0])[0]
-    tfrecord_lite.load_ipython_extension(shell)
+    notebook.load_ipython_extension(shell)
     for batch in BATCHES:
         page = parsed(show_it(batch)[0]["text/html"])
         assert set(page.tags) <= OURS
         assert "table" in page.tags
     for other in OTHERS:
         assert "text/html" not in show_it(other)[0]
-    tfrecord_lite.unload_ipython_extension(shell)
+    notebook.unload_ipython_extension(shell)
     assert "text/html" not in show_it(BATCHES[0])[0]
-    tfrecord_lite.unload_ipython_extension(shell)
+    notebook.unload_ipython_extension(shell)
 
 
 @pytest.mark.needs("notebook")
 def test_the_extension_is_found_by_its_name() -> None:
     from IPython.core.interactiveshell import InteractiveShell
 
-    shell = InteractiveShell()
+    shell: Any = InteractiveShell()  # type: ignore[no-untyped-call]
     shell.run_line_magic("load_ext", "tfrecord_lite")
 
     assert "text/html" in shell.display_formatter.format({"a": np.arange(3)})[0]

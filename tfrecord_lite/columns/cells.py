@@ -15,13 +15,13 @@ import numpy as np
 from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.ragged import RaggedTensor
 from tfrecord_lite.columns.sparse import SparseTensor
-from tfrecord_lite.errors import plural
+from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.markup.pictures import picture, thumbnail, thumbnail_of_pixels
 from tfrecord_lite.markup.tables import MAX_TEXT, Html, content, escaped
 from tfrecord_lite.media import recognize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tfrecord_lite.columns.column import Column
     from tfrecord_lite.markup.tables import Cell
@@ -44,9 +44,13 @@ _NO_VALUES = Html('<span class="tfl-more">no values</span>')
 
 
 class Cells:
-    """Makes the cells of one representation, which may hold only so many pictures."""
+    """Makes the cells of one representation, which may hold only so many pictures.
 
-    def __init__(self) -> None:
+    `tell` returns what a byte string is that is neither an encoded medium nor text; or None.
+    """
+
+    def __init__(self, tell: Callable[[bytes], str | None] | None = None) -> None:
+        self._tell = tell
         self._n_pictures = _MAX_PICTURES
         self._n_pixels = _MAX_PIXELS
 
@@ -91,7 +95,7 @@ class Cells:
         n_bytes = len(data) if n_bytes is None else n_bytes
         found = recognize(data)
         if found is not None:
-            what = f"{found}, {plural(n_bytes, 'byte')}"
+            what = f"{found}, {human_bytes(n_bytes)}"
             return (self._picture(data, found, what) if n_bytes == len(data) else None) or escaped(
                 what
             )
@@ -100,8 +104,11 @@ class Cells:
         text = _text_of(data[:_TEXT_BYTES], is_cut=n_bytes > _TEXT_BYTES)
         if text is not None:
             return escaped(text)
+        told = self._tell(data) if self._tell is not None and n_bytes == len(data) else None
+        if told is not None:
+            return escaped(told)
         shown = f"{data[:12]!r}"
-        return escaped(shown if n_bytes <= 12 else f"{shown}... {plural(n_bytes, 'byte')}")
+        return escaped(shown if n_bytes <= 12 else f"{shown}... {human_bytes(n_bytes)}")
 
     def _of_range(self, column: BytesColumn, i: int) -> Html:
         """Return the cell of value `i`, which may be too long to be copied as a whole."""

@@ -98,7 +98,8 @@ def _positions(series: Series, x: str) -> AnyArray:
         return series.step
     if x == "relative":
         return (series.wall_time - series.wall_time[0]) / 3600
-    return (series.wall_time * 1e3).astype("datetime64[ms]")
+    times: AnyArray = (series.wall_time * 1e3).astype("datetime64[ms]")
+    return times
 
 
 def _curves_of(series: Series, label: str, smoothing: float, x: str) -> list[Curve]:

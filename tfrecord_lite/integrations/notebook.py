@@ -23,6 +23,7 @@ import numpy as np
 from tfrecord_lite.columns import BytesColumn, RaggedTensor, SparseTensor
 from tfrecord_lite.columns.cells import MAX_ROWS, Cells, count_rows, type_text
 from tfrecord_lite.errors import plural, require_int
+from tfrecord_lite.example.value_content import recognize_value
 from tfrecord_lite.markup.tables import MAX_COLUMNS, Html, escaped, panel, table
 from tfrecord_lite.schema.text import aligned, shown_name
 
@@ -97,7 +98,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return a table with a row per record for notebooks."""
-        cells, first, *others = Cells(), *self._parts
+        cells, first, *others = Cells(_tensor_text), *self._parts
         tables = [part.table(cells, self._num_records) for part in (first, *others)]
         return panel(first.title(), *tables)
 
@@ -220,6 +221,12 @@ def _is_batch(columns: Mapping[str, Any]) -> bool:
         return False
     shapes = [column.shape for column in columns.values()]
     return all(shapes) and len({shape[0] for shape in shapes}) == 1
+
+
+def _tensor_text(data: bytes) -> str | None:
+    """Say which tensor or array a byte string is; None if it is none."""
+    found = recognize_value(data)
+    return str(found) if found.shape is not None else None
 
 
 def _head(name: str, kind: str) -> Html:
