@@ -24,6 +24,7 @@ from tfrecord_lite.cli import (
     shuffle,
     split,
     sql,
+    stats,
     unpack,
     verify,
 )
@@ -40,6 +41,7 @@ _VERBS = {
     "head": head,
     "cat": cat,
     "schema": schema,
+    "stats": stats,
     "verify": verify,
     "recover": recover,
     "index": index,
@@ -64,6 +66,7 @@ examples:
   tfrecord head -n 1 train.tfrecord             what does a record look like?
   tfrecord cat --json train.tfrecord            everything, for other programs
   tfrecord schema train.tfrecord                how can it be parsed?
+  tfrecord stats train.tfrecord                 how are the values distributed?
   tfrecord verify 'train-*.tfrecord'            is everything intact?
   tfrecord recover bad.tfrecord new.tfrecord    save the intact records
   tfrecord index train.tfrecord                 where is each record?

@@ -108,7 +108,7 @@ def _values(feature: Feature, room: int | None) -> str:
     if kind == Kind.BYTES.label:
         values = feature.bytes_list.value
         each = room if room is None or len(values) == 1 else min(room, _MAX_STRING)
-        return _joined([_bytes(value, each) for value in islice(values, most)], room)
+        return _joined([bytes_text(value, each) for value in islice(values, most)], room)
     if kind == Kind.FLOAT.label:
         return _joined(float_texts(feature.float_list.value, most), room)
     return _joined(list(map(str, islice(values_of(feature), most))), room)
@@ -127,7 +127,7 @@ def _joined(texts: list[str], room: int | None) -> str:
     return f"{joined}, ..."
 
 
-def _bytes(data: bytes, room: int | None) -> str:
+def bytes_text(data: bytes, room: int | None) -> str:
     """Show a byte string: text in quotes, anything else by its length and first bytes."""
     text = text_of(data)
     if text is None:

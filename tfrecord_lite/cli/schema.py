@@ -74,7 +74,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         with Progress.of_stream(stream) as progress:
             while left != 0 and (block := stream.next_block(left)) is not None:
                 if is_first:
-                    _check_content(block, stream.name)
+                    check_content(block, stream.name)
                 survey.add(block)
                 is_first = False
                 left = None if left is None else left - len(block)
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         _show(survey.summary(), args, console)
 
 
-def _check_content(block: Block, name: str) -> None:
+def check_content(block: Block, name: str) -> None:
     """Raise if most of the first records are of another type, which reads better than a field."""
     types = detect_all(block[:_N_SAMPLES])
     if types and types[0] is ContentType.UNKNOWN:
