@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.events.series import Events, Series
 
+_LAST_TIME = 2e11  # the year 8307; matplotlib has no dates after 9999
 _LABELS = {"step": "step", "relative": "hours", "wall_time": "time (UTC)"}
 
 
@@ -96,10 +97,11 @@ def _positions(series: Series, x: str) -> AnyArray:
     """Return where values are on the horizontal axis."""
     if x == "step":
         return series.step
+    seconds: AnyArray = np.clip(np.nan_to_num(series.wall_time), 0, _LAST_TIME)
     if x == "relative":
-        return (series.wall_time - series.wall_time[0]) / 3600
-    times: AnyArray = (series.wall_time * 1e3).astype("datetime64[ms]")
-    return times
+        hours: AnyArray = (seconds - seconds[0]) / 3600
+        return hours
+    return (seconds * 1e3).astype("datetime64[ms]")
 
 
 def _curves_of(series: Series, label: str, smoothing: float, x: str) -> list[Curve]:
