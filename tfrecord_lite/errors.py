@@ -39,6 +39,7 @@ __all__ = [
     "argument_error",
     "human_bytes",
     "plural",
+    "printable",
     "require_int",
 ]
 
@@ -193,6 +194,21 @@ def human_bytes(n_bytes: int) -> str:
             return f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} {_UNITS[-1]}"
+
+
+def printable(text: str) -> str:
+    r"""Return a text on one line, with escapes for characters that cannot be printed.
+
+    Those are control characters, of terminals and of writing direction, and odd spaces.
+
+    >>> printable("a\tb")
+    'a\\tb'
+    """
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else repr(character)[1:-1]
 
 
 def require_int(name: str, value: Any, at_least: int | None = None) -> int:

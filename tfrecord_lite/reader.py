@@ -40,6 +40,7 @@ from tfrecord_lite.markup.tables import facts, panel, table
 from tfrecord_lite.records.damage import DamageLog
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import total_bytes
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -62,9 +63,11 @@ __all__ = [
     "ReaderIterator",
     "RecordIterator",
     "TFRecordReader",
+    "bytes_read",
     "check_message_class",
     "parse_messages",
     "reader_with",
+    "share_read",
     "tf_record_iterator",
 ]
 
@@ -268,6 +271,7 @@ class TFRecordReader:
         self._begun: set[int] = set()
         self._is_closed = False
         self._open_streams: set[RecordStream] = set()
+        self._n_bytes_before = 0  # of the files that the last iteration has read
 
     @property
     def sources(self) -> list[Source]:
@@ -479,6 +483,7 @@ class TFRecordReader:
             log.give_warning()
 
     def _opened(self) -> Iterator[RecordStream]:
+        self._n_bytes_before = 0
         for number, source in enumerate(self._sources):
             if self._is_closed:
                 detail = "the reader is closed; make another"
@@ -492,6 +497,7 @@ class TFRecordReader:
             try:
                 yield stream
             finally:
+                self._n_bytes_before += stream.file_offset
                 self._open_streams.discard(stream)
                 stream.close()
 
@@ -544,6 +550,18 @@ class TFRecordReader:
             facts(told),
             table(["file"], names, n_rows=n_files, noun="file", max_rows=10),
         )
+
+
+def share_read(reader: TFRecordReader) -> Callable[[], float | None]:
+    """Return a function that tells which share of its files a reader has read; None if unknown."""
+    size = total_bytes(reader.sources)
+    return lambda: bytes_read(reader) / size if size else None
+
+
+def bytes_read(reader: TFRecordReader) -> int:
+    """Return how many bytes of its files a reader has read, if it is iterated over once at a time."""
+    streams = reader._open_streams  # noqa: SLF001 - of this module
+    return reader._n_bytes_before + sum(stream.file_offset for stream in streams)  # noqa: SLF001
 
 
 def reader_with(paths: Sources, options: ReadOptions) -> TFRecordReader:

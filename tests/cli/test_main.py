@@ -17,7 +17,6 @@ import pytest
 from tests.cli.samples import flower, write
 from tests.support.effort import some
 from tfrecord_lite import save
-from tfrecord_lite.cli import main, progress
 from tfrecord_lite.records.framing import frame
 
 if TYPE_CHECKING:
@@ -358,51 +357,6 @@ class TestProcess:
         )
 
         assert done.stdout.splitlines()[-1] == b"[]"
-
-
-class Terminal(io.StringIO):
-    """A standard error that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-class TestProgress:
-    @pytest.mark.parametrize("verb", ["info", "verify"])
-    def test_there_is_a_bar_on_a_terminal_when_it_takes_long(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
-    ) -> None:
-        pytest.importorskip("tqdm")
-        path = write(tmp_path / "some.tfrecord", map(flower, range(3000)))
-        terminal = Terminal()
-        monkeypatch.setattr(sys, "stderr", terminal)
-
-        assert main([verb, str(path)]) == 0
-        assert "some.tfrecord" not in terminal.getvalue()
-
-        monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
-
-        assert main([verb, str(path)]) == 0
-        assert "some.tfrecord" in terminal.getvalue()
-
-    def test_without_tqdm_there_is_none(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        path = write(tmp_path / "a", [b"one"])
-        terminal = Terminal()
-        monkeypatch.setattr(sys, "stderr", terminal)
-        monkeypatch.setitem(sys.modules, "tqdm", None)
-        monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
-
-        assert main(["verify", str(path)]) == 0
-        assert terminal.getvalue() == ""
-
-    def test_no_terminal_no_bar(
-        self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
-
-        assert run("verify", write(tmp_path / "a", [b"one"])).err == []
 
 
 def test_a_missing_file_whose_shards_are_there_says_so(run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,7 +16,6 @@ from tests.cli.samples import damage, write
 from tests.cli.test_main import tfrecord
 from tests.support.untyped import load
 from tfrecord_lite import TFRecordReader, save
-from tfrecord_lite.cli import rearranging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,35 +231,6 @@ class TestAll:
 
         assert (done.status, done.err) == (0, [])
         assert len(list(TFRecordReader(tmp_path / "x*"))) == 2
-
-    @each_verb
-    def test_progress_counts_each_byte_in_each_pass(
-        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
-    ) -> None:
-        save(tmp_path / "a", {"x": [1, 2]})
-        seen: list[list[int]] = []
-
-        class Noted:
-            def __init__(self, sources: list[Any], passes: int) -> None:
-                seen.append([sum(os.path.getsize(path) for path in sources) * passes])  # noqa: PTH202
-
-            def __enter__(self) -> Self:
-                return self
-
-            def __exit__(self, *_: object) -> None:
-                pass
-
-            def advance(self, n_bytes: int) -> None:
-                seen[0].append(n_bytes)
-
-            @classmethod
-            def of_sources(cls, sources: list[Any], compression: str, passes: int) -> Noted:  # noqa: ARG003
-                return cls(sources, passes)
-
-        monkeypatch.setattr(rearranging, "Progress", Noted)
-
-        assert run(verb, *VERBS[verb], tmp_path / "a", tmp_path / "x").status == 0
-        assert seen[0][0] == sum(seen[0][1:])
 
 
 @each_verb

@@ -24,15 +24,15 @@ NUMBERS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal
 STUCK = """
 import signal, sys, time
 from tfrecord_lite.cli import main
-from tfrecord_lite.cli.progress import Progress
+from tfrecord_lite.records.sink import RecordSink
 
-def get_stuck(self, n_bytes):
+def get_stuck(*_):
     print("stuck", flush=True)
     time.sleep(600)
 
 number, ignored, *arguments = sys.argv[1:]
 signal.signal(int(number), signal.SIG_IGN if ignored == "ignored" else signal.SIG_DFL)
-Progress.advance = get_stuck
+RecordSink.add_framed = get_stuck
 sys.exit(main(arguments))
 """
 

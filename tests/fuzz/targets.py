@@ -164,7 +164,7 @@ def members(data: bytes) -> str:
     file, saved = io.BytesIO(data), io.BytesIO()
     search = MemberSearch(file, "members", CODECS["GZIP"], opened)
     sink = RecordSink(open_output(saved), "")
-    copier = Copier(Account("members"), sink, None, None)
+    copier = Copier(Account("members"), sink, None)
     try:
         for reading in search.readings():
             copier.copy_reading(file, reading, opened)

@@ -267,7 +267,8 @@ class TestPack:
 
         pack_images(pets(here), "a", on_error="skip", progress=lambda *now: seen.append(now))
 
-        assert seen == [(i, 15) for i in range(1, 16)]
+        assert seen[-1] == (15, 15)
+        assert {total for _, total in seen} == {15}
 
     def test_an_interrupt_leaves_nothing(self, here: Path) -> None:
         source = pets(here)

@@ -95,11 +95,16 @@ class TestMerge:
 
     def test_what_is_read_is_reported(self, tmp_path: Path) -> None:
         records = some_records(100, 3000)
-        done: list[int] = []
+        paths = write_all(tmp_path, [(records, "")])
+        size = (tmp_path / paths[0]).stat().st_size
+        done: list[tuple[int, int]] = []
 
-        merge_files(write_all(tmp_path, [(records, "")]), tmp_path / "new", on_progress=done.append)
-
-        assert sum(done) == (tmp_path / "new").stat().st_size
+        merge_files(paths, tmp_path / "new", progress=lambda *now: done.append(now))
+        assert {total for _, total in done} == {size}
+        assert done == sorted(done)
+        assert done[-1] == (size, size)
+        split_files(paths, tmp_path / "x", num_shards=2, progress=lambda *now: done.append(now))
+        assert done[-1] == (2 * size, 2 * size)
 
 
 class TestSplit:
@@ -441,11 +446,11 @@ class TestMishaps:
     def test_what_appeared_meanwhile_is_kept(self, tmp_path: Path) -> None:
         paths = write_all(tmp_path, [([b"a"], "")])
 
-        def put_there(n_bytes: int) -> None:  # noqa: ARG001
+        def put_there(*_: object) -> None:
             (tmp_path / "new-00000-of-00001").write_bytes(b"old")
 
         with pytest.raises(FileExistsError):
-            merge_files(paths, tmp_path / "new", records_per_shard=3, on_progress=put_there)
+            merge_files(paths, tmp_path / "new", records_per_shard=3, progress=put_there)
 
         assert (tmp_path / "new-00000-of-00001").read_bytes() == b"old"
         assert len(list(tmp_path.iterdir())) == 2
@@ -488,11 +493,11 @@ class TestMishaps:
     def test_an_interrupt_leaves_nothing(self, tmp_path: Path) -> None:
         paths = write_all(tmp_path, [([b"a", b"b"], "")])
 
-        def interrupt(n_bytes: int) -> None:  # noqa: ARG001
+        def interrupt(*_: object) -> None:
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            split_files(paths, tmp_path / "x", num_shards=9, on_progress=interrupt)
+            split_files(paths, tmp_path / "x", num_shards=9, progress=interrupt)
 
         assert len(list(tmp_path.iterdir())) == 1
 

@@ -168,16 +168,17 @@ class TestTemporaryFile:
             files.append(make(**arguments))
             return files[-1]
 
-        def spoil(n_bytes: int) -> None:  # noqa: ARG001
+        def spoil(*_: object) -> None:
             if files and not files[1:]:  # once, when the first run is written
                 files[0].seek(-10, 2)
                 files[0].write(b"\xff")
                 files.append(files[0])
 
         monkeypatch.setattr(tempfile, "TemporaryFile", kept)
+        monkeypatch.setattr("tfrecord_lite.records.progress.INTERVAL_SECONDS", 0)
         target = large.with_name("new")
 
-        shuffle_records(large, target, memory_bytes=2**20, on_progress=spoil)
+        shuffle_records(large, target, memory_bytes=2**20, progress=spoil)
 
         assert [span.reason for span in verify(target).spans] == [Reason.DATA_CRC]
 
@@ -237,7 +238,7 @@ class TestTemporaryFile:
     ) -> None:
         code = (
             "import sys, time\n"
-            "from tfrecord_lite.cli import main, progress\n"
+            "from tfrecord_lite.cli import main\n"
             "from tfrecord_lite.rearrange.runs import RandomOrder\n"
             "def stuck(self):\n"
             "    assert self._file is not None\n"

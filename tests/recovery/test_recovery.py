@@ -95,16 +95,14 @@ class TestVerify:
 
     def test_progress_adds_up_to_all_bytes(self, tmp_path: Path) -> None:
         paths = [write(tmp_path / str(i), [bytes(300_000)] * 20) for i in range(3)]
-        lock, n_bytes = threading.Lock(), 0
+        n_bytes = sum(path.stat().st_size for path in paths)
+        seen: list[tuple[int, int]] = []
 
-        def add(more: int) -> None:
-            nonlocal n_bytes
-            with lock:
-                n_bytes += more
+        verify(paths, progress=lambda *now: seen.append(now), num_threads=2)
 
-        verify(paths, on_progress=add, num_threads=2)
-
-        assert n_bytes == sum(path.stat().st_size for path in paths)
+        assert {total for _, total in seen} == {n_bytes}
+        assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+        assert seen[-1][0] == n_bytes
 
     SIZES = st.lists(
         st.tuples(st.sampled_from([0, 30, 33_000, 2**20]), st.integers(1, 80)), max_size=4
@@ -157,12 +155,14 @@ class TestVerify:
         assert not [t for t in threading.enumerate() if t.name == "tfrecord-verify"]
 
     def test_what_stops_a_thread_is_raised_here(self, tmp_path: Path) -> None:
-        def stop(_: int) -> None:
-            raise RuntimeError("enough")
+        def stop(*_: object) -> None:
+            raise error
 
         paths: list[Any] = [write(tmp_path / str(i), [b"one"]) for i in range(3)]
-        with pytest.raises(RuntimeError, match="enough"):
-            verify(paths, num_threads=2, on_progress=stop)
+        for error in RuntimeError("enough"), OSError("enough"):  # the second is not about a file
+            for num_threads in 1, 2:
+                with pytest.raises(type(error), match="enough"):
+                    verify(paths, num_threads=num_threads, progress=stop)
 
     def test_pipes_that_nobody_writes_keep_neither_who_has_enough_nor_the_process(
         self, tmp_path: Path

@@ -651,7 +651,10 @@ def test_an_error_leaves_no_shard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("num_shards", [None, 2])
-def test_progress_is_told_to_a_callable(tmp_path: Path, num_shards: int | None) -> None:
+def test_progress_is_told_to_a_callable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_shards: int | None
+) -> None:
+    monkeypatch.setattr("tfrecord_lite.records.progress.INTERVAL_SECONDS", 0)
     rows = [{"n": i} for i in range(3000)]
     calls: list[tuple[int, int | None]] = []
 
@@ -660,6 +663,7 @@ def test_progress_is_told_to_a_callable(tmp_path: Path, num_shards: int | None) 
     assert calls[-1] == (3000, 3000)
     assert calls == sorted(calls)
     assert len(calls) > 3
+    assert {total for _, total in calls} == {3000}
     calls.clear()
     save(tmp_path / "e", iter(rows), progress=lambda *call: calls.append(call))
     assert [total for _, total in calls] == [None] * (len(calls) - 1) + [3000]
@@ -682,17 +686,22 @@ def test_progress_is_a_bar_if_there_is_tqdm(
     load([tmp_path / "data"] * 2, progress=True)
     assert "2 files: 100%" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    save(tmp_path / "data", [{"n": 1}], progress=True)
-    assert load(tmp_path / "data", progress=True)["n"].tolist() == [1]
+    for call in (
+        (lambda: save(tmp_path / "data", [{"n": 3}], progress=True)),
+        (lambda: load(tmp_path / "data", progress=True)),
+    ):
+        with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[cli\]'"):
+            call()
+    assert load(tmp_path / "data")["n"].tolist() == [1, 2]
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("progress", [None, 1, "yes"])
+@pytest.mark.parametrize("progress", [1, "yes"])
 def test_progress_is_a_bool_or_a_callable(tmp_path: Path, progress: Any) -> None:
     save(tmp_path / "d", [{"n": 1}])
 
-    with pytest.raises(TypeError, match="progress must be True, False or a callable"):
+    with pytest.raises(TypeError, match="progress must be True, False, None or a callable"):
         save(tmp_path / "d", [{"n": 2}], progress=progress)
-    with pytest.raises(TypeError, match="progress must be True, False or a callable"):
+    with pytest.raises(TypeError, match="progress must be True, False, None or a callable"):
         load(tmp_path / "d", progress=progress)
     assert load(tmp_path / "d")["n"].tolist() == [1]

@@ -29,7 +29,6 @@ from tfrecord_lite.cli import convert as verb
 from tfrecord_lite.errors import DataLossError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tfrecord_lite.tables.conversion import Summary
@@ -40,7 +39,7 @@ pytestmark = pytest.mark.needs("arrow")
 def convert(*sources: Path, target: Path | str, **settings: Any) -> Summary:
     from tfrecord_lite.tables import conversion
 
-    progress: Callable[[int], object] = settings.pop("progress", lambda _: None)
+    progress: Any = settings.pop("progress", None)
     request = conversion.Request(
         tuple(map(str, sources)), str(target), make_condition=verb._condition, **settings
     )
@@ -328,13 +327,17 @@ class TestRows:
         assert not (tmp_path / "bad.parquet").exists()
 
     def test_progress_counts_the_bytes_of_sources(self, tmp_path: Path, source: Path) -> None:
+        seen: list[tuple[int, int]] = []
         for target in ("b.parquet", "b.csv"):
-            seen: list[int] = []
-            convert(source, target=tmp_path / target, progress=seen.append)
-            assert sum(seen) == source.stat().st_size
             seen.clear()
-            convert(tmp_path / target, target=tmp_path / f"{target}.jsonl", progress=seen.append)
-            assert sum(seen) == (tmp_path / target).stat().st_size
+            convert(source, target=tmp_path / target, progress=lambda *now: seen.append(now))
+            assert seen[-1] == (source.stat().st_size, source.stat().st_size)
+            seen.clear()
+            back = tmp_path / f"{target}.jsonl"
+            convert(tmp_path / target, target=back, progress=lambda *now: seen.append(now))
+            size = (tmp_path / target).stat().st_size
+            assert seen[-1] == (size, size)
+            assert all(done <= size for done, _ in seen)
 
 
 def sequences_of(rows: list[dict[str, Any]], path: Path) -> Path:

@@ -15,7 +15,7 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
     app         parser of all verbs, signals, main
     inputs      from arguments to open files, one after the other
     console     standard output and error, exit status
-    progress    progress bar on standard error
+    progress    a bar for the files of a verb   style   colours of text
     printing    records one by one, for head and cat
     display     a record as text            jsonlines   a record as JSON
     formatting  numbers, sizes, columns of text, lines of JSON

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from tfrecord_lite.cli import (
     split,
     sql,
     stats,
+    style,
     unpack,
     verify,
 )
@@ -97,15 +99,18 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: object) -> None:
         settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
+        if sys.version_info >= (3, 14):
+            settings["color"] = False  # it has our colours
         super().__init__(**settings, allow_abbrev=False)  # type: ignore[arg-type]
 
     def print_help(self, file: object = None) -> None:
         """Write the help to standard output, or raise OutputError."""
-        _print(self.format_help().rstrip("\n"))
+        _print(style.help_text(self.format_help().rstrip("\n")))
 
     def error(self, message: str) -> NoReturn:
         """End the run with one line."""
-        self.exit(Status.FAILED, f"tfrecord: {message} (see {self.prog} --help)\n")
+        Console().complain(f"{message} (see {self.prog} --help)")
+        self.exit(Status.FAILED)
 
 
 class _Version(argparse.Action):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs, printing
+from tfrecord_lite.cli.progress import reading
+from tfrecord_lite.records.progress import is_terminal
 
 if TYPE_CHECKING:
     import argparse
@@ -42,5 +45,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         while (records := stream.next_records()) is not None:
             for index, record in enumerate(records, stream.n_records - len(records)):
                 printer.print(record, index, stream.name)
+            progress.show(stream)
 
-    inputs.for_each_skipping(sources, args, console, print_all)
+    is_file = not is_terminal(sys.stdout)
+    with reading(sources, is_shown=is_file) as progress:
+        inputs.for_each_skipping(sources, args, console, print_all)

@@ -8,11 +8,15 @@ work on that file.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from enum import IntEnum
+from typing import Any
 
 from tfrecord_lite.cli.formatting import json_line, printable
+from tfrecord_lite.cli.style import Styled, bad, has_colour, plain
+from tfrecord_lite.records.progress import bars_hidden, is_terminal
 
 
 class Status(IntEnum):
@@ -34,19 +38,38 @@ class Console:
 
     def __init__(self) -> None:
         self.status: Status = Status.INTACT
+        self._has_colour = sys.stdout is not None and has_colour(sys.stdout)
         for stream in (sys.stdout, sys.stderr):
             # File names and texts may hold what the terminal's encoding cannot show.
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
 
     def say(self, line: str = "") -> None:
-        """Write one or more lines to standard output, or raise OutputError."""
+        """Write one or more lines to standard output, or raise OutputError.
+
+        Control characters are written as escapes, except for the codes of a styled text.
+        """
         if sys.stdout is None:
             raise OutputError
+        if isinstance(line, Styled):
+            shown = str(line) if self._has_colour else plain(line)
+        else:
+            shown = "\n".join(map(printable, line.split("\n")))
         try:
-            sys.stdout.write(line + "\n")
+            with bars_hidden(sys.stdout):
+                sys.stdout.write(shown + "\n")
         except OSError as error:
             raise OutputError from error
+
+    def open_output(self) -> Any:
+        """Return standard output as a binary file, on a terminal without control characters.
+
+        Raises OutputError if it is closed.
+        """
+        if sys.stdout is None:
+            raise OutputError
+        self.flush()
+        return _Escaped(self) if is_terminal(sys.stdout) else sys.stdout.buffer
 
     def say_json(self, value: object) -> None:
         """Write a value as JSON on one line, with escapes unless standard output is UTF-8."""
@@ -66,7 +89,7 @@ class Console:
     def complain(self, text: str, status: Status = Status.FAILED) -> None:
         """Write one line to standard error, and remember the status."""
         self.flush()  # both may go to one place: keep the order
-        _say_error(printable(text))
+        _say_error(text)
         self.worsen(status)
 
     def worsen(self, status: Status) -> None:
@@ -91,6 +114,28 @@ class Console:
         return Status.FAILED
 
 
+class _Escaped(io.RawIOBase):
+    """A terminal as a binary file: takes lines of text, and escapes what controls a terminal."""
+
+    name = "<stdout>"
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._rest = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        *lines, self._rest = (self._rest + bytes(data)).split(b"\n")
+        for line in lines:
+            self._console.say(line.removesuffix(b"\r").decode(errors="backslashreplace"))
+        return len(data)
+
+
 def _say_error(text: str) -> None:
-    if sys.stderr is not None:  # a shell can close that too
-        sys.stderr.write(f"tfrecord: {text}\n")
+    if sys.stderr is None:  # a shell can close that too
+        return
+    label = bad("tfrecord:") if has_colour(sys.stderr) else "tfrecord:"
+    with bars_hidden(sys.stderr):
+        sys.stderr.write(f"{label} {printable(text)}\n")

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
-from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural
-from tfrecord_lite.files.names import local_size, name_of
+from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,10 +165,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
     try:
         request = _request(args)
-        sizes = [local_size(source) or 0 for source in request.sources]
-        name = name_of(request.sources[0]) if len(sizes) == 1 else plural(len(sizes), "file")
-        with Progress(name, sum(sizes) or None) as progress:
-            summary = convert(request, progress.advance)
+        summary = convert(request)
     except DataLossError as error:
         inputs.complain_of(error, str(args.sources[0]), console)
         return
@@ -316,7 +311,7 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         document = _document(summary)
         _say(console, args, document)
     elif summary.outputs or summary.kept:
-        _say(console, args, f"{args.target}: {_line(summary)}")
+        _say(console, args, printable(f"{args.target}: {_line(summary)}"))
     if summary.failures and args.target != "-" and not args.resume and summary.outputs:
         kept = plural(len(summary.outputs), "complete file")
         console.complain(f"{kept} stayed; --resume continues with the others", console.status)

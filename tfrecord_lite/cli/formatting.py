@@ -6,10 +6,13 @@ import json
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.cli.style import Styled, line, width
+from tfrecord_lite.errors import human_bytes, plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+__all__ = ["aligned", "exact_bytes", "human_bytes", "json_line", "printable"]
 
 
 def exact_bytes(n_bytes: int) -> str:
@@ -22,31 +25,43 @@ def exact_bytes(n_bytes: int) -> str:
     return exact if n_bytes < 1024 else f"{exact} ({human_bytes(n_bytes)})"
 
 
-def printable(text: str) -> str:
-    r"""Return a text on one line, with escapes for characters that cannot be printed.
-
-    >>> printable("a\tb")
-    'a\\tb'
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def json_line(value: object, *, is_ascii: bool) -> str:
-    r"""Return a value as JSON on one line, with ``\u`` escapes if only ASCII is safe."""
-    return json.dumps(value, ensure_ascii=is_ascii, allow_nan=False)
+    r"""Return a value as JSON on one line, with ``\u`` escapes for what cannot be printed.
+
+    If only ASCII is safe, all else is an escape too.
+
+    >>> json_line("tab: \t, \x9b", is_ascii=False)
+    '"tab: \\t, \\u009b"'
+    """
+    text = json.dumps(value, ensure_ascii=is_ascii, allow_nan=False)
+    return text if text.isprintable() else "".join(map(_json_character, text))
+
+
+def _json_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    return r"\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
 
 
 def aligned(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
-    """Lay out rows, of any lengths, in columns with ``<`` or ``>`` for each.
+    """Lay out rows, of any lengths, in columns with ``<`` or ``>`` for each; styled if a cell is.
 
     >>> aligned([("a", "10", "x"), ("long", "9", "")], "<><")
     ['a     10  x', 'long   9']
     """
-    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
-    return [
-        "  ".join(
-            f"{text:{side}{width}}"
-            for text, side, width in zip(row, alignment, widths, strict=False)
-        ).rstrip()
-        for row in rows
-    ]
+    widths = [max(map(width, column)) for column in zip_longest(*rows, fillvalue="")]
+    return [_joined(row, alignment, widths) for row in rows]
+
+
+def _joined(row: Sequence[str], alignment: str, widths: Sequence[int]) -> str:
+    while row and not row[-1]:
+        row = row[:-1]
+    cells: list[str] = []
+    for i, (text, side, most) in enumerate(zip(row, alignment, widths, strict=False)):
+        room = " " * (most - width(text))
+        is_last = i == len(row) - 1
+        cells += [room, text] if side == ">" else [text, "" if is_last else room]
+        cells += [] if is_last else ["  "]
+    if any(isinstance(cell, Styled) for cell in cells):
+        return line(*cells).rstrip()
+    return "".join(cells).rstrip()

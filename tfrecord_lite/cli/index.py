@@ -6,10 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.formatting import printable
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.index import index as extents
 from tfrecord_lite.index import text
+from tfrecord_lite.records.progress import metered, title_of, total_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -44,12 +46,15 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if not os.path.isfile(stream.name):  # noqa: PTH113 - as every name here
             detail = "only a local file can have an index next to it"
             raise FailedPreconditionError(Reason.UNSUPPORTED, source=stream.name, detail=detail)
-        index = extents.scan(stream)
+        index = extents.scan(stream, meter)
         name = stream.name + INDEX_SUFFIX
         text.save(index, name)
         if args.json:
             console.say_json({"file": stream.name, "index": name, "records": len(index)})
         else:
-            console.say(f"{name}: {plural(len(index), 'record')}")
+            console.say(printable(f"{name}: {plural(len(index), 'record')}"))
 
-    inputs.for_each(inputs.find(args, console), args, console, write_index)
+    sources = inputs.find(args, console)
+    with metered(None, title_of(sources) if sources else "", "bytes") as meter:
+        meter.expect(total_bytes(sources) if meter.is_on else None)
+        inputs.for_each(sources, args, console, write_index)

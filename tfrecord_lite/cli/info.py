@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.display import feature_lines
 from tfrecord_lite.cli.formatting import aligned, exact_bytes
-from tfrecord_lite.cli.progress import Progress
+from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import DataLossError, human_bytes, plural
 from tfrecord_lite.example.content import ContentType, Message, detect, detect_all
 from tfrecord_lite.example.outline import sections
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
+    from tfrecord_lite.cli.progress import Reading
 
 SUMMARY = "count records, show sizes, compression and content"
 DESCRIPTION = """\
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     infos: list[_Info] = []
 
     def add_info(stream: Records) -> None:
-        info = _read(stream)
+        info = _read(stream, progress)
         if info.damage is not None and info.damage.reason in NOT_DAMAGE:
             return  # it is reported at the end, with all that was skipped
         if args.json:
@@ -99,33 +100,33 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if info.damage is not None and not args.skip_damage:
             raise info.damage
 
-    inputs.for_each_skipping(sources, args, console, add_info)
+    with reading(sources) as progress:
+        inputs.for_each_skipping(sources, args, console, add_info)
     if args.json or not infos:
         return
     for line in _page(infos[0]) if len(sources) == 1 else _table(infos):
         console.say(line)
 
 
-def _read(stream: Records) -> _Info:
+def _read(stream: Records, progress: Reading) -> _Info:
     """Read a file to its end, or to its first damage."""
     lengths = array.array("q")  # int64: all that grows with the file
     samples: list[bytes] = []
     damage = None
-    with Progress.of_stream(stream) as progress:
-        while True:
-            try:
-                block = stream.next_block()
-            except DataLossError as error:
-                if error.reason in NOT_DAMAGE:
-                    raise
-                damage = inputs.reworded(error)
-                break
-            if block is None:
-                break
-            if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
-                samples += block[: _N_SAMPLES - len(samples)]
-            lengths.frombytes(block.lengths.tobytes())
-            progress.advance_past(block)
+    while True:
+        try:
+            block = stream.next_block()
+        except DataLossError as error:
+            if error.reason in NOT_DAMAGE:
+                raise
+            damage = inputs.reworded(error)
+            break
+        if block is None:
+            break
+        if len(samples) < _N_SAMPLES and sum(map(len, samples)) < _MAX_SAMPLE_BYTES:
+            samples += block[: _N_SAMPLES - len(samples)]
+        lengths.frombytes(block.lengths.tobytes())
+        progress.show(stream)
     if isinstance(stream, SkippingStream) and (spans := stream.report().spans):
         damage = inputs.error_of(spans[0])
     sizes = np.frombuffer(lengths, np.int64)
@@ -197,8 +198,9 @@ def _features(message: Message) -> list[dict[str, object]]:
 def _page(info: _Info) -> list[str]:
     """Show one file in full."""
     which = " (intact)" if info.is_skipping else " (before the damage)"
+    records = f"{info.n_records:,}{which}"
     rows = [
-        ("records", f"{info.n_records:,}{which if info.damage else ''}"),
+        ("records", style.bad(records) if info.damage else f"{info.n_records:,}"),
         ("file size", "unknown" if info.file_bytes is None else exact_bytes(info.file_bytes)),
     ]
     if info.is_known:
@@ -211,9 +213,10 @@ def _page(info: _Info) -> list[str]:
         rows.append(("compression", info.compression or "none"))
     if info.is_known:
         rows.append(("content", info.content))
-    lines = [info.name, *("  " + line for line in aligned(rows, "<<"))]
+    shown = aligned([(style.dim(label), value) for label, value in rows], "<<")
+    lines = [style.heading(info.name), *("  " + line for line in shown)]
     if info.first is not None:
-        lines += ["", "features of the first record"]
+        lines += ["", style.heading("features of the first record")]
         lines += feature_lines(info.first, None, with_values=False, max_examples=1)
     return lines
 
@@ -221,7 +224,8 @@ def _page(info: _Info) -> list[str]:
 def _table(infos: list[_Info]) -> list[str]:
     """Show several files, one line each, and their total."""
     sizes = ("on disk", "data", "min", "median", "max")
-    rows = [["records", *sizes, "compression", "content", "file"], *map(_row, infos)]
+    heads = ["records", *sizes, "compression", "content", "file"]
+    rows: list[list[str]] = [[*map(style.heading, heads)], *map(_row, infos)]
     spreads = [info.sizes for info in infos if info.sizes]
     file_sizes = [info.file_bytes for info in infos if info.file_bytes is not None]
     rows.append(
@@ -248,5 +252,5 @@ def _row(info: _Info) -> list[str]:
         *(map(human_bytes, info.sizes) if info.sizes else "---"),
         info.compression or ("none" if info.is_known else "-"),
         info.content if info.is_known else "-",
-        info.name + (" (DAMAGED)" if info.damage else ""),
+        style.line(info.name, style.bad(" (DAMAGED)" if info.damage else "")),
     ]

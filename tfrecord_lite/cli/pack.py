@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
@@ -161,7 +160,6 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
             num_threads=args.jobs,
             is_strict=args.strict,
             overwrite=args.overwrite,
-            progress=is_terminal(),
         )
         with warnings.catch_warnings():  # Pillow's, about images with too many pixels
             warnings.filterwarnings("ignore", "Image size ", RuntimeWarning)
@@ -172,11 +170,6 @@ def _packed(args: argparse.Namespace, console: Console) -> ImageReport | None:
     except (OSError, ImportError, ValueError) as error:
         console.complain(inputs.text_of(error, args.source))
     return None
-
-
-def is_terminal() -> bool:
-    """Whether standard error is a terminal, where progress is shown."""
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _show(report: ImageReport, args: argparse.Namespace, console: Console) -> None:
@@ -192,13 +185,13 @@ def _show(report: ImageReport, args: argparse.Namespace, console: Console) -> No
         if count
     ]
     if left_out:
-        console.say(f"{args.source}: left out {', '.join(left_out)}")
+        console.say(printable(f"{args.source}: left out {', '.join(left_out)}"))
     if not report.paths:
-        console.say(f"{args.target}: not written")
+        console.say(printable(f"{args.target}: not written"))
         return
     what = images_of(report)
     files = "" if len(report.paths) == 1 else f" in {len(report.paths):,} files"
-    console.say(f"{args.target}: wrote {what}{files}{rate_of(report)}")
+    console.say(printable(f"{args.target}: wrote {what}{files}{rate_of(report)}"))
 
 
 def show_problems(report: ImageReport, console: Console) -> None:

@@ -1,110 +1,42 @@
-"""A progress bar on standard error, for work of more than a moment on a terminal.
-
-The bar is tqdm's; without tqdm (the extra ``cli``) there is none, and nothing else changes.
-"""
+"""The progress of verbs that read files one after the other; bars are :mod:`tfrecord_lite.records.progress`'s."""
 
 from __future__ import annotations
 
-import os
-import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.files.compression import INFER
-from tfrecord_lite.files.names import local_size, name_of
-from tfrecord_lite.records.framing import OVERHEAD_BYTES
-from tfrecord_lite.records.stream import RecordStream
+from tfrecord_lite.records.progress import metered, title_of, total_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Never, Self
+    from collections.abc import Iterator, Sequence
 
-    from tqdm import tqdm
-
-    from tfrecord_lite.block import Block
     from tfrecord_lite.cli.inputs import Records
     from tfrecord_lite.files.names import Source
-
-DELAY_SECONDS = 1.0
-"""Shorter work shows no bar."""
+    from tfrecord_lite.records.progress import Meter
 
 
-class Progress:
-    """The progress of reading `n_bytes` of one file, or of several; None if not known."""
+class Reading:
+    """How far files were read."""
 
-    def __init__(self, name: str, n_bytes: int | None) -> None:
-        self._bar: tqdm[Never] | None = None
-        if not _is_shown():
+    def __init__(self, meter: Meter, total: int | None) -> None:
+        self._meter, self._total = meter, total
+        self._stream: Records | None = None
+        self._n_bytes = 0  # of the file that is read
+        self._n_before = 0  # of those before it
+
+    def show(self, stream: Records) -> None:
+        """Show how far the open file was read."""
+        if not self._meter.is_on:
             return
-        try:
-            from tqdm import tqdm  # noqa: PLC0415 - optional
-        except ImportError:
-            return
-        self._bar = tqdm(
-            desc=os.path.basename(name) or name,  # noqa: PTH119 - may be a URL
-            total=n_bytes,
-            unit="B",
-            unit_scale=True,
-            unit_divisor=1024,
-            delay=DELAY_SECONDS,
-            leave=False,
-            dynamic_ncols=True,
-            file=sys.stderr,
-        )
-
-    @classmethod
-    def of_stream(cls, stream: Records) -> Self:
-        """Return the progress of reading one open file."""
-        return cls(stream.name, None if stream.compression else local_size(stream.name))
-
-    @classmethod
-    def of_sources(cls, sources: Sequence[Source], compression: str, num_passes: int = 1) -> Self:
-        """Return the progress of reading several files together, maybe more than once."""
-        names = [name_of(source) for source in sources]
-        name = names[0] if len(names) == 1 else f"{len(names)} files"
-        if not _is_shown():
-            return cls(name, None)
-        sizes = [_plain_size(source, compression) for source in sources]
-        known = [size for size in sizes if size is not None]
-        return cls(name, sum(known) * num_passes if len(known) == len(sizes) else None)
-
-    def advance(self, n_bytes: int) -> None:
-        """Count bytes that were read."""
-        if self._bar is not None:
-            self._bar.update(n_bytes)
-
-    def advance_past(self, block: Block) -> None:
-        """Count the records of a block."""
-        self.advance(block.nbytes + len(block) * OVERHEAD_BYTES)
-
-    def clear(self) -> None:
-        """Hide the bar until the next update, since something is about to be printed."""
-        if self._bar is not None:
-            self._bar.clear()
-
-    def __enter__(self) -> Self:
-        """Return the progress itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.close()
+        if stream is not self._stream:
+            self._stream, self._n_before = stream, self._n_before + self._n_bytes
+        self._n_bytes = stream.file_offset
+        self._meter.update(self._n_before + self._n_bytes, self._total)
 
 
-def _is_shown() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
-
-
-def _plain_size(source: Source, compression: str) -> int | None:
-    """Return the size of an uncompressed local file; None for any other."""
-    size = local_size(source)
-    if size is None or compression not in ("", INFER):
-        return None
-    if compression == INFER:
-        try:
-            stream = RecordStream(source)
-        except OSError:  # which the work itself will report
-            return None
-        stream.close()
-        return None if stream.compression else size
-    return size
+@contextmanager
+def reading(sources: Sequence[Source], *, is_shown: bool = True) -> Iterator[Reading]:
+    """Show a bar for the bytes of some files, on a terminal, unless it is in the way."""
+    title = title_of(sources) if sources else ""
+    with metered(None if is_shown else False, title, "bytes") as meter:
+        yield Reading(meter, total_bytes(sources) if meter.is_on else None)

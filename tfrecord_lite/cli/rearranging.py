@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
 from tfrecord_lite.cli.formatting import exact_bytes
-from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import TFRecordError, human_bytes, plural
+from tfrecord_lite.errors import TFRecordError, human_bytes, plural, printable
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.reader import reader_with
 
@@ -107,9 +106,7 @@ def add_seed_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(
-    args: argparse.Namespace, console: Console, work: Work, num_passes: int = 1, **more: Any
-) -> None:
+def run(args: argparse.Namespace, console: Console, work: Work, **more: Any) -> None:
     """Rearrange the records of the files that the arguments name; report the outcome."""
     sources = inputs.find(args, console)
     target = _target(args, console)
@@ -118,12 +115,9 @@ def run(
     reader = reader_with(sources, replace(inputs.options_of(args), on_error=on_error_of(args)))
     started = time.monotonic()
     try:
-        with (
-            warnings.catch_warnings(record=True) as notes,
-            Progress.of_sources(sources, inputs.compression_of(args), num_passes) as progress,
-        ):
+        with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always", UserWarning)
-            done = work(reader, target, **_options(args, progress), **more)
+            done = work(reader, target, **_options(args), **more)
     except (OSError, ImportError, TFRecordError, ValueError) as error:
         _complain(error, args, console)
         return
@@ -131,7 +125,7 @@ def run(
         console.complain(text, Status.INTACT)
     inputs.complain_of_skipped(reader.report, console)
     if args.target != "-":
-        console.say(_summary(done, time.monotonic() - started, args))
+        console.say(printable(_summary(done, time.monotonic() - started, args)))
 
 
 def on_error_of(args: argparse.Namespace) -> OnError:
@@ -153,7 +147,7 @@ def _target(args: argparse.Namespace, console: Console) -> Source | None:
     return sys.stdout.buffer
 
 
-def _options(args: argparse.Namespace, progress: Progress) -> dict[str, Any]:
+def _options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments that all functions have."""
     named = {name: getattr(args, text[2:].replace("-", "_")) for name, text in _ARGUMENTS.items()}
     chosen = args.output_compression
@@ -161,7 +155,6 @@ def _options(args: argparse.Namespace, progress: Progress) -> dict[str, Any]:
         **named,
         "compression": "infer" if chosen is None else _WRITTEN[chosen],
         "overwrite": args.overwrite,
-        "on_progress": progress.advance,
     }
 
 

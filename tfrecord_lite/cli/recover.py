@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
-from tfrecord_lite.cli.progress import Progress
 from tfrecord_lite.cli.verify import losses, show_json, show_places
-from tfrecord_lite.errors import plural
+from tfrecord_lite.errors import plural, printable
 from tfrecord_lite.records.damage import FileReport
 
 if TYPE_CHECKING:
@@ -75,11 +74,11 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if found.n_damaged and (args.strict or not is_written):
         console.worsen(Status.DAMAGED)
     if not args.json:
-        lost = losses(found) if found.n_damaged else "nothing was lost"
-        console.say(f"{found.source}: {lost}")
+        lost = style.bad(losses(found)) if found.n_damaged else style.good("nothing was lost")
+        console.say(style.line(found.source, ": ", lost))
         saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
         done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
-        console.say(f"{args.target}: {done}")
+        console.say(printable(f"{args.target}: {done}"))
 
 
 def _recovered(args: argparse.Namespace) -> FileReport:
@@ -88,15 +87,13 @@ def _recovered(args: argparse.Namespace) -> FileReport:
 
     compression = inputs.compression_of(args)
     try:
-        with Progress.of_sources([args.source], compression) as progress:
-            report = recover(
-                args.source,
-                args.target,
-                compression,
-                overwrite=args.overwrite,
-                **inputs.limits_of(args),
-                on_progress=progress.advance,
-            )
+        report = recover(
+            args.source,
+            args.target,
+            compression,
+            overwrite=args.overwrite,
+            **inputs.limits_of(args),
+        )
     except FileExistsError as error:
         detail = f"{os.strerror(error.errno or 0)}; --overwrite replaces it"
         return _failure(args, OSError(error.errno, detail, error.filename))

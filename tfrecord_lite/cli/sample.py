@@ -53,6 +53,4 @@ def run(args: argparse.Namespace, console: Console) -> None:
     """Sample the files."""
     from tfrecord_lite.rearrange import sample_records  # noqa: PLC0415 - loads much
 
-    rearranging.run(
-        args, console, sample_records, 2, n=args.n, fraction=args.fraction, seed=args.seed
-    )
+    rearranging.run(args, console, sample_records, n=args.n, fraction=args.fraction, seed=args.seed)

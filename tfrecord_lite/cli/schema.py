@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.progress import Progress
+from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, detect_all
 
@@ -71,17 +71,17 @@ def run(args: argparse.Namespace, console: Console) -> None:
     def add_records(stream: Records) -> None:
         nonlocal left
         is_first = True
-        with Progress.of_stream(stream) as progress:
-            while left != 0 and (block := stream.next_block(left)) is not None:
-                if is_first:
-                    check_content(block, stream.name)
-                survey.add(block)
-                is_first = False
-                left = None if left is None else left - len(block)
-                progress.advance_past(block)
+        while left != 0 and (block := stream.next_block(left)) is not None:
+            if is_first:
+                check_content(block, stream.name)
+            survey.add(block)
+            is_first = False
+            left = None if left is None else left - len(block)
+            progress.show(stream)
 
     sources = inputs.find(args, console)
-    inputs.for_each_skipping(sources, args, console, add_records)
+    with reading(sources, is_shown=left is None) as progress:
+        inputs.for_each_skipping(sources, args, console, add_records)
     if sources:
         _show(survey.summary(), args, console)
 

@@ -43,4 +43,4 @@ def run(args: argparse.Namespace, console: Console) -> None:
     """Shuffle the files."""
     from tfrecord_lite.rearrange import shuffle_records  # noqa: PLC0415 - loads much
 
-    rearranging.run(args, console, shuffle_records, 2, seed=args.seed, memory_bytes=args.memory)
+    rearranging.run(args, console, shuffle_records, seed=args.seed, memory_bytes=args.memory)

@@ -35,5 +35,4 @@ def run(args: argparse.Namespace, console: Console) -> None:
     """Split the files."""
     from tfrecord_lite.rearrange import split_files  # noqa: PLC0415 - loads much
 
-    is_even = args.shard_size is None and args.shard_records is None
-    rearranging.run(args, console, split_files, 2 if is_even else 1)
+    rearranging.run(args, console, split_files)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.display import bytes_text
 from tfrecord_lite.cli.formatting import aligned
-from tfrecord_lite.cli.progress import Progress
+from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.cli.schema import check_content
 from tfrecord_lite.errors import plural
 from tfrecord_lite.schema.text import nearest, shown_name
@@ -82,17 +82,17 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
     def add_records(stream: Records) -> None:
         is_first = True
-        with Progress.of_stream(stream) as progress:
-            while (block := stream.next_block()) is not None:
-                if is_first:
-                    check_content(block, stream.name)
-                is_first = False
-                collector.add(block)
-                progress.advance_past(block)
+        while (block := stream.next_block()) is not None:
+            if is_first:
+                check_content(block, stream.name)
+            is_first = False
+            collector.add(block)
+            progress.show(stream)
 
     sources = inputs.find(args, console)
     if args.sample is None:
-        inputs.for_each_skipping(sources, args, console, add_records)
+        with reading(sources) as progress:
+            inputs.for_each_skipping(sources, args, console, add_records)
     elif sources:
         sample = _add_sample(collector, sources, args, console)
     statistics = collector.statistics()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
-from tfrecord_lite.cli.progress import Progress
-from tfrecord_lite.errors import Reason, plural
+from tfrecord_lite.errors import Reason, plural, printable
 
 if TYPE_CHECKING:
     import argparse
@@ -73,25 +71,15 @@ def run(args: argparse.Namespace, console: Console) -> None:
             console.complain(inputs.text_of(error, args.schema))
             return
     sources = inputs.find(args, console)
-    lock = Lock()
-    with Progress.of_sources(sources, inputs.compression_of(args)) as progress:
-
-        def advance(n_bytes: int) -> None:
-            with lock:
-                progress.advance(n_bytes)
-
-        reports = verify_each(
-            sources,
-            inputs.options_of(args),
-            messages=args.messages,
-            schema=schema,
-            num_threads=args.jobs,
-            on_progress=advance,
-        )
-        for report in reports:
-            with lock:
-                progress.clear()
-            show(report, console, as_json=args.json)
+    reports = verify_each(
+        sources,
+        inputs.options_of(args),
+        messages=args.messages,
+        schema=schema,
+        num_threads=args.jobs,
+    )
+    for report in reports:
+        show(report, console, as_json=args.json)
 
 
 def show(report: FileReport, console: Console, *, as_json: bool) -> None:
@@ -105,7 +93,7 @@ def show(report: FileReport, console: Console, *, as_json: bool) -> None:
     else:
         show_places(report, console)
         if report.failure is None and not _is_foreign(report):
-            console.say(f"{report.source}: {_summary(report)}")
+            console.say(style.line(report.source, ": ", *_summary(report)))
     if report.failure is not None:
         inputs.complain_of(report.failure, report.source, console)
 
@@ -115,11 +103,11 @@ def show_places(report: FileReport, console: Console) -> None:
     for span in report.spans:
         is_lost = span.length > 0 and not _is_foreign(report)
         lost = f"; {plural(span.length, 'byte')} lost" * is_lost
-        console.say(f"{inputs.error_of(span)}{lost}")
+        console.say(printable(f"{inputs.error_of(span)}{lost}"))
     if left_out := report.n_damaged - len(report.spans):
-        console.say(f"{report.source}: {left_out:,} more damaged places")
+        console.say(printable(f"{report.source}: {left_out:,} more damaged places"))
     for error in report.message_errors:
-        console.say(str(error.at(source=report.source)))
+        console.say(printable(str(error.at(source=report.source))))
 
 
 def _is_foreign(report: FileReport) -> bool:
@@ -127,16 +115,16 @@ def _is_foreign(report: FileReport) -> bool:
     return any(span.reason is Reason.NOT_A_TFRECORD for span in report.spans)
 
 
-def _summary(report: FileReport) -> str:
+def _summary(report: FileReport) -> list[str]:
+    """Return the parts of a line about one file."""
     intact = f"{plural(report.records, 'intact record')}, {exact_bytes(report.record_bytes)}"
     if report.is_sound:
-        return f"ok: {intact}"
-    found = []
-    if report.n_damaged:
-        found.append(f"DAMAGED: {losses(report)}")
+        return [style.good("ok"), f": {intact}"]
+    found = [style.bad("DAMAGED"), f": {losses(report)}; "] if report.n_damaged else []
     if report.n_message_errors:
-        found.append(f"{plural(report.n_message_errors, 'record')} that cannot be parsed")
-    return "; ".join([*found, intact])
+        unparsed = f"{plural(report.n_message_errors, 'record')} that cannot be parsed"
+        found += [style.bad(unparsed), "; "]
+    return [*found, intact]
 
 
 def losses(report: FileReport) -> str:

@@ -38,6 +38,7 @@ from tfrecord_lite.records.framing import (
     frame_error,
     is_header,
 )
+from tfrecord_lite.records.progress import check_progress, metered, title_of, total_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Sources, StorageOptions
     from tfrecord_lite.index.index import RecordIndex
     from tfrecord_lite.index.pread import AnyHandle
+    from tfrecord_lite.records.progress import Meter, Progress
     from tfrecord_lite.schema import FeatureLike
 
     Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
@@ -83,6 +85,11 @@ class TFRecordFile:
         against the index.
     max_record_bytes : int, optional
         Reject larger records.
+    progress : bool or callable, optional
+        Of making indexes. Show a progress bar; by default for work of more than a second, on a
+        terminal or in a notebook, if tqdm is installed (the extra ``cli``). A callable is called with
+        the bytes of the files that were read, and their total or None, the last time with both
+        equal; what it raises ends the work.
     storage_options : dict, optional
         Options for fsspec, which opens URLs: credentials, an endpoint, ...
 
@@ -128,13 +135,17 @@ class TFRecordFile:
         index: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = "auto",
         verify: bool = True,
         max_record_bytes: int = MAX_RECORD_BYTES,
+        progress: Progress = None,
         storage_options: StorageOptions = None,
     ) -> None:
+        check_progress(progress)
         self._names = [text.path_of(source) for source in expand(paths, storage_options)]
         self._verify = verify
         self._storage_options = storage_options
         wanted = text.wanted_indexes(index, len(self._names))
-        opened = _open_all(self._names, wanted, max_record_bytes, storage_options)
+        with metered(progress, title_of(self._names), "bytes") as meter:
+            opened = _open_all(self._names, wanted, max_record_bytes, storage_options, meter)
+            meter.finish()
         self._stamps = [stamp for _, stamp, _ in opened]
         self._indexes = [index for _, _, index in opened]
         self._ends = np.cumsum([len(index) for index in self._indexes])
@@ -464,14 +475,17 @@ def _open_all(
     wanted: list[str | None],
     max_record_bytes: int,
     storage_options: StorageOptions,
+    meter: Meter,
 ) -> list[_Opened]:
     """Open files for a moment, to take their stamps and load their indexes."""
+    if meter.is_on:
+        meter.expect(total_bytes(names))
 
     def open_one(name: str, index: str | None) -> _Opened:
         handle = open_handle(name, storage_options)
         stamp = FileStamp.of(handle)
         options = storage_options if is_url(name) else None
-        found = text.index_of(name, stamp, index, max_record_bytes, options)
+        found = text.index_of(name, stamp, index, max_record_bytes, options, meter)
         return handle if isinstance(handle, RemoteHandle) else None, stamp, found
 
     if not any(map(is_url, names)):

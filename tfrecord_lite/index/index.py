@@ -16,12 +16,14 @@ import numpy as np
 from tfrecord_lite.errors import FailedPreconditionError, InvalidArgumentError, Reason, plural
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES, is_header
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import SILENT
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.index.pread import FileStamp
+    from tfrecord_lite.records.progress import Meter
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +101,11 @@ class RecordIndex:
         return at_end == stamp.file_bytes and bool((self.offsets == ends - self.sizes).all())
 
 
-def scan(stream: RecordStream) -> RecordIndex:
-    """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one."""
+def scan(stream: RecordStream, meter: Meter = SILENT) -> RecordIndex:
+    """Index an open file by reading it to its end; raises ``UNSUPPORTED`` for a compressed one.
+
+    The bytes read are added to a meter.
+    """
     if stream.compression:
         stream.next_block(1)  # raises if there is more to say of the file
         detail = (
@@ -115,6 +120,7 @@ def scan(stream: RecordStream) -> RecordIndex:
         base = block.spans[0].base
         offsets.frombytes((block.offsets + (base or 0)).tobytes())
         sizes.frombytes((block.lengths + OVERHEAD_BYTES).tobytes())
+        meter.advance(int(block.lengths.sum()) + len(block) * OVERHEAD_BYTES)
     return RecordIndex(np.frombuffer(offsets, np.int64), np.frombuffer(sizes, np.int64))
 
 
@@ -122,10 +128,11 @@ def scan_file(
     name: str,
     max_record_bytes: int = MAX_RECORD_BYTES,
     storage_options: StorageOptions = None,
+    meter: Meter = SILENT,
 ) -> RecordIndex:
     """Open a file and index it by :func:`scan`, without checking the data."""
     options = ReadOptions(
         verify=False, max_record_bytes=max_record_bytes, storage_options=storage_options
     )
     with closing(RecordStream(name, options)) as stream:
-        return scan(stream)
+        return scan(stream, meter)

@@ -36,10 +36,12 @@ from tfrecord_lite.files.input import open_seekable
 from tfrecord_lite.files.names import INDEX_SUFFIX, is_file_object, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.index.index import RecordIndex, scan_file
+from tfrecord_lite.records.progress import SILENT
 
 if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.index.pread import FileStamp
+    from tfrecord_lite.records.progress import Meter
 
 _LINES_AT_ONCE = 65_536
 
@@ -130,15 +132,21 @@ def index_of(
     wanted: str | None,
     max_record_bytes: int,
     storage_options: StorageOptions = None,
+    meter: Meter = SILENT,
 ) -> RecordIndex:
-    """Load the index of a file, or make it."""
+    """Load the index of a file, or make it; either adds the bytes of the file to a meter."""
     if wanted is not None and wanted != "auto":
         options = storage_options if is_url(wanted) else None
-        return load_checked(wanted, stamp, name, options)
+        index = load_checked(wanted, stamp, name, options)
+        meter.advance(stamp.file_bytes)
+        return index
     beside = name + INDEX_SUFFIX
     if wanted == "auto" and (is_url(name) or os.path.exists(beside)):  # noqa: PTH110 - as every name here
         try:
-            return load_checked(beside, stamp, name, storage_options)
+            index = load_checked(beside, stamp, name, storage_options)
         except (OSError, TFRecordError):
             pass  # it was not asked for, so it need not be good
-    return scan_file(name, max_record_bytes, storage_options)
+        else:
+            meter.advance(stamp.file_bytes)
+            return index
+    return scan_file(name, max_record_bytes, storage_options, meter)

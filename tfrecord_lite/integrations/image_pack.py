@@ -46,7 +46,7 @@ from tfrecord_lite.integrations.image_list import (
     read_labels,
     read_manifest,
 )
-from tfrecord_lite.records.progress import check_progress, reporting
+from tfrecord_lite.records.progress import check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import save
 from tfrecord_lite.storage.data_files import data_names
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.integrations.image import ImageInfo
     from tfrecord_lite.integrations.image_list import ImageList, Picture
-    from tfrecord_lite.records.progress import Progress, Report
+    from tfrecord_lite.records.progress import Meter, Progress
 
 __all__ = ["pack_images"]
 
@@ -86,7 +86,7 @@ class PackOptions:
     num_threads: int | None = None
     is_strict: bool = True
     overwrite: bool = False
-    progress: Progress = False
+    progress: Progress = None
     storage_options: StorageOptions = None
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ def pack_images(
     num_threads: int | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     overwrite: bool = False,
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> ImageReport:
     """Pack a folder of images, or those that a manifest lists, into TFRecord files.
@@ -280,14 +280,15 @@ def pack(
     try:
         with (
             _labels_file(labels_path, classes, options),
-            reporting(options.progress, source) as report,
+            metered(options.progress, source, "images") as meter,
         ):
             save(
                 target,
-                packing.rows(pictures, report),
+                packing.rows(pictures, meter),
                 schema=packing.schema(pictures),
                 num_shards=n_shards,
                 compression=options.compression,
+                progress=False,
                 storage_options=options.storage_options,
             )
     except _NothingWrittenError:
@@ -405,7 +406,7 @@ class _Packing:
             return own
         return Schema({**own, **more}, {**own.originals, **more.originals})
 
-    def rows(self, pictures: Sequence[Picture], report: Report) -> Iterator[dict[str, Any]]:
+    def rows(self, pictures: Sequence[Picture], meter: Meter) -> Iterator[dict[str, Any]]:
         """Yield the features of each image that can be packed."""
         total = len(pictures)
         is_checked = self._options.check
@@ -420,9 +421,10 @@ class _Packing:
                     self._images.leave_out(picture.path, found)
                 else:
                     yield self._row(picture, *found)
-                report(done, total)
+                meter.update(done, total)
         if not self.n_images or (self._options.is_strict and self._images.problems):
             raise _NothingWrittenError
+        meter.finish()
 
     def _row(self, picture: Picture, content: bytes, info: ImageInfo) -> dict[str, Any]:
         self.n_images += 1

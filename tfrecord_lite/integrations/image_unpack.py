@@ -44,9 +44,9 @@ from tfrecord_lite.integrations.image_list import (
     ImageReport,
     sniff,
 )
-from tfrecord_lite.reader import reader_with
+from tfrecord_lite.reader import reader_with, share_read
 from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import check_progress, reporting
+from tfrecord_lite.records.progress import check_progress, metered, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,7 +89,7 @@ def unpack_images(
     manifest: str = "manifest.csv",
     compression: CompressionType = "infer",
     on_error: Literal["raise", "skip"] = "raise",
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> ImageReport:
     """Unpack the images of TFRecord files into a folder, with a folder for each class.
@@ -112,7 +112,7 @@ def unpack_images(
     on_error : {"raise", "skip"}, optional
         What to do about damaged records, and records without an image.
     progress : bool or callable, optional
-        As for :func:`save`.
+        As for :func:`load`; counts records.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -184,7 +184,8 @@ def unpack(
     with _new_folder(place) as temporary, contextlib.ExitStack() as stack:
         lines = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
         unpacking = _Unpacking(temporary, keys, manifest, lines)
-        report = stack.enter_context(reporting(progress, place.name))
+        meter = stack.enter_context(metered(progress, title_of(reader.sources), "records"))
+        share = share_read(reader) if meter.is_on else lambda: None
         n_records = 0
         with closing(reader.blocks()) as blocks:  # type: ignore[type-var]
             for block in blocks:
@@ -197,11 +198,11 @@ def unpack(
                 n_records += len(block)
                 if options.on_error == "raise" and unpacking.problems:
                     break
-                report(n_records, None)
-        report(n_records, n_records)
+                meter.update(n_records, None, share())
         if not unpacking.n_images:
             unpacking.raise_empty(reader.sources, n_records)
         left_out = unpacking.write_manifest()
+        meter.finish()
     return ImageReport(
         unpacking.n_images,
         unpacking.n_bytes,

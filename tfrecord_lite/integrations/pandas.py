@@ -112,7 +112,7 @@ def to_tfrecord(
     schema: Mapping[str, FeatureSpec] | None = None,
     num_shards: int | None = None,
     compression: CompressionType = "infer",
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Schema:
     """Write a ``pandas.DataFrame`` to a TFRecord file, one Example per row.

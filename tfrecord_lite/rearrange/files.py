@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.reader import TFRecordReader
-    from tfrecord_lite.rearrange.sources import OnProgress
     from tfrecord_lite.rearrange.targets import Rearranged
+    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.storage.sidecar import Sidecar
 
 
@@ -33,7 +33,7 @@ def merge_files(
     records_per_shard: int | None = None,
     compression: CompressionType = "infer",
     overwrite: bool = False,
-    on_progress: OnProgress = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Rearranged:
     """Write the records of many files to one, or to fewer.
@@ -62,9 +62,11 @@ def merge_files(
         the name decides.
     overwrite : bool, optional
         Replace files that exist.
-    on_progress : callable, optional
-        Called with the number of bytes read since its last call, after decompression. Dividing
-        records evenly reads the sources twice.
+    progress : bool or callable, optional
+        Show a progress bar; by default for work of more than a second, on a terminal or in a
+        notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
+        the sources that were read, and their total or None, the last time with both equal; what it
+        raises ends the work. Dividing records evenly reads the sources twice.
     storage_options : dict, optional
         Options for fsspec, which opens URLs; those of a reader are its own.
 
@@ -122,7 +124,7 @@ def merge_files(
         overwrite,
         storage_options,
     )
-    read = Input(sources, storage_options, on_progress)
+    read = Input(sources, storage_options, progress)
     return _copy(read, place, read.described())
 
 
@@ -135,7 +137,7 @@ def split_files(
     records_per_shard: int | None = None,
     compression: CompressionType = "infer",
     overwrite: bool = False,
-    on_progress: OnProgress = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Rearranged:
     """Divide the records of a file, or of several, among shards.
@@ -144,7 +146,7 @@ def split_files(
     ----------
     sources, target, num_shards, bytes_per_shard, records_per_shard, compression, overwrite
         As for :func:`merge_files`; the target is shards.
-    on_progress, storage_options
+    progress, storage_options
         As for :func:`merge_files`.
 
     Returns
@@ -187,18 +189,20 @@ def split_files(
             "records_per_shard, or a name such as 'train@8.tfrecord'"
         )
         raise argument_error(detail)
-    read = Input(sources, storage_options, on_progress)
+    read = Input(sources, storage_options, progress)
     return _copy(read, place, read.described())
 
 
 def _copy(read: Input, place: Target, described: Sidecar | None) -> Rearranged:
     """Write all records to a target."""
-    with place.open(read.sources, described) as outputs:
-        if place.is_even and read.is_rereadable:
+    is_counted = place.is_even and read.is_rereadable
+    with read.metered(1 + is_counted) as meter, place.open(read.sources, described) as outputs:
+        if is_counted:
             outputs.total = read.count()
         with closing(read.blocks()) as blocks:
             for block in blocks:
                 outputs.put(block)
+        meter.finish()
         return outputs.result()
 
 
@@ -212,7 +216,7 @@ def filter_records(
     records_per_shard: int | None = None,
     compression: CompressionType = "infer",
     overwrite: bool = False,
-    on_progress: OnProgress = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Rearranged:
     """Write the records that a function picks.
@@ -225,7 +229,7 @@ def filter_records(
         Called with each Block of records; returns which to keep, as bool, shape (n_records,).
     num_shards : int, optional
         Write this many files; record i of those kept goes to file i modulo `num_shards`.
-    bytes_per_shard, records_per_shard, compression, overwrite, on_progress, storage_options
+    bytes_per_shard, records_per_shard, compression, overwrite, progress, storage_options
         As for :func:`merge_files`.
 
     Returns
@@ -258,7 +262,7 @@ def filter_records(
     """
     if not callable(keep):
         raise TypeError(f"keep must be a function of a Block, not {type(keep).__name__}")
-    read = Input(sources, storage_options, on_progress)
+    read = Input(sources, storage_options, progress)
     place = Target(
         target,
         num_shards,
@@ -268,11 +272,13 @@ def filter_records(
         overwrite,
         storage_options,
     )
-    with place.open(read.sources, read.described()) as outputs:
+    described = read.described()
+    with read.metered() as meter, place.open(read.sources, described) as outputs:
         with closing(read.blocks()) as blocks:
             for block in blocks:
                 mask = _mask(keep(block), len(block))
                 outputs.put(block if mask.all() else block[mask])
+        meter.finish()
         return outputs.result(read.num_read)
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.reader import TFRecordReader
-    from tfrecord_lite.rearrange.sources import OnProgress
     from tfrecord_lite.rearrange.targets import Rearranged
+    from tfrecord_lite.records.progress import Progress
 
 _N_WORDS = 2**20
 """How many keys are made at a time."""
@@ -50,7 +50,7 @@ def sample_records(
     records_per_shard: int | None = None,
     compression: CompressionType = "infer",
     overwrite: bool = False,
-    on_progress: OnProgress = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Rearranged:
     """Write records drawn at random, without replacement, in the order in which they are read.
@@ -69,8 +69,8 @@ def sample_records(
         draws a seed, which the result has.
     num_shards, bytes_per_shard, records_per_shard, compression, overwrite, storage_options
         As for :func:`merge_files`.
-    on_progress : callable, optional
-        Called with the number of bytes read since its last call. Files are read twice.
+    progress : bool or callable, optional
+        As for :func:`merge_files`. Files are read twice.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def sample_records(
     """
     seed = seed_of(seed)
     share = _check(n, fraction)
-    read = Input(sources, storage_options, on_progress)
+    read = Input(sources, storage_options, progress)
     place = Target(
         target,
         num_shards,
@@ -126,7 +126,8 @@ def sample_records(
         raise FailedPreconditionError(
             Reason.NOT_SEEKABLE, source=name_of(read.sources[0]), detail=detail
         )
-    with place.open(read.sources, read.described()) as outputs:
+    described, num_passes = read.described(), 1 + read.is_rereadable
+    with read.metered(num_passes) as meter, place.open(read.sources, described) as outputs:
         key = (seed, 1)
         if not read.is_rereadable:
             drawn = _held(read, key, n or 0)
@@ -138,6 +139,7 @@ def sample_records(
         with closing(drawn):
             for block in drawn:
                 outputs.put(block)
+        meter.finish()
         return outputs.result(read.num_read, seed)
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.reader import TFRecordReader
-    from tfrecord_lite.rearrange.sources import OnProgress
     from tfrecord_lite.rearrange.targets import Rearranged
+    from tfrecord_lite.records.progress import Progress
 
 MEMORY_BYTES = 1024**3
 _LEAST_MEMORY_BYTES = 1024**2
@@ -35,7 +35,7 @@ def shuffle_records(
     records_per_shard: int | None = None,
     compression: CompressionType = "infer",
     overwrite: bool = False,
-    on_progress: OnProgress = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Rearranged:
     """Write the records of files in random order, also if they are larger than memory.
@@ -55,9 +55,8 @@ def shuffle_records(
         As for :func:`merge_files`; each file has as many records as the others, to within one.
     bytes_per_shard, records_per_shard, compression, overwrite, storage_options
         As for :func:`merge_files`.
-    on_progress : callable, optional
-        Called with the number of bytes read or written since its last call; those of each record
-        count twice.
+    progress : bool or callable, optional
+        As for :func:`merge_files`; each byte counts twice, read and written.
 
     Returns
     -------
@@ -99,7 +98,7 @@ def shuffle_records(
     """
     seed = seed_of(seed)
     memory_bytes = require_int("memory_bytes", memory_bytes, _LEAST_MEMORY_BYTES)
-    read = Input(sources, storage_options, on_progress)
+    read = Input(sources, storage_options, progress)
     place = Target(
         target,
         num_shards,
@@ -109,18 +108,23 @@ def shuffle_records(
         overwrite,
         storage_options,
     )
+    described = read.described()
     with (
-        place.open(read.sources, read.described()) as outputs,
+        read.metered(2) as meter,
+        place.open(read.sources, described) as outputs,
         closing(RandomOrder((seed, 0), memory_bytes, _folder_of(target))) as order,
     ):
         with closing(read.blocks()) as blocks:
             for block in blocks:
                 order.add(block)
         outputs.total = order.n_records
+        num_written = 0
         with closing(order.blocks()) as blocks:
             for block in blocks:
                 outputs.put(block)
-                read.advance_past(block)
+                num_written += len(block)
+                read.advance_written(num_written)
+        meter.finish()
         return outputs.result(seed=seed)
 
 

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import os
 import warnings
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tfrecord_lite.errors import InvalidArgumentError
 from tfrecord_lite.files.names import is_file_object, is_url, name_of, position_of
-from tfrecord_lite.reader import TFRecordReader, reader_with
-from tfrecord_lite.records.framing import OVERHEAD_BYTES, checked
+from tfrecord_lite.reader import TFRecordReader, bytes_read, reader_with
+from tfrecord_lite.records.framing import checked
+from tfrecord_lite.records.progress import (
+    Meter,
+    check_progress,
+    metered,
+    title_of,
+    total_bytes,
+)
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.loading import described_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from typing import TypeAlias
+    from collections.abc import Generator, Iterator
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.options import ReadOptions
+    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.storage.sidecar import Sidecar
-
-    OnProgress: TypeAlias = Callable[[int], object] | None
 
 
 class Input:
@@ -35,8 +40,9 @@ class Input:
         self,
         sources: Sources | TFRecordReader,
         storage_options: StorageOptions,
-        on_progress: OnProgress,
+        progress: Progress,
     ) -> None:
+        check_progress(progress)
         if not isinstance(sources, TFRecordReader):
             items: list[Source] = (
                 list(cast("Any", sources)) if _is_list(sources) else [cast("Source", sources)]
@@ -47,8 +53,30 @@ class Input:
         self._reader = sources
         self.sources: list[Source] = self._reader.sources
         self._options: ReadOptions = self._reader._options  # noqa: SLF001 - of this package
-        self._on_progress = on_progress
+        self._progress = progress
+        self._meter = Meter()
+        self._total: int | None = None
+        self._n_before = 0  # bytes of the passes before this one
         self.num_read: int = 0
+
+    @contextmanager
+    def metered(self, num_passes: int = 1) -> Iterator[Meter]:
+        """Show the progress of reading all files, maybe several times."""
+        with metered(self._progress, title_of(self.sources), "bytes") as meter:
+            size = total_bytes(self.sources) if meter.is_on else None
+            self._total = None if size is None else size * num_passes
+            self._meter = meter
+            yield meter
+
+    def _advance(self, reader: TFRecordReader) -> None:
+        if self._meter.is_on:
+            self._meter.update(self._n_before + bytes_read(reader), self._total)
+
+    def advance_written(self, num_written: int) -> None:
+        """Show the progress of a second pass, over records that were read in the first."""
+        if self._meter.is_on and self.num_read:
+            share = num_written / self.num_read
+            self._meter.update(self._n_before + int(self._n_before * share), self._total)
 
     @property
     def is_rereadable(self) -> bool:
@@ -63,7 +91,8 @@ class Input:
             for block in found:
                 yield checked(block)
                 self.num_read += len(block)
-                self.advance_past(block)
+                self._advance(self._reader)
+        self._n_before += bytes_read(self._reader)
 
     def count(self) -> int:
         """Count the records, in a reading of its own; damage is reported by another one."""
@@ -71,17 +100,14 @@ class Input:
         quiet: Any = (lambda span: None) if may_skip else "raise"  # noqa: ARG005
         options = replace(self._options, verify=may_skip, on_error=quiet, max_errors=None)
         count = 0
-        found: Any = reader_with(self.sources, options).blocks()
+        reader = reader_with(self.sources, options)
+        found: Any = reader.blocks()
         with closing(found):
             for block in found:
                 count += len(block)
-                self.advance_past(block)
+                self._advance(reader)
+        self._n_before += bytes_read(reader)
         return count
-
-    def advance_past(self, block: Block) -> None:
-        """Report the bytes of a block."""
-        if self._on_progress is not None:
-            self._on_progress(block.nbytes + len(block) * OVERHEAD_BYTES)
 
     def described(self) -> Sidecar | None:
         """Return what the sidecars of all files say, as one; warn if they do not go together."""

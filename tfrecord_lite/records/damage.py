@@ -263,6 +263,11 @@ class SkippingStream:
         return self._stream.offset
 
     @property
+    def file_offset(self) -> int:
+        """Bytes of the file that were read for the records given out so far."""
+        return self._stream.file_offset
+
+    @property
     def n_records(self) -> int:
         """The number of the next record: each damaged span before it counts as one."""
         return self._stream.n_records

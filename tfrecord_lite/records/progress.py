@@ -1,67 +1,297 @@
-"""Progress of long work: a callable of the user's, or tqdm's bar.
+"""Progress of long work: a callable of the user's, or a bar of tqdm's.
 
-``progress=True`` shows a bar on standard error if tqdm is installed (the extra ``cli``), and nothing
-without it. A callable gets the records done and their total, None while that is not known.
+::
+
+    progress=  ──metered──>  Meter  ──ten times a second──>  callable(done, total), or a bar
+
+======== ===============================================================================
+None     A bar after a second of work, if standard error is a terminal or the code runs in
+         a notebook, tqdm is installed (the extra ``cli``), and this is the main process:
+         no worker of a pool or loader.
+True     A bar, wherever that goes.
+False    Nothing.
+callable Called with what is done and the total, None while that is not known; once more at the
+         end, with both equal. What it raises ends the work.
+======== ===============================================================================
+
+A bar never ends the work: one that cannot be drawn is dropped. It appears below those of the user's,
+shows rate and time left, and is gone at the end.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
+import time
 from collections.abc import Callable
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from tfrecord_lite.errors import plural, printable
+from tfrecord_lite.files.names import local_size, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from typing import TextIO
 
     from tfrecord_lite.block import Block
+    from tfrecord_lite.files.names import Source
+
+    Unit: TypeAlias = Literal["bytes", "records", "images"]
 
 Report: TypeAlias = Callable[[int, "int | None"], object]
-Progress: TypeAlias = "bool | Report"
+Progress: TypeAlias = "bool | Report | None"
+
+DELAY_SECONDS = 1.0
+"""Shorter work shows no bar, unless one is asked for."""
+
+INTERVAL_SECONDS = 0.1
+"""Between two calls of the user's callable, and between two drawings of a bar."""
+
+_PROCESS = os.getpid()  # a process forked later has another
+
+_SCALES: dict[str, dict[str, Any]] = {
+    "bytes": {"unit": "B", "unit_divisor": 1024},
+    "records": {"unit": " records"},
+    "images": {"unit": " images"},
+}
+
+
+class Meter:
+    """Is told how much is done; of what is not asked for, in vain."""
+
+    is_on: bool = False
+    """Whether anyone wants to know."""
+    error: BaseException | None = None
+    """What the callable has raised: not about a file, whatever its class."""
+
+    def update(self, done: int, total: int | None = None, share: float | None = None) -> None:
+        """Note how much is done; `share` of the work from 0 to 1, if only that is known."""
+
+    def advance(self, more: int) -> None:
+        """Note that more is done."""
+
+    def expect(self, total: int | None) -> None:
+        """Note what :meth:`advance` will add up to."""
+
+    def finish(self) -> None:
+        """Note that all is done; before files appear, since a callable may raise."""
+
+
+class _Shown(Meter):
+    """Shows progress at a bounded rate; threads may share it."""
+
+    is_on = True
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._done = 0
+        self._total: int | None = None
+        self._next = 0.0  # the time from which on it is shown again
+
+    def update(self, done: int, total: int | None = None, share: float | None = None) -> None:
+        with self._lock:
+            self._done = max(self._done, done)
+            self._total = total
+            self._show_if_due(share)
+
+    def advance(self, more: int) -> None:
+        with self._lock:
+            self._done += more
+            self._show_if_due(None)
+
+    def expect(self, total: int | None) -> None:
+        self._total = total
+
+    def _show_if_due(self, share: float | None) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + INTERVAL_SECONDS
+            # A file may have grown since it was measured.
+            total = None if self._total is None else max(self._total, self._done)
+            self.show(self._done, total, share)
+
+    def finish(self) -> None:
+        with self._lock:
+            self._next = float("inf")
+            whole = max(self._done, self._total or 0)
+            self.show(whole, whole, 1.0)
+
+    def show(self, done: int, total: int | None, share: float | None) -> None:
+        """Show what is done."""
+        raise NotImplementedError
+
+
+class _Told(_Shown):
+    """Calls a callable."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self._report = report
+
+    def show(self, done: int, total: int | None, share: float | None) -> None:
+        try:
+            self._report(done, total)
+        except BaseException as error:
+            self.error = error
+            raise
+
+
+class _Bar(_Shown):
+    """Draws a bar, once the work has taken longer than `delay` seconds."""
+
+    def __init__(self, name: str, unit: Unit, delay: float) -> None:
+        super().__init__()
+        self._name, self._unit, self._delay = name, unit, delay
+        self._started = time.time()
+        self._next = time.monotonic() + delay
+        self._bar: Any = None
+        self._is_dropped = False
+
+    def show(self, done: int, total: int | None, share: float | None) -> None:
+        is_late = self._bar is None and self._next == float("inf")
+        if self._is_dropped or (is_late and self._delay):
+            return  # it would be gone at once
+        if total is None and share:
+            total = round(done / share)
+        try:
+            if self._bar is None:
+                self._bar = self._made()
+            self._bar.total = total
+            self._bar.update(done - self._bar.n)
+        except (ImportError, OSError, ValueError):  # no tqdm, or nowhere to draw
+            self._is_dropped = True
+
+    def _made(self) -> Any:
+        bar = _bar_class()(
+            desc=printable(os.path.basename(self._name) or self._name),  # noqa: PTH119 - may be a URL
+            unit_scale=True,
+            **_SCALES[self._unit],
+            delay=1e-9,  # the first drawing has numbers
+            mininterval=0,
+            miniters=1,
+            leave=False,
+            dynamic_ncols=True,
+        )
+        bar.start_t = bar.last_print_t = self._started
+        return bar
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            with suppress(OSError, ValueError):  # the terminal is gone
+                self._bar.close()
+
+
+def _bar_class() -> Any:
+    """Return tqdm's class of bars for this place, without its thread, which would hinder forks."""
+    if _is_notebook() and find_spec("ipywidgets") is not None:
+        from tqdm.notebook import tqdm  # noqa: PLC0415 - optional
+    else:
+        from tqdm import tqdm  # type: ignore[assignment]  # noqa: PLC0415 - optional
+    return type("Bar", (tqdm,), {"monitor_interval": 0})
 
 
 def check_progress(progress: object) -> None:
-    """Raise TypeError unless an argument is a bool or a callable."""
-    if not isinstance(progress, bool) and not callable(progress):
+    """Raise TypeError unless an argument is None, a bool or a callable; ImportError without tqdm."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
         found = type(progress).__name__
-        raise TypeError(f"progress must be True, False or a callable, not {found}")
+        raise TypeError(f"progress must be True, False, None or a callable, not {found}")
+    if progress is True and find_spec("tqdm") is None:
+        raise ImportError("progress=True needs tqdm: pip install 'tfrecord-numpy[cli]'")
 
 
 @contextmanager
-def reporting(progress: Progress, name: str) -> Iterator[Report]:
-    """Yield a function to call with the records done and their total."""
-    if progress is False:
-        yield lambda done, total: None  # noqa: ARG005
-    elif callable(progress):
-        yield progress
-    else:
-        with _bar(name) as report:
-            yield report
-
-
-@contextmanager
-def _bar(name: str) -> Iterator[Report]:
-    try:
-        from tqdm import tqdm  # noqa: PLC0415 - optional
-    except ImportError:
-        yield lambda done, total: None  # noqa: ARG005
+def metered(progress: Progress, name: str, unit: Unit) -> Iterator[Meter]:
+    """Yield what to tell of the work on a file, or another thing of that name."""
+    if callable(progress):
+        yield _Told(progress)
         return
-    bar: Any
-    with tqdm(desc=os.path.basename(name) or name, unit=" records", unit_scale=True) as bar:  # noqa: PTH119 - may be a URL
+    if progress is False or (progress is None and not _is_seen()):
+        yield SILENT
+        return
+    bar = _Bar(name, unit, 0.0 if progress else DELAY_SECONDS)
+    try:
+        yield bar
+    finally:
+        bar.close()
 
-        def show(done: int, total: int | None) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
 
-        yield show
+SILENT = Meter()
+"""For work that nobody wants to know of."""
 
 
-def reported(blocks: Any, progress: Progress, name: str) -> Iterator[Block]:
-    """Yield blocks; report each when the next one is asked for, and the total at the end."""
-    done = 0
-    with closing(blocks), reporting(progress, name) as report:
+def reported(
+    blocks: Any,
+    progress: Progress,
+    name: str,
+    share: Callable[[], Callable[[], float | None]] = lambda: lambda: None,
+) -> Iterator[Block]:
+    """Yield blocks, and show the progress in records when the next one is asked for.
+
+    `share` is called if that is wanted, and returns a function that tells the share of the work.
+    """
+    with closing(blocks), metered(progress, name, "records") as meter:
+        if not meter.is_on:
+            yield from blocks
+            return
+        done, part = 0, None
         for block in blocks:
+            part = part or share()
             yield block
             done += len(block)
-            report(done, None)
-        report(done, done)
+            meter.update(done, None, part())
+        meter.finish()
+
+
+def _is_seen() -> bool:
+    """Whether somebody sees a bar, and does not see those of other processes beside it."""
+    is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
+    return (is_shown or _is_notebook()) and _is_main_process()
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a stream is a terminal; not if there is none, or it is closed."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def _is_notebook() -> bool:
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _is_main_process() -> bool:
+    processes: Any = sys.modules.get("multiprocessing.process")  # which every worker has loaded
+    if processes is not None and processes.parent_process() is not None:
+        return False
+    return os.getpid() == _PROCESS
+
+
+def bars_hidden(stream: TextIO) -> AbstractContextManager[object]:
+    """Hide all bars while something is written to a stream, if both are on a terminal."""
+    tqdm: Any = getattr(sys.modules.get("tqdm"), "tqdm", None)
+    if tqdm is None or not is_terminal(stream):
+        return nullcontext()
+    hidden: AbstractContextManager[object] = tqdm.external_write_mode(stream)
+    return hidden
+
+
+def title_of(sources: Sequence[Source]) -> str:
+    """Return what a bar calls the work on some files."""
+    return name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
+
+
+def total_bytes(sources: Sequence[Source]) -> int | None:
+    """Return the size of local files on disk; None if one is not a local file."""
+    total = 0
+    for source in sources:
+        size = local_size(source)
+        if size is None:
+            return None
+        total += size
+    return total

@@ -204,6 +204,11 @@ class RecordStream:
         return self._decoder.offset
 
     @property
+    def file_offset(self) -> int:
+        """Bytes of the file that were read for the records given out so far."""
+        return self.offset if self._content is self._file else self.inflated.raw_position
+
+    @property
     def inflated(self) -> Inflated:
         """The content of a compressed file."""
         return cast("Inflated", self._content)

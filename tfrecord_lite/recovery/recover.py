@@ -13,6 +13,7 @@ import stat
 from collections import deque
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
@@ -49,6 +50,7 @@ from tfrecord_lite.records.damage import (
 )
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES, OVERHEAD_BYTES
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import check_progress, metered, total_bytes
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.recovery.members import Edges, FilePart, MemberSearch, framed_bytes
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
     from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.records.progress import Meter, Progress
     from tfrecord_lite.recovery.members import Reading
 
 
@@ -73,7 +76,7 @@ def recover(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    on_progress: Callable[[int], object] | None = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> DamageReport:
     """Write every intact record of a damaged file to a new one.
@@ -98,9 +101,11 @@ def recover(
     max_inflated_bytes, max_inflated_ratio : int and float, optional
         Limits on what a compressed file inflates to, in all and in proportion, as for
         :class:`TFRecordReader`.
-    on_progress : callable, optional
-        Called with the number of bytes read since its last call, after decompression. A
-        compressed file is read once before that.
+    progress : bool or callable, optional
+        Show a progress bar; by default for work of more than a second, on a terminal or in a
+        notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
+        the damaged file that were read, and their total or None, the last time with both equal;
+        what it raises ends the work. Compressed files are read twice.
     storage_options : dict, optional
         Options for fsspec, which opens URLs, here of either file.
 
@@ -144,6 +149,7 @@ def recover(
     """
     if is_file_object(path) or is_file_object(output_path):
         raise TypeError("recover takes paths or URLs, not file objects")
+    check_progress(progress)
     source, target = name_of(path), name_of(output_path)
     check_storage_options(storage_options, source, target)
     options = ReadOptions(
@@ -167,9 +173,11 @@ def recover(
         _check_free(file, overwrite=overwrite)
         sink = RecordSink(file, compression_to_write(target, output_compression))
         account = Account(source)
-        copier = Copier(account, sink, options.max_inflated_bytes, on_progress)
-        _copy(source, options, copier)
-        _check_format(account)
+        with metered(progress, source, "bytes") as meter:
+            copier = Copier(account, sink, options.max_inflated_bytes)
+            _copy(source, options, copier, meter)
+            _check_format(account)
+            meter.finish()
         if account.n_damaged and not account.n_records:
             sink.abandon()
         else:
@@ -201,8 +209,9 @@ def _check_format(account: Account) -> None:
         raise error_of(account.spans[0])
 
 
-def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
+def _copy(source: str, options: ReadOptions, copier: Copier, meter: Meter) -> None:
     """Write what is intact in the source."""
+    size = total_bytes([source])
 
     def opened(file: str | FilePart, limits: InflationLimits | None = None) -> RecordStream:
         return RecordStream(cast("IO[bytes]", file), options, limits=limits)
@@ -210,12 +219,14 @@ def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
     codec = codec_named(options.codec_name or "")
     if codec is None or not codec.joinable:
         with closing(opened(source)) as stream:
-            copier.copy_stream(stream)
+            copier.copy_stream(stream, lambda: meter.update(stream.file_offset, size))
         return
     # The search reads in smaller pieces than those for which a ratio is computed.
     lax = replace(options.inflation, ahead_bytes=PIECE_BYTES)
-    with closing(open_seekable(source, options.storage_options)) as file:
-        search = MemberSearch(file, source, codec, lambda part: opened(part, lax))
+    total = None if size is None else 2 * size
+    with closing(open_seekable(source, options.storage_options)) as plain:
+        file, searched = _Passes(plain, meter, total).files()
+        search = MemberSearch(searched, source, codec, lambda part: opened(part, lax))
         for reading in search.readings():
             if reading.start and not (copier.account.n_records or copier.account.n_damaged):
                 detail = f"the first {reading.start} bytes are not a {codec.name} stream"
@@ -227,6 +238,43 @@ def _copy(source: str, options: ReadOptions, copier: Copier) -> None:
             "tried: there are too many"
         )
         copier.account.add_damage(Reason.COMPRESSED_CORRUPT, detail)
+
+
+class _Passes:
+    """Shows how far a file has been read, in two passes that may take turns."""
+
+    def __init__(self, file: IO[bytes], meter: Meter, total: int | None) -> None:
+        self._file, self._meter, self._total = file, meter, total
+        self._furthest = [0, 0]
+
+    def files(self) -> tuple[IO[bytes], IO[bytes]]:
+        """Return the file for either pass."""
+        if not self._meter.is_on:
+            return self._file, self._file
+        first, second = (_PassFile(self._file, partial(self._show, i)) for i in range(2))
+        return cast("IO[bytes]", first), cast("IO[bytes]", second)
+
+    def _show(self, i: int, offset: int) -> None:
+        self._furthest[i] = max(self._furthest[i], offset)
+        self._meter.update(sum(self._furthest), self._total)
+
+
+class _PassFile:
+    """A file that tells how far it was read."""
+
+    def __init__(self, file: IO[bytes], show: Callable[[int], None]) -> None:
+        self._file, self._show, self._at = file, show, 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = self._file.seek(offset, whence)
+        return self._at
+
+    def read(self, n_bytes: int) -> bytes:
+        data = self._file.read(n_bytes)
+        self._at += len(data)
+        if data:
+            self._show(self._at)
+        return data
 
 
 @dataclass(slots=True)
@@ -273,31 +321,27 @@ class Account:
 
 
 class Copier:
-    """Write intact records to a sink, and count them and the damage.
-
-    `max_bytes` limits the content; `on_progress` is called with the number of bytes read since
-    its last call.
-    """
+    """Write intact records to a sink, and count them and the damage; `max_bytes` limits the content."""
 
     def __init__(
         self,
         account: Account,
         sink: RecordSink,
         max_bytes: int | None,
-        on_progress: Callable[[int], object] | None,
     ) -> None:
         self.account = account
         self._sink = sink
         self._limits = InflationLimits(max_bytes)
-        self._on_progress = on_progress
 
-    def copy_stream(self, stream: RecordStream) -> None:
-        """Write the intact records of a stream."""
+    def copy_stream(
+        self, stream: RecordStream, on_block: Callable[[], object] = lambda: None
+    ) -> None:
+        """Write the intact records of a stream; call `on_block` after each block."""
 
         def tell(span: DamagedSpan) -> None:
             self.account.add_damage(span.reason, span.detail, span.length)
 
-        self._copy(stream, tell, lambda block: block)
+        self._copy(stream, tell, lambda block: block, on_block)
 
     def copy_reading(
         self,
@@ -324,24 +368,23 @@ class Copier:
         stream: RecordStream,
         on_damage: Callable[[DamagedSpan], None],
         chosen: Callable[[Block], Block],
+        on_block: Callable[[], object] = lambda: None,
     ) -> None:
         """Write the records that `chosen` returns of each block."""
-        records, offset = DamageLog(on_damage, None).skipping(stream), 0
+        records = DamageLog(on_damage, None).skipping(stream)
         while (block := records.next_block()) is not None:
             block = chosen(block)
             if len(block):
-                self._write(block, stream.offset - offset)
-            offset = stream.offset
+                self._write(block)
+            on_block()
 
-    def _write(self, block: Block, n_bytes: int) -> None:
-        """Write the records of a block, for which `n_bytes` bytes were read."""
+    def _write(self, block: Block) -> None:
+        """Write the records of a block."""
         self._sink.add_framed(block)
         self.account.add_records(block)
         if detail := self._limits.excess(self.account.n_bytes, 0):
             place = (self.account.n_bytes, self.account.source, self.account.n_records)
             raise DataLossError(Reason.INFLATED_TOO_LARGE, *place, None, detail)
-        if self._on_progress is not None:
-            self._on_progress(n_bytes)
 
 
 class _Outer:

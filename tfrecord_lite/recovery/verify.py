@@ -21,6 +21,13 @@ from tfrecord_lite.reader import check_message_class, parse_messages
 from tfrecord_lite.records.damage import MAX_SPANS, DamageLog, DamageReport, FileReport
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import (
+    Meter,
+    check_progress,
+    metered,
+    title_of,
+    total_bytes,
+)
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import SkippingStream
+    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
 
     AnySchema: TypeAlias = Mapping[str, FeatureLike] | SequenceSchema
@@ -53,7 +61,7 @@ def verify(
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
     num_threads: int | None = None,
-    on_progress: Callable[[int], object] | None = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> DamageReport:
     """Check every checksum of files, and find every damaged place.
@@ -76,9 +84,11 @@ def verify(
         one is the file's `failure`.
     num_threads : int, optional
         How many files to read at a time; by default, the number of processors.
-    on_progress : callable, optional
-        Called with the number of bytes read since its last call, after decompression; from
-        any of the threads.
+    progress : bool or callable, optional
+        Show a progress bar; by default for work of more than a second, on a terminal or in a
+        notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
+        the files that were read, and their total or None, the last time with both equal; by any of
+        the threads, one at a time. What it raises ends the work.
     storage_options : dict, optional
         As for :class:`TFRecordReader`.
 
@@ -125,7 +135,7 @@ def verify(
         messages=messages,
         schema=schema,
         num_threads=num_threads,
-        on_progress=on_progress,
+        progress=progress,
     )
     return DamageReport(tuple(files))
 
@@ -137,7 +147,7 @@ def verify_each(
     messages: bool | type[Message] = False,
     schema: AnySchema | None = None,
     num_threads: int | None = None,
-    on_progress: Callable[[int], object] | None = None,
+    progress: Progress = None,
 ) -> Iterator[FileReport]:
     """Yield the reports of :func:`verify` file by file, each as soon as those before it are done.
 
@@ -147,11 +157,24 @@ def verify_each(
         (os.cpu_count() or 1) if num_threads is None else require_int("num_threads", num_threads, 1)
     )
     message_check(messages or None, schema)  # reject a wrong schema before anything is read
-    task = _Task(options, messages, schema, on_progress)
-    num_threads = min(num_threads, len(sources))
-    if num_threads <= 1 or any(map(is_file_object, sources)):
-        return map(task.report, sources)
-    return _in_threads(task, sources, num_threads)
+    check_progress(progress)
+    num_threads = 1 if any(map(is_file_object, sources)) else min(num_threads, len(sources))
+    return _metered(_Task(options, messages, schema), sources, num_threads, progress)
+
+
+def _metered(
+    task: _Task, sources: list[Source], num_threads: int, progress: Progress
+) -> Iterator[FileReport]:
+    """Yield the reports, and show the progress."""
+    with metered(progress, title_of(sources) if sources else "", "bytes") as meter:
+        if meter.is_on:
+            meter.expect(total_bytes(sources))
+        task = replace(task, meter=meter)
+        if num_threads <= 1:
+            yield from map(task.report, sources)
+        else:
+            yield from _in_threads(task, sources, num_threads)
+        meter.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +184,7 @@ class _Task:
     options: ReadOptions
     messages: bool | type[Message]
     schema: AnySchema | None
-    on_progress: Callable[[int], object] | None
+    meter: Meter = field(default_factory=Meter)
     is_over: Event = field(default_factory=Event)
 
     def report(self, source: Source) -> FileReport:
@@ -180,6 +203,8 @@ class _Task:
                 if n_errors <= MAX_SPANS:
                     errors.append(wrong)
         except (OSError, TFRecordError) as error:
+            if error is self.meter.error:
+                raise
             failure = error
         finally:
             stream.close()
@@ -197,7 +222,7 @@ class _Task:
         check = message_check(self.messages or None, self.schema)
         are_large = False
         while not self.is_over.is_set():
-            offset = stream.offset
+            offset, file_offset = stream.offset, stream.file_offset
             taken = records.next_records() if are_large else records.next_block()
             if taken is None:
                 return
@@ -207,8 +232,7 @@ class _Task:
             del taken  # so that the next ones can use this memory
             # For checksums alone, large records are read in the faster way.
             are_large = check is None and n_bytes >= _LARGE_RECORD_BYTES * n_records
-            if self.on_progress is not None:
-                self.on_progress(n_bytes)
+            self.meter.advance(stream.file_offset - file_offset)
 
 
 def _in_threads(task: _Task, sources: list[Source], num_threads: int) -> Iterator[FileReport]:

@@ -18,7 +18,7 @@ from tfrecord_lite.errors import InvalidArgumentError, require_int
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import check_progress, reported
+from tfrecord_lite.records.progress import check_progress
 from tfrecord_lite.schema import SequenceSummary
 from tfrecord_lite.statistics.distribution import Distribution
 from tfrecord_lite.statistics.statistics import FeatureStatistics, Statistics
@@ -51,7 +51,7 @@ def compute_statistics(
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
     storage_options: StorageOptions = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Statistics:
     """Compute the statistics of each feature: presence, lengths, distributions, the most frequent strings.
 
@@ -113,8 +113,8 @@ def compute_statistics(
     )
     collector = Collector()
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
-    with closing(blocks_of(data, options, num_records)) as blocks:
-        for block in reported(blocks, progress, "statistics"):
+    with closing(blocks_of(data, options, num_records, progress)) as blocks:
+        for block in blocks:
             collector.add(block)
     return collector.statistics()
 

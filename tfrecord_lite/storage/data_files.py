@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import TFRecordOptions
     from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
-    from tfrecord_lite.records.progress import Report
+    from tfrecord_lite.records.progress import Meter
     from tfrecord_lite.storage.sidecar import Fingerprint
 
 _BUFFERS_BYTES = 32 * 1024 * 1024
@@ -177,11 +177,11 @@ class DataFiles(FileSet):
         names: list[str],
         options: TFRecordOptions,
         storage_options: StorageOptions,
-        report: Report,
+        meter: Meter,
     ) -> None:
         super().__init__(options, storage_options, buffer_bytes_of(len(names)))
         self.n_records: int | None = None
-        self._report = report
+        self._meter = meter
         self._n_put = 0
         try:
             for name in names:
@@ -206,7 +206,7 @@ class DataFiles(FileSet):
                 elif start < stop:
                     sink.add_all(_items(records)[start:stop])
         self._n_put = last
-        self._report(last, self.n_records)
+        self._meter.update(last, self.n_records)
 
     def _in_turn(self, records: Block | Sequence[bytes]) -> list[tuple[int, Any]]:
         items, n_shards = _items(records), len(self._sinks)
@@ -226,7 +226,8 @@ class DataFiles(FileSet):
     def finish(self) -> list[Fingerprint]:
         """Write what is pending, close the files, and return their fingerprints."""
         fingerprints = super().finish()
-        self._report(self._n_put, self._n_put)
+        self._meter.expect(self._n_put)
+        self._meter.finish()
         return fingerprints
 
 

@@ -28,15 +28,17 @@ from tfrecord_lite.convert.normalize import normalize
 from tfrecord_lite.errors import InvalidArgumentError, Reason, require_int
 from tfrecord_lite.example.encode.columns import encode_column_batches, is_columns
 from tfrecord_lite.example.survey import Survey
-from tfrecord_lite.files.names import is_file_object
-from tfrecord_lite.reader import TFRecordReader, reader_with
+from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.reader import TFRecordReader, reader_with, share_read
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import check_progress, reported, title_of
 from tfrecord_lite.schema import RaggedFeature, Schema, SequenceSummary, Summary
 
 if TYPE_CHECKING:
     from tfrecord_lite.convert.dataframes import Traits
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.schema import SequenceSchema, Variable
 
     Source: TypeAlias = Sources | TFRecordReader | Block | Sequence[bytes] | Mapping[str, Any]
@@ -49,6 +51,7 @@ def summarize(
     *,
     max_records: int | None = None,
     compression: CompressionType = "infer",
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Summary | Any:
     """Summarise the features of data: their kinds, lengths and values.
@@ -64,8 +67,11 @@ def summarize(
     max_records : int, optional
         Examine only this many records from the start; later ones are not read.
     compression : str, int, TFRecordOptions or None, optional
-    storage_options : dict, optional
         How to read files, as for :class:`TFRecordReader`.
+    progress : bool or callable, optional
+        As for :func:`load`; counts records.
+    storage_options : dict, optional
+        As for :class:`TFRecordReader`.
 
     Returns
     -------
@@ -116,26 +122,55 @@ def summarize(
     3
     """
     max_records = None if max_records is None else require_int("max_records", max_records, 1)
+    check_progress(progress)
     survey = Survey()
     options = ReadOptions(compression, storage_options=storage_options)
     # Otherwise the file would stay open for as long as an error's traceback is referenced.
-    with closing(blocks_of(data, options, max_records)) as blocks:
+    with closing(blocks_of(data, options, max_records, progress)) as blocks:
         for block in blocks:
             survey.add(block)
     return survey.summary()
 
 
 def blocks_of(
-    data: Source | Any, options: ReadOptions, max_records: int | None = None
+    data: Source | Any,
+    options: ReadOptions,
+    max_records: int | None = None,
+    progress: Progress = None,
 ) -> Generator[Block, None, None]:
     """Yield the records of data as :func:`summarize` takes it, the first `max_records` only."""
+    readers: list[TFRecordReader] = []
+    blocks = _first_blocks(data, options, max_records, readers)
+    is_whole = max_records is None
+    yield from reported(
+        blocks,
+        progress,
+        _title(data),
+        lambda: share_read(readers[0]) if readers and is_whole else lambda: None,
+    )
+
+
+def _title(data: Any) -> str:
+    """Return what a bar calls the reading of data."""
+    if isinstance(data, TFRecordReader):
+        return title_of(data.sources)
+    if isinstance(data, (str, os.PathLike)):
+        return name_of(data)
+    is_list = isinstance(data, list | tuple) and data and isinstance(data[0], (str, os.PathLike))
+    return title_of(data) if is_list else "records"
+
+
+def _first_blocks(
+    data: Any, options: ReadOptions, max_records: int | None, readers: list[TFRecordReader]
+) -> Generator[Block, None, None]:
+    """Yield the first records; the reader of files is put into a list."""
     columns, _, data = _columns_of(data, max_records)
     left = max_records
     blocks: Any
     if columns is not None:
         blocks = encode_column_batches(columns, schema_of(columns, lossless=False))
     else:
-        blocks = _blocks(data, options)
+        blocks = _blocks(data, options, readers)
     with closing(blocks):
         for block in blocks:
             yield block if left is None else block[:left]
@@ -152,6 +187,7 @@ def infer_schema(
     defaults: Mapping[str, Any] | None = None,
     max_records: int | None = None,
     compression: CompressionType = "infer",
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> SequenceSchema: ...
 @overload
@@ -162,6 +198,7 @@ def infer_schema(
     defaults: Mapping[str, Any] | None = None,
     max_records: int | None = None,
     compression: CompressionType = "infer",
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Schema | Any: ...
 def infer_schema(
@@ -171,6 +208,7 @@ def infer_schema(
     defaults: Mapping[str, Any] | None = None,
     max_records: int | None = None,
     compression: CompressionType = "infer",
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Any:
     """Infer a schema to parse data with from the data.
@@ -188,8 +226,11 @@ def infer_schema(
     max_records : int, optional
         Infer from this many records at the start; a later one may not fit.
     compression : str, int, TFRecordOptions or None, optional
-    storage_options : dict, optional
         How to read files, as for :class:`TFRecordReader`.
+    progress : bool or callable, optional
+        As for :func:`load`; counts records.
+    storage_options : dict, optional
+        As for :class:`TFRecordReader`.
 
     Returns
     -------
@@ -232,6 +273,7 @@ def infer_schema(
         data if columns is None else columns,
         max_records=max_records,
         compression=compression,
+        progress=progress,
         storage_options=storage_options,
     )
     schema = summary.schema(variable=variable, defaults=defaults)
@@ -295,8 +337,8 @@ def _first_rows(name: str, column: Any, n_records: int) -> Any:
     return column[:n_records]
 
 
-def _blocks(source: Any, options: ReadOptions) -> Iterator[Block]:
-    """Yield the records of a source."""
+def _blocks(source: Any, options: ReadOptions, readers: list[TFRecordReader]) -> Iterator[Block]:
+    """Yield the records of a source; put the reader of files into a list."""
     if isinstance(source, Block):
         yield source
         return
@@ -317,4 +359,5 @@ def _blocks(source: Any, options: ReadOptions) -> Iterator[Block]:
             return
         source = [*head, *items]
     reader = source if isinstance(source, TFRecordReader) else reader_with(source, options)
+    readers.append(reader)
     yield from reader.blocks()

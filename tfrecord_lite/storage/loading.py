@@ -45,10 +45,10 @@ from tfrecord_lite.example.parse import ExampleParser, parser_of_all
 from tfrecord_lite.example.sequence.parse import SequenceExampleParser
 from tfrecord_lite.example.survey import reject_sequences
 from tfrecord_lite.files.names import expand, name_of
-from tfrecord_lite.reader import ReaderIterator, reader_with
+from tfrecord_lite.reader import ReaderIterator, reader_with, share_read
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
-from tfrecord_lite.records.progress import check_progress, reported
+from tfrecord_lite.records.progress import check_progress, reported, title_of
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage import sidecar
@@ -105,7 +105,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> dict[str, Column]: ...
 @overload
@@ -122,7 +122,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Iterator[dict[str, Column]]: ...
 @overload
@@ -139,7 +139,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Any: ...
 @overload
@@ -156,7 +156,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Iterator[Any]: ...
 def load(
@@ -172,7 +172,7 @@ def load(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Any:
     """Load what :func:`save` saved, or any file of Examples or SequenceExamples.
@@ -206,8 +206,9 @@ def load(
     max_inflated_ratio : float, optional
         Size limits, as for :class:`TFRecordReader`.
     progress : bool or callable, optional
-        As for :func:`save`; the total is not known before the end. Inferring a schema, which
-        reads the files before, is not counted.
+        As for :func:`save`; the total is not known before the end, and the time left estimated by the
+        bytes read. Inferring a schema, which reads the files before, has a bar of its own and calls
+        nothing. With `batch_size`, None shows no bar, since your own work is between the batches.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -276,13 +277,16 @@ def load(
     )
     sources = expand(paths, storage_options)
     reader = reader_with(sources, options)
+    ahead = False if callable(progress) else progress
     described = described_by(schema_path, sources, options) or Sidecar(
-        infer_schema(reader_ahead(sources, options))
+        infer_schema(reader_ahead(sources, options), progress=ahead)
     )
-    name = name_of(sources[0]) if len(sources) == 1 else plural(len(sources), "file")
+    if progress is None and batch_size is not None:
+        progress = False
 
     def blocks(num_records: int | None) -> Iterator[Block]:
-        return reported(reader.blocks(num_records), progress, name)
+        found = reader.blocks(num_records)
+        return reported(found, progress, title_of(sources), lambda: share_read(reader))
 
     return load_blocks(described, columns, batch_size, blocks, as_)
 

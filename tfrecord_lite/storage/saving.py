@@ -29,7 +29,7 @@ from tfrecord_lite.example.encode.columns import encode_column_batches
 from tfrecord_lite.files.compression import compression_to_write
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, check_storage_options, is_same_file, name_of
 from tfrecord_lite.files.output import remove
-from tfrecord_lite.records.progress import check_progress, reporting
+from tfrecord_lite.records.progress import check_progress, metered
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles, data_names
@@ -65,7 +65,7 @@ def save(
     schema: Mapping[str, FeatureSpec] | None = None,
     num_shards: int | None = None,
     compression: CompressionType = "infer",
-    progress: Progress = False,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Schema:
     r"""Save columns or rows to a TFRecord file, with a sidecar from which they are restored.
@@ -104,8 +104,10 @@ def save(
     compression : str, int, TFRecordOptions or None, optional
         As for :class:`TFRecordWriter`: by default the ending of the name decides.
     progress : bool or callable, optional
-        True shows a progress bar, if tqdm is installed (the extra ``cli``). A callable is called with
-        the number of records done, and their total or None; the last time with both equal.
+        Show a progress bar; by default for work of more than a second, on a terminal or in a
+        notebook, if tqdm is installed (the extra ``cli``). A callable is called with the number of
+        records done, and their total or None, at most ten times a second, and the last time with
+        both equal; what it raises ends the work, and no file appears.
     storage_options : dict, optional
         Options for fsspec, which opens URLs.
 
@@ -186,8 +188,8 @@ def save(
         hint = hint if hasattr(data, "iter_batches") else ""
         raise TypeError(f"data must be columns or rows, not {type(data).__name__}{hint}")
     write = _write_columns if are_columns else _write_rows
-    with reporting(progress, name_of(path)) as report:
-        files = DataFiles(names, options, storage_options, report)
+    with metered(progress, name_of(path), "records") as meter:
+        files = DataFiles(names, options, storage_options, meter)
         described: list[OutputFile] = []
         try:
             try:

@@ -44,6 +44,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.damage import DamageReport
+from tfrecord_lite.records.progress import SILENT, metered, title_of, total_bytes
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.data_files import data_names
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tfrecord_lite.files.names import Source
+    from tfrecord_lite.records.progress import Meter, Progress
 
 _Outputs: TypeAlias = "list[tuple[Source, tuple[Piece, ...]]]"
 
@@ -161,8 +163,8 @@ class Summary:
         return list(dict.fromkeys(name for output in self.outputs for name in output.rounded))
 
 
-def convert(request: Request, progress: Callable[[int], object] = lambda _: None) -> Summary:
-    """Convert files; `progress` is called with the bytes of sources that were read since the last call.
+def convert(request: Request, progress: Progress = None) -> Summary:
+    """Convert files, and show the progress in bytes of the sources.
 
     Raises
     ------
@@ -175,14 +177,15 @@ def convert(request: Request, progress: Callable[[int], object] = lambda _: None
     """
     processes = _Processes(_number_of_processes(request), may_fork=request.condition is None)
     try:
-        return _converted(request, progress, processes)
+        names = [source for source in request.sources if not is_file_object(source)]
+        title = title_of(names) if len(names) == len(request.sources) else "<stdin>"
+        with metered(progress, title, "bytes") as meter:
+            return _converted(request, meter, processes)
     finally:
         processes.end()
 
 
-def _converted(
-    request: Request, progress: Callable[[int], object], processes: _Processes
-) -> Summary:
+def _converted(request: Request, meter: Meter, processes: _Processes) -> Summary:
     started = monotonic()
     plan = _plan(request)
     manifest = _Manifest.of(plan)
@@ -209,16 +212,25 @@ def _converted(
                 damage[file.source] = file
 
     damaged(plan.damage)
-    report = _Report(progress, finished, failed, damaged)
+    if meter.is_on:
+        meter.expect(total_bytes(_sources_of(plan, pending)))
+    report = _Report(meter.advance, finished, failed, damaged, meter)
     if len(runs) <= 1:
         _run(plan, pending, report, sum(output.rows for output in done.values()))
     else:
         processes.run(plan, runs, report)
     if manifest is not None and len(done) + len(summary.outputs) == len(plan.outputs):
         manifest.forget()
+    meter.finish()
     summary.damage = DamageReport(tuple(damage.values()))
     summary.seconds = monotonic() - started
     return summary
+
+
+def _sources_of(plan: Plan, pending: list[int]) -> list[Source]:
+    """Return the files that outputs are made of, each once."""
+    pieces = [piece for index in pending for piece in plan.outputs[index][1]]
+    return list({name_of(piece.source): piece.source for piece in pieces}.values())
 
 
 # --------------------------------------------------------------------------------------- plan
@@ -682,6 +694,7 @@ class _Report:
     finished: Callable[[int, Output], object]
     failed: Callable[[int, Exception], object]
     damaged: Callable[[DamageReport], object]
+    meter: Meter = SILENT
 
 
 class _Rows:
@@ -871,6 +884,8 @@ def _run(plan: Plan, indices: Sequence[int], report: _Report, n_rows: int = 0) -
                 output = _make(plan, index, rows, report, left)
             except (TFRecordError, OSError, ValueError) as error:
                 rows.close()
+                if error is report.meter.error:
+                    raise
                 report.failed(index, error)
                 if not plan.is_per_source:
                     return

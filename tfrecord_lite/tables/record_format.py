@@ -21,6 +21,7 @@ from tfrecord_lite.files.compression import TFRecordOptions, compression_to_writ
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, is_file_object, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.damage import DamageLog
+from tfrecord_lite.records.progress import SILENT
 from tfrecord_lite.records.sink import RecordSink
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.schema import FixedLenFeature, Schema, SequenceSchema
@@ -84,7 +85,7 @@ class RecordSource:
         stream = self._stream
         if stream is None:
             return 0
-        return stream.inflated.raw_position if stream.compression else stream.offset
+        return stream.file_offset
 
     @property
     def damage(self) -> DamageReport | None:
@@ -163,7 +164,7 @@ class RecordTarget:
         if is_file_object(target):
             self._sink = RecordSink(open_output(target), TFRecordOptions(options))
         else:
-            self._files = DataFiles([name_of(target)], options, None, lambda _done, _total: None)
+            self._files = DataFiles([name_of(target)], options, None, SILENT)
 
     @property
     def rounded(self) -> tuple[str, ...]:

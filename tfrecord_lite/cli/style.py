@@ -1,0 +1,120 @@
+"""Colours and weights of text on a terminal.
+
+::
+
+    bold("records") + ": " + name   ──Console.say──>  with codes on a terminal, else without
+
+A :class:`Styled` text is printable but for our own codes: what is joined to it becomes printable. Any
+other text loses its control characters in :meth:`Console.say`, so no code of a file's ever
+reaches the terminal. NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM=dumb are heeded.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.errors import printable
+from tfrecord_lite.records.progress import is_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+_CODE = re.compile(r"\x1b\[[0-9;]*m")
+_BOLD, _DIM, _RED, _GREEN, _YELLOW, _CYAN = "1", "2", "31", "32", "33", "36"
+_HEADING = re.compile(r"^(usage|[A-Za-z][\w ]*)(?=:(?: |$))", re.MULTILINE)
+
+
+class Styled(str):
+    """A text that may be printed as it is: printable, with codes of ours."""
+
+    __slots__ = ()
+
+    def __add__(self, other: str) -> Styled:
+        """Append a text, made printable."""
+        return Styled(str.__add__(self, _safe(other)))
+
+    def __radd__(self, other: str) -> Styled:
+        """Prepend a text, made printable."""
+        return Styled(str.__add__(_safe(other), self))
+
+    def join(self, parts: Iterable[str], /) -> Styled:
+        """Join texts, made printable."""
+        return Styled(str.join(self, map(_safe, parts)))
+
+    def rstrip(self, chars: str | None = None, /) -> Styled:
+        """Remove spaces at the end."""
+        return Styled(str.rstrip(self, chars))
+
+
+def _safe(text: str) -> str:
+    return str(text) if isinstance(text, Styled) else printable(text)
+
+
+def line(*parts: str) -> Styled:
+    """Join parts of a line, all made printable."""
+    return Styled("").join(parts)
+
+
+def _with(code: str, text: str) -> Styled:
+    return Styled(f"\x1b[{code}m{_safe(text)}\x1b[0m") if text else Styled("")
+
+
+def heading(text: str) -> Styled:
+    """Return the title of a part, or the head of a column."""
+    return _with(_BOLD, text)
+
+
+def name(text: str) -> Styled:
+    """Return the name of a feature."""
+    return _with(_CYAN, text)
+
+
+def dim(text: str) -> Styled:
+    """Return what is less important: labels, places, what was cut."""
+    return _with(_DIM, text)
+
+
+def good(text: str) -> Styled:
+    """Return a word that says that all is well."""
+    return _with(_GREEN, text)
+
+
+def bad(text: str) -> Styled:
+    """Return a word that says that something is damaged or wrong."""
+    return _with(_RED, text)
+
+
+def warning(text: str) -> Styled:
+    """Return a word that something should be looked at."""
+    return _with(_YELLOW, text)
+
+
+def help_text(text: str) -> Styled:
+    """Return the help of a parser, which is ours, with its headings in bold."""
+    return Styled(_HEADING.sub(f"\x1b[{_BOLD}m\\1\x1b[0m", text))
+
+
+def plain(text: str) -> str:
+    """Return a text without our codes."""
+    return _CODE.sub("", text) if isinstance(text, Styled) else text
+
+
+def width(text: str) -> int:
+    """Return how many characters are seen of a text."""
+    return len(plain(text))
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether texts that are written to a stream have colours."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(
+        os.environ.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")
+    ):
+        return True
+    terminal = os.environ.get("TERM", "dumb" if os.name == "nt" else "")
+    is_able = terminal != "dumb" or "WT_SESSION" in os.environ
+    return is_able and is_terminal(stream)
