@@ -84,12 +84,10 @@ _MAX_TENSOR_BYTES = 32 << 20
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
 _NPY_MAGIC = b"\x93NUMPY"
 _SIZES = (
-    ("image/height", "image/width", "image/channels"),
-    ("image/height", "image/width", "image/depth"),
-    ("height", "width", "depth"),
-    ("height", "width", "channels"),
+    ("image/height", "image/width", "image/channels", "image/depth"),
+    ("height", "width", "depth", "channels"),
 )
-"""Features that say how pixels lie in a list beside them; the last may be missing."""
+"""Features that say how pixels lie in a list beside them; the last two may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +219,10 @@ def _pixels_of(
 def _pixel_shape(n_values: int, siblings: Mapping[str, Feature]) -> tuple[int, int, int] | None:
     """Return height, width and channels if the features beside say so, and fit."""
     for names in _SIZES:
-        height, width, n_channels = (_number_in(siblings.get(name)) for name in names)
+        height, width, *n_channels = (_number_in(siblings.get(name)) for name in names)
         if not height or not width or height * width < _MIN_PICTURE**2:
             continue
-        depth = n_channels or n_values // (height * width)
+        depth = max(n_channels) or n_values // (height * width)
         if depth in {1, 3, 4} and height * width * depth == n_values:
             return height, width, depth
     return None

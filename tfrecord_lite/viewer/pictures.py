@@ -44,7 +44,8 @@ _TINY_SIZE = 64
 """An image that is no larger is shown with its pixels, enlarged."""
 _UNKNOWN_PIXELS = 1 << 20
 _MAX_SOUND_BYTES = 2 << 20
-_MAX_STRIP, _MAX_HEAT = 256, 96
+_MAX_STRIP, _MAX_HEAT = 256, 120
+_STRIP_HEIGHT = 16
 _BELOW, _ABOVE = (37, 99, 235), (234, 88, 12)  # blue and orange, told apart by nearly everybody
 _UNKNOWN = (128, 128, 128, 255)  # NaN
 
@@ -155,25 +156,38 @@ def pixels_form(pixels: Uint8Array, budget: Budget) -> Form:
 
 def strip(values: Float64Array, budget: Budget, what: str = "") -> Form:
     """Show numbers of shape (n,) as a strip of colours; more than fit by the largest of several."""
-    return _map(_reduced(values[None, :], 1, _MAX_STRIP), values, "v-strip", what, budget)
+    shown = _reduced(values[None, :], 1, _MAX_STRIP)
+    scale = _STRIP_HEIGHT, max(min(_MAX_STRIP // shown.size, 8), 1)
+    return _map("v-strip", shown, scale, values, what, budget)
 
 
-def heat_map(values: Float64Array, budget: Budget, what: str = "") -> Form:
-    """Show numbers of shape (height, width) by their colours."""
-    return _map(_reduced(values, _MAX_HEAT, _MAX_HEAT), values, "v-heat", what, budget)
+def heat_map(
+    values: Float64Array, budget: Budget, what: str = "", *, is_square: bool = True
+) -> Form:
+    """Show numbers of shape (height, width) by their colours, as squares or as fits the space."""
+    shown = _reduced(values, _MAX_HEAT, 2 * _MAX_HEAT)
+    height, width = shown.shape
+    tall, wide = max(_MAX_HEAT // height, 1), max(2 * _MAX_HEAT // width, 1)
+    if is_square:
+        tall = wide = min(tall, wide, 12)
+    return _map("v-heat", shown, (tall, wide), values, what, budget)
 
 
-def _map(shown: Float64Array, values: Float64Array, name: str, what: str, budget: Budget) -> Form:
+def _map(
+    name: str,
+    shown: Float64Array,
+    scale: tuple[int, int],
+    values: Float64Array,
+    what: str,
+    budget: Budget,
+) -> Form:
+    """Show numbers as rectangles of `scale` pixels; the caption has `what` and the extent of all."""
     text = f"{what or plural(values.size, 'value')}, {extent_text(values)}"
-    png = _png(colours(shown, *_extent(values)))
+    found = colours(shown, *_extent(values))
+    png = _png(np.repeat(np.repeat(found, scale[0], axis=0), scale[1], axis=1))
     if not budget.take(pictures=1, picture_bytes=len(png)):
         return Form(caption(text), text)
-    height, width = shown.shape
-    if name == "v-strip":
-        size = (max(min(width * 4, 256), 64), 16)
-    else:
-        scale = max(160 // max(height, width), 1)
-        size = (max(width * scale, 4), max(height * scale, 4))
+    size = shown.shape[1] * scale[1], shown.shape[0] * scale[0]
     image = img(Thumbnail(png, "image/png"), text, size)
     return Form(Markup('<span class="{}">{}</span>').format(name, image) + caption(text), text)
 

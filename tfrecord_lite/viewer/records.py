@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import plural
+from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.example.outline import sections
 from tfrecord_lite.viewer.cells import Cell, feature_cell, whole_cell
+from tfrecord_lite.viewer.runs import event_cells
 from tfrecord_lite.viewer.timeline import lane_cell
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
-    from tfrecord_lite.example.content import Content, ContentType
+    from tfrecord_lite.example.content import Content
     from tfrecord_lite.viewer.cells import Budget
 
 _MAX_EXAMPLES = 8
@@ -59,9 +61,9 @@ def describe_record(content: Content, place: Place, budget: Budget) -> RecordVie
     Takes time in proportion to what is shown, not to the record, once `content` is there.
     """
     if content.message is None:
-        cells = [] if not content.record or budget.is_spent else [whole_cell(content, budget)]
-        return RecordView(place, content.type, len(content.record), tuple(cells))
-    cells, n_hidden = [], 0
+        found = _without_features(content, budget) if not budget.is_spent else []
+        return RecordView(place, content.type, len(content.record), tuple(found))
+    cells, n_hidden = list[Cell](), 0
     for section in sections(content.message, _MAX_EXAMPLES):
         siblings = {row.name: row.steps[0] for row in section.rows if not row.is_list}
         n_steps = max((len(row.steps) for row in section.rows), default=0)
@@ -73,3 +75,12 @@ def describe_record(content: Content, place: Place, budget: Budget) -> RecordVie
             else:
                 cells.append(feature_cell(section.title, row, siblings, budget))
     return RecordView(place, content.type, len(content.record), tuple(cells), n_hidden)
+
+
+def _without_features(content: Content, budget: Budget) -> list[Cell]:
+    """Return the cells of a record that is not an Example of some form."""
+    if content.type is ContentType.EVENT:
+        cells = event_cells(content.record, budget)
+        if cells is not None:
+            return cells
+    return [whole_cell(content, budget)] if content.record else []

@@ -26,7 +26,7 @@ from tfrecord_lite.example.value_content import recognize_value
 from tfrecord_lite.markup.charts import lines
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.viewer.cells import chip_form, numbers_form, priced
-from tfrecord_lite.viewer.parts import Form, caption, dump, joined, more, shortened, visible
+from tfrecord_lite.viewer.parts import NO_MARKUP, Form, caption, dump, more, shortened, visible
 from tfrecord_lite.viewer.pictures import extent_text, heat_map
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def _steps(row: Row, budget: Budget) -> Form:
         Markup('<span class="v-step">{}</span> {}').format(i, form.html)
         for i, form in zip(chosen, forms, strict=True)
     ]
-    html = joined("ol", "v-steps", items)
+    html = Markup('<ol class="v-steps" tabindex="0">{}</ol>').format(
+        NO_MARKUP.join(Markup("<li>{}</li>").format(item) for item in items)
+    )
     if n_steps > len(chosen):
         html += more(n_steps - len(chosen), "step")
     text = shortened(" ".join(form.text for form in forms))

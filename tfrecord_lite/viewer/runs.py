@@ -1,0 +1,427 @@
+"""Event files as curves, in groups of tags as TensorBoard has them.
+
+::
+
+    scalars                a chart per tag, a curve per event run
+    histograms             a heat map per tag and event run: steps to the right, values upwards
+    images, audio, texts,  of the last step, per tag and event run
+    tensors
+
+Files are read block by block. Of each tag, the numbers are kept up to a bound, and some of the other
+values: where there are too many, every other one is dropped, but never the last; of numbers,
+the smallest and largest of several are kept.
+
+Classes: ``v-group`` (<details> per group), ``v-plots`` (its grid), ``v-plot`` (<figure> per tag, with
+``v-of``, ``v-run`` and ``v-step`` over what is of one event run and step), ``v-larger`` (<details>).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, plural
+from tfrecord_lite.events.contents import Image
+from tfrecord_lite.events.parse import EventValues, parse_events
+from tfrecord_lite.events.run import EventFiles, find_runs
+from tfrecord_lite.events.series import CATEGORIES, Events
+from tfrecord_lite.events.tags import Tags
+from tfrecord_lite.files.names import is_file_object, is_url, name_of
+from tfrecord_lite.markup.charts import lines, short_number
+from tfrecord_lite.reader import reader_with
+from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.viewer.cells import Cell, array_form, chip_form, string_form, strings_form
+from tfrecord_lite.viewer.parts import (
+    MAX_SEARCH_TEXT,
+    NO_MARKUP,
+    Form,
+    caption,
+    joined,
+    note,
+    shortened,
+    visible,
+)
+from tfrecord_lite.viewer.pictures import extent_text, heat_map
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tfrecord_lite.arrays import Float64Array, Int64Array
+    from tfrecord_lite.events.series import Series
+    from tfrecord_lite.files.names import Source, StorageOptions
+    from tfrecord_lite.viewer.parts import Budget
+
+_MAX_RUNS = 24
+_MAX_TAGS = 300  # of one category
+_MAX_KNOWN_TAGS = 5000  # of one event run; values of later ones are dropped
+_MAX_POINTS, _MAX_OTHERS = 20_000, 64  # of one tag and event run
+_MAX_STORED_BYTES = 128 << 20  # of one event run
+_MAX_PENDING_BYTES = 16 << 20
+_N_BINS = 32
+_MAX_IMAGES = 4  # of one step
+_MAX_TAG = 120  # characters
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+@dataclass(slots=True)
+class EventRun:
+    """What the files of one event run hold, bounded."""
+
+    name: str
+    events: Events
+    n_tags: int
+    """Of all tags, also those that are not kept."""
+    problems: list[str] = field(default_factory=list)
+
+
+def event_files(paths: Sequence[Source], storage_options: StorageOptions = None) -> list[Source]:
+    """Return paths, with the event files below each folder in its place."""
+    found: list[Source] = []
+    for path in paths:
+        if is_file_object(path) or is_url(name_of(path)) or not Path(name_of(path)).is_dir():
+            found.append(path)
+            continue
+        for folder in find_runs(name_of(path), storage_options=storage_options).values():
+            found += EventFiles(folder).names()
+    return found
+
+
+def read_runs(sources: Sequence[Source], options: ReadOptions) -> list[EventRun]:
+    """Read event files; those in one folder are an event run. Damage is skipped, and said."""
+    folders: dict[str, list[Source]] = {}
+    for source in sources:
+        folder = "" if is_file_object(source) else posixpath.dirname(_slashed(source))
+        folders.setdefault(folder, []).append(source)
+    common = os.path.commonpath(folders) if len(folders) > 1 and _are_alike(folders) else ""
+    names = {folder: folder[len(common) :].strip("/") or "." for folder in folders}
+    if len(folders) == 1:
+        names = {folder: posixpath.basename(folder) or "." for folder in folders}
+    return [
+        _read_run(names[folder], files, options)
+        for folder, files in list(folders.items())[:_MAX_RUNS]
+    ]
+
+
+def _slashed(source: Source) -> str:
+    return name_of(source).replace(os.sep, "/")
+
+
+def _are_alike(folders: Mapping[str, object]) -> bool:
+    """Return whether all folders are absolute paths, or all relative ones."""
+    return (
+        len({(folder.startswith("/"), is_url(folder)) for folder in folders}) == 1
+        and "" not in folders
+    )
+
+
+def _read_run(name: str, files: Sequence[Source], options: ReadOptions) -> EventRun:
+    """Read the files of one event run."""
+    problems: list[str] = []
+    tags = Tags()
+    values = EventValues.none()
+    pending, n_pending = [values], 0
+    for source in files:
+        try:
+            for part in _values_of(source, tags, options, problems):
+                pending.append(part)
+                n_pending += len(part) * 64 + _stored_bytes(part)
+                if n_pending > _MAX_PENDING_BYTES:
+                    pending, n_pending = [_thinned(EventValues.concat(pending))], 0
+        except (TFRecordError, OSError) as error:
+            problems.append(str(error))
+    kept = _thinned(EventValues.concat(pending))
+    return EventRun(name, Events(kept, tags), len(tags.names), problems)
+
+
+def _values_of(
+    source: Source, tags: Tags, options: ReadOptions, problems: list[str]
+) -> Iterator[EventValues]:
+    """Yield the values of a file; what is damaged or not an event is skipped."""
+    options = replace(options, on_error=lambda span: problems.append(str(span)), max_errors=None)
+    for block in reader_with([source], options).blocks():
+        try:
+            yield parse_events(block, tags)
+        except InvalidArgumentError as error:
+            problems.append(str(error))
+            for i in range(len(block)):
+                try:
+                    yield parse_events(block[i : i + 1], tags)
+                except InvalidArgumentError:
+                    continue
+
+
+def _stored_bytes(values: EventValues) -> int:
+    return sum(len(stored) for stored in values.stored[~values.is_number].tolist() if stored)
+
+
+def _thinned(values: EventValues) -> EventValues:
+    """Keep a bounded number of values of each tag, and of bytes in all."""
+    values = values.take(np.flatnonzero(values.tag < _MAX_KNOWN_TAGS))
+    values = _thinned_to(values, _MAX_POINTS, _MAX_OTHERS)
+    most = _MAX_OTHERS
+    while most > 1 and _stored_bytes(values) > _MAX_STORED_BYTES:
+        most //= 2
+        values = _thinned_to(values, _MAX_POINTS, most)
+    return values
+
+
+def _thinned_to(values: EventValues, most_points: int, most_others: int) -> EventValues:
+    """Keep at most so many numbers and other values of each tag; less than half of that is left alone."""
+    key = values.tag * 2 + values.is_number
+    order = np.argsort(key, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if order.size else []
+    kept = []
+    for group in groups:
+        is_number = bool(values.is_number[group[0]])
+        while is_number and group.size > 2 * most_points:
+            group = _extremes(group, values.number)  # noqa: PLW2901 - it is made smaller
+        while not is_number and group.size > most_others:
+            group = group[::-1][::2][::-1]  # noqa: PLW2901
+        kept.append(group)
+    return values.take(np.sort(np.concatenate([np.empty(0, np.int64), *kept])))
+
+
+def _extremes(group: Int64Array, number: Float64Array) -> Int64Array:
+    """Keep the smallest and the largest of every four numbers, and the last few."""
+    rows = group[: group.size // 4 * 4].reshape(-1, 4)
+    known = number[rows]
+    lowest = np.where(np.isnan(known), np.inf, known).argmin(axis=1)
+    highest = np.where(np.isnan(known), -np.inf, known).argmax(axis=1)
+    found = np.stack([lowest, highest], 1)
+    found[:, 1] = np.where(lowest == highest, (lowest + 1) % 4, highest)
+    found.sort(axis=1)
+    return np.append(np.take_along_axis(rows, found, 1).ravel(), group[rows.size :])
+
+
+# ------------------------------------------------------------------------------- showing
+
+
+@dataclass(frozen=True, slots=True)
+class _Plot:
+    """What is shown of one tag."""
+
+    tag: str
+    html: Markup
+
+
+def describe_runs(
+    sources: Sequence[Source], budget: Budget, options: ReadOptions | None = None
+) -> Markup:
+    """Return event files as curves, histograms, pictures, sounds and texts."""
+    runs = read_runs(sources, options or ReadOptions())
+    groups: dict[str, list[_Plot]] = {}
+    n_hidden = max((run.n_tags - _MAX_KNOWN_TAGS for run in runs), default=0)
+    for category in CATEGORIES:
+        tags = dict.fromkeys(tag for run in runs for tag in run.events.tags[category])
+        n_hidden = max(n_hidden, 0) + max(len(tags) - _MAX_TAGS, 0)
+        for tag in list(tags)[:_MAX_TAGS]:
+            if budget.is_spent:
+                n_hidden += 1
+                continue
+            html = _plot(tag, category, runs, budget)
+            budget.characters -= len(html.split(";base64,", 1)[0])
+            groups.setdefault(tag.split("/", 1)[0], []).append(_Plot(tag, html))
+    count = f"{plural(sum(map(len, groups.values())), 'tag')} of {plural(len(runs), 'run')}"
+    head = Markup(
+        '<div class="bar-of-tools"><h2>Curves<span class="count">{}</span></h2></div>'
+    ).format(count)
+    body = NO_MARKUP.join(_group(name, plots) for name, plots in sorted(groups.items()))
+    remarks = [f"{plural(n_hidden, 'more tag')} not shown"] if n_hidden > 0 else []
+    for run in runs:
+        remarks += [f"{run.name}: {problem}" for problem in run.problems[:3]]
+    return head + body + NO_MARKUP.join(note(visible(remark)) for remark in remarks)
+
+
+def _group(name: str, plots: list[_Plot]) -> Markup:
+    html = NO_MARKUP.join(plot.html for plot in sorted(plots, key=lambda plot: plot.tag))
+    return Markup(
+        '<details class="v-group" open><summary><bdi>{}</bdi> <span class="count">{}</span></summary>'
+        '<div class="v-plots">{}</div></details>'
+    ).format(shortened(name, _MAX_TAG) or '""', len(plots), html)
+
+
+def _plot(tag: str, category: str, runs: list[EventRun], budget: Budget) -> Markup:
+    """Return the figure of one tag."""
+    found, problems = [], []
+    for run in runs:
+        if tag not in run.events.tags[category]:
+            continue
+        try:
+            series = getattr(run.events, category)(tag)
+        except (InvalidArgumentError, ImportError) as error:
+            problems.append(f"{run.name}: {getattr(error, 'detail', None) or error}")
+            continue
+        if len(series):
+            found.append((shortened(run.name, _MAX_TAG), series))
+    if category == "scalars":
+        html = _scalars(tag, found)
+    else:
+        html = NO_MARKUP.join(_last(name, series, category, budget) for name, series in found)
+    remarks = NO_MARKUP.join(note(visible(problem)) for problem in problems)
+    return Markup(
+        '<figure class="v-plot"><figcaption><bdi>{}</bdi></figcaption>{}{}</figure>'
+    ).format(shortened(tag, _MAX_TAG) or '""', html, remarks)
+
+
+def _scalars(tag: str, found: list[tuple[str, Series]]) -> Markup:
+    """Draw the curves of a tag, and say their ends."""
+    series = [(name, each.step, each.value) for name, each in found]
+    ends = ", ".join(
+        f"{name} {short_number(float(each.value[-1]))} at step {each.step[-1]:,}"
+        for name, each in found
+    )
+    title = f"{shortened(tag, _MAX_TAG)} over steps; last: {ends}"
+    chart = Markup(lines(series, title))  # noqa: S704 - escaped there
+    values = np.concatenate([each.value for _, each in found]) if found else np.empty(0)
+    count = plural(sum(len(each) for _, each in found), "point")
+    return chart + caption(f"{count}, {extent_text(values)}; last {ends}")
+
+
+def _last(name: str, series: Series, category: str, budget: Budget) -> Markup:
+    """Show the last value of an event run; of histograms, all of them."""
+    step = f"step {series.step[-1]:,} of {plural(len(series), 'step')}"
+    if category == "histograms":
+        form = _ridges(series, budget)
+        step = plural(len(series), "step")
+    else:
+        form = _value_form(series.value[-1], category, budget)
+    larger = NO_MARKUP
+    if form.details:
+        summary = "larger" if "<img" in form.details else "whole"
+        larger = Markup('<details class="v-larger"><summary>{}</summary>{}</details>').format(
+            summary, form.details
+        )
+    return Markup(
+        '<div><div class="v-of"><bdi class="v-run">{}</bdi> <span class="v-step">{}</span></div>{}{}</div>'
+    ).format(name, step, form.html, larger)
+
+
+def _value_form(value: Any, category: str, budget: Budget) -> Form:
+    """Show one value that is not a scalar."""
+    if category == "histograms":
+        return array_form(value, budget)
+    if category == "images" and isinstance(value, Image):
+        return _encoded(value.encoded, budget)
+    if category == "audio":
+        return _encoded(value, budget)
+    if category == "texts":
+        texts = [value] if isinstance(value, str) else value.ravel().tolist()
+        return strings_form(
+            [t.encode("utf-8", "surrogateescape") for t in texts] or [b""], {}, budget
+        )
+    return array_form(np.asarray(value), budget)
+
+
+def _encoded(contents: Sequence[bytes], budget: Budget) -> Form:
+    """Show the images or clips of one step."""
+    if not contents:
+        return Form(Markup('<span class="v-empty">empty</span>'), "")
+    if len(contents) == 1:
+        return string_form(contents[0], {}, budget)
+    forms = [chip_form(content, budget) for content in contents[:_MAX_IMAGES]]
+    html = joined("ul", "v-texts", [form.html for form in forms])
+    return Form(html, shortened(" ".join(form.text for form in forms)))
+
+
+def _ridges(series: Series, budget: Budget) -> Form:
+    """Show histograms over steps as a heat map: a column per step, the values upwards."""
+    tables = [table[np.isfinite(table).all(axis=1)] for table in series.value]
+    filled = [table for table in tables if table.size]
+    if not filled:
+        return Form(Markup('<span class="v-empty">empty</span>'), "")
+    low = min(float(table[:, 0].min()) for table in filled)
+    high = max(float(table[:, 1].max()) for table in filled)
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    with np.errstate(all="ignore"):
+        edges = np.linspace(low, high, _N_BINS + 1)
+        counts = np.stack([_rebinned(table, edges) for table in tables], 1)
+    what = (
+        f"{plural(len(tables), 'histogram')}, steps {series.step[0]:,} to {series.step[-1]:,}; "
+        f"values {short_number(low)} to {short_number(high)}; counts"
+    )
+    return heat_map(counts[::-1], budget, what, is_square=False)
+
+
+def _rebinned(table: Float64Array, edges: Float64Array) -> Float64Array:
+    """Spread the counts of buckets, rows of left, right and count, over other bins; (n_bins,)."""
+    if not table.size:
+        return np.zeros(edges.size - 1)
+    ends = np.maximum.accumulate(np.append(table[0, 0], table[:, 1]))
+    sums = np.append(0.0, np.cumsum(table[:, 2].clip(0)))
+    return np.diff(np.interp(edges, ends, sums, left=0.0, right=sums[-1]))
+
+
+# ---------------------------------------------------------------------------- one record
+
+
+def event_cells(record: bytes, budget: Budget) -> list[Cell] | None:
+    """Return the cells of an Event: when it was, and each value in it; None if it is not one."""
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - not light
+
+    from tfrecord_lite.messages import Event  # noqa: PLC0415 - not light
+
+    tags = Tags()
+    try:
+        event = Event.FromString(record)
+        values = parse_events(Block.from_records([record]), tags)
+    except (DecodeError, UnicodeDecodeError, InvalidArgumentError):
+        return None
+    cells = [
+        _fact("wall_time", "time", _time(event.wall_time)),
+        _fact("step", "int64", str(event.step)),
+    ]
+    if event.HasField("file_version"):
+        cells.append(_fact("file_version", "string", shortened(event.file_version)))
+    events = Events(values, tags)
+    tags_found = [(category, tag) for category, found in events.tags.items() for tag in found]
+    cells += [
+        _event_cell(tag, category, events, budget)
+        for category, tag in tags_found[:_MAX_TAGS]
+        if not budget.is_spent
+    ]
+    return cells
+
+
+def _event_cell(tag: str, category: str, events: Events, budget: Budget) -> Cell:
+    try:
+        series = getattr(events, category)(tag)
+    except (InvalidArgumentError, ImportError) as error:
+        form = Form(note(visible(str(error))), "")
+        return Cell("value", tag, category, "", *form)
+    if category == "scalars":
+        text = ", ".join(str(value) for value in series.value[:8].astype(np.float32))
+        form = Form(Markup('<span class="v-number">{}</span>').format(text), text)
+    else:
+        form = _value_form(series.value[-1], category, budget)
+    budget.characters -= len(form.html.split(";base64,", 1)[0]) + len(tag)
+    return Cell(
+        "value",
+        tag,
+        category,
+        str(len(series)),
+        form.html,
+        form.text[:MAX_SEARCH_TEXT],
+        form.details,
+    )
+
+
+def _fact(name: str, kind: str, text: str) -> Cell:
+    return Cell("", name, kind, "1", Markup('<span class="v-number">{}</span>').format(text), text)
+
+
+def _time(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
