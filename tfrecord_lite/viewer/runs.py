@@ -97,19 +97,21 @@ def event_files(paths: Sequence[Source], storage_options: StorageOptions = None)
 
 
 def read_runs(sources: Sequence[Source], options: ReadOptions) -> list[EventRun]:
-    """Read event files; those in one folder are an event run. Damage is skipped, and said."""
+    """Read event files, of the first event runs; damage is skipped, and said."""
+    runs = list(_by_run(sources).items())[:_MAX_RUNS]
+    return [_read_run(name, files, options) for name, files in runs]
+
+
+def _by_run(sources: Sequence[Source]) -> dict[str, list[Source]]:
+    """Return the files of each event run, which are those in one folder, by a name for it."""
     folders: dict[str, list[Source]] = {}
     for source in sources:
         folder = "" if is_file_object(source) else posixpath.dirname(_slashed(source))
         folders.setdefault(folder, []).append(source)
-    common = os.path.commonpath(folders) if len(folders) > 1 and _are_alike(folders) else ""
-    names = {folder: folder[len(common) :].strip("/") or "." for folder in folders}
     if len(folders) == 1:
-        names = {folder: posixpath.basename(folder) or "." for folder in folders}
-    return [
-        _read_run(names[folder], files, options)
-        for folder, files in list(folders.items())[:_MAX_RUNS]
-    ]
+        return {posixpath.basename(folder) or ".": files for folder, files in folders.items()}
+    common = posixpath.commonpath(folders) if _are_alike(folders) else ""
+    return {folder[len(common) :].strip("/") or ".": files for folder, files in folders.items()}
 
 
 def _slashed(source: Source) -> str:
@@ -193,7 +195,7 @@ def _thinned_to(values: EventValues, most_points: int, most_others: int) -> Even
 
 def _extremes(group: Int64Array, number: Float64Array) -> Int64Array:
     """Keep the smallest and the largest of every four numbers, and the last few."""
-    rows = group[: group.size // 4 * 4].reshape(-1, 4)
+    rows = group[: (group.size - 1) // 4 * 4].reshape(-1, 4)
     known = number[rows]
     lowest = np.where(np.isnan(known), np.inf, known).argmin(axis=1)
     highest = np.where(np.isnan(known), -np.inf, known).argmax(axis=1)
@@ -231,7 +233,9 @@ def describe_runs(
             html = _plot(tag, category, runs, budget)
             budget.characters -= len(html.split(";base64,", 1)[0])
             groups.setdefault(tag.split("/", 1)[0], []).append(_Plot(tag, html))
-    count = f"{plural(sum(map(len, groups.values())), 'tag')} of {plural(len(runs), 'run')}"
+    n_runs = len(_by_run(sources))
+    of_runs = plural(n_runs, "run") if n_runs == len(runs) else f"{len(runs)} of {n_runs:,} runs"
+    count = f"{plural(sum(map(len, groups.values())), 'tag')} of {of_runs}"
     head = Markup(
         '<div class="bar-of-tools"><h2>Curves<span class="count">{}</span></h2></div>'
     ).format(count)
