@@ -29,6 +29,7 @@ from tfrecord_lite.cli import (
     style,
     unpack,
     verify,
+    view,
 )
 from tfrecord_lite.cli import (
     filter as filter_verb,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _VERBS = {
     "info": info,
     "head": head,
+    "view": view,
     "cat": cat,
     "schema": schema,
     "stats": stats,
@@ -66,6 +68,7 @@ _EPILOG = """\
 examples:
   tfrecord info train.tfrecord                  what is in it?
   tfrecord head -n 1 train.tfrecord             what does a record look like?
+  tfrecord view train.tfrecord                  all of that, on a page in the browser
   tfrecord cat --json train.tfrecord            everything, for other programs
   tfrecord schema train.tfrecord                how can it be parsed?
   tfrecord stats train.tfrecord                 how are the values distributed?

@@ -36,20 +36,15 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 8, 22  # pixels around the area of `lines
 
 
 def short_number(value: float) -> str:
-    """Return a number in at most about seven characters.
+    """Return a number in at most about eight characters.
 
     >>> [short_number(x) for x in (0, 12345, -0.000012345, 0.1, 1234567, float("nan"))]
     ['0', '12,345', '-1.23e-05', '0.1', '1.23e+06', 'nan']
     """
-    if isinstance(value, int) or float(value).is_integer():
-        return f"{int(value):,}" if abs(value) < 1_000_000 else f"{value:.3g}"
-    return (
-        f"{value:.3g}"
-        if abs(value) < 1000
-        else f"{value:,.0f}"
-        if abs(value) < 1e6
-        else f"{value:.3g}"
-    )
+    size = abs(value)
+    if size < 1_000_000 and (isinstance(value, int) or value.is_integer()):
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if 1000 <= size < 1_000_000 else f"{value:.3g}"
 
 
 def histogram(
@@ -85,7 +80,7 @@ def bar(share: float) -> str:
     """Draw a bar of a share from 0 to 1 of the width that it is given; without a title."""
     percent = min(max(share, 0.0), 1.0) * 100
     return (
-        '<svg class="chart bar" aria-hidden="true" height="8"><rect class="track" width="100%" '
+        '<svg class="chart bar" aria-hidden="true" height="8" fill="currentColor"><rect class="track" width="100%" '
         f'height="8" rx="4"/><rect width="{percent:.4g}%" height="8" rx="4"/></svg>'
     )
 

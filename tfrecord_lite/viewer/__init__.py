@@ -2,7 +2,8 @@
 
 ::
 
-    page      view: the page of some files; a report as HTML, through the templates in assets/
+    page      view: the page of some files
+    document  a report as HTML, through the templates in assets/
     report    files to a Report: a sample of their records, its statistics, the first records
     cards     a feature's statistics as a card
     records   a record as a RecordView: a row of cells

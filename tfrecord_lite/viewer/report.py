@@ -1,16 +1,58 @@
 """Files to a report: what the page shows, as plain values.
 
-Nothing here knows HTML: cells and cards, which bring their own, are only passed on.
+::
+
+    paths ──draw_sample──> Sample ─┬─ compute_statistics ──> cards, schema
+                                   ├─ some of the records ──> RecordViews
+                                   └─ event files ──────────> curves
+    a file without records ──────────> its first bytes
+
+Nothing here knows HTML: cells and cards, which bring their own, are only passed on. A file that
+is damaged, empty or no TFRecord file at all has a report too, which says so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import os
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.block import Place
+from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, plural
+from tfrecord_lite.events import EventFiles, find_runs
+from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
+from tfrecord_lite.files.names import expand, is_file_object, local_size, name_of
+from tfrecord_lite.schema import Schema, SequenceSchema
+from tfrecord_lite.schema.kinds import kind_of
+from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.statistics.collect import Collector
+from tfrecord_lite.statistics.sampling import draw_sample
+from tfrecord_lite.viewer.cards import Card, make_cards
+from tfrecord_lite.viewer.cells import Budget
+from tfrecord_lite.viewer.records import describe_record
 
 if TYPE_CHECKING:
-    from tfrecord_lite.example.content import ContentType
-    from tfrecord_lite.records.damage import DamageReport
+    from collections.abc import Collection, Iterator, Mapping
+
+    from markupsafe import Markup
+
+    from tfrecord_lite.errors import InvalidArgumentError
+    from tfrecord_lite.example.content import Message
+    from tfrecord_lite.files.names import Source, Sources
+    from tfrecord_lite.records.options import ReadOptions
+    from tfrecord_lite.schema import FeatureSpec
+    from tfrecord_lite.statistics import Statistics
+    from tfrecord_lite.statistics.sampling import Sample
+    from tfrecord_lite.viewer.records import RecordView
+
+_N_DETECTED = 8
+_FIRST_BYTES = 512
+_WRAPPING = 300
+"""About how many characters the page adds around a cell."""
+_WITH_STATISTICS = (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE, ContentType.EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +63,242 @@ class FileEntry:
     """Path or URL."""
     n_bytes: int | None
     """Bytes on disk; None if not known."""
-    problem: str | None = None
-    """Why it could not be read, or not to its end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
-    """The header of the page."""
+class Report:
+    """All that the page shows."""
 
     files: tuple[FileEntry, ...]
-    types: tuple[ContentType, ...]
+    sample: Sample | None
+    """None if nothing could be read; `problems` say why."""
+    types: tuple[ContentType, ...] = ()
     """What the records hold, the most frequent first; empty without records."""
-    n_records: int
-    is_estimate: bool
-    method: str
-    """How the records were chosen, in words."""
-    compressions: tuple[str, ...]
-    damage: DamageReport | None
-    """What was lost, if anything was."""
-    schema: str | None
-    """The schema as text; None if there is none."""
+    problems: tuple[str, ...] = ()
+    """What could not be read or parsed, in words."""
+    statistics: Statistics | None = None
+    cards: tuple[Card, ...] = ()
+    n_features: int = 0
+    schema: Schema | SequenceSchema | None = None
+    records: tuple[RecordView, ...] = ()
+    is_cut: bool = False
+    """Whether fewer records are shown than were asked for, as the page would be too large."""
+    first_bytes: RecordView | None = None
+    """The beginning of a file that is not a TFRecord file, as if it were a record."""
+    runs: Markup | None = None
+    """The curves of event files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the page is to show."""
+
+    features: frozenset[str]
+    """Empty for all."""
+    num_records: int
+    sample_size: int
+    seed: int
+    max_bytes: int
+
+
+def make_report(paths: Sources, wanted: Wanted, options: ReadOptions) -> Report:
+    """Read a sample of the files, and describe it."""
+    sources = _sources(paths, options)
+    files = tuple(FileEntry(name_of(source), local_size(source)) for source in sources)
+    # Half for the markup of records, the rest for what they show.
+    share = wanted.max_bytes // 4
+    budget = Budget(characters=share, picture_bytes=share, detail_bytes=share)
+    try:
+        sample = draw_sample(
+            sources,
+            num_records=wanted.sample_size,
+            seed=wanted.seed,
+            options=options,
+            storage_options=options.storage_options,
+        )
+    except DataLossError as error:
+        first = _first_bytes(sources[0], budget)
+        return Report(files, None, problems=(str(error),), first_bytes=first)
+    report = Report(files, sample, tuple(_types(sample)))
+    if report.types and report.types[0] is ContentType.EVENT:
+        return _with_records(report, wanted, budget)
+    return _with_records(_with_statistics(report, wanted), wanted, budget)
+
+
+def _sources(paths: Sources, options: ReadOptions) -> list[Source]:
+    """List the files, and the event files of folders."""
+    given = (
+        [paths] if isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths) else paths
+    )
+    sources: list[Source] = []
+    for path in given:  # type: ignore[union-attr]
+        is_folder = isinstance(path, (str, os.PathLike)) and Path(path).is_dir()
+        runs = list(find_runs(os.fspath(path))) if is_folder else []
+        for run in runs:
+            sources += EventFiles(run).names()
+        if not runs:
+            sources.append(path)
+    return expand(sources, options.storage_options)
+
+
+def _types(sample: Sample) -> list[ContentType]:
+    blocks = [block for block in sample.blocks if len(block)]
+    step = max(len(blocks) // _N_DETECTED, 1)
+    few = _N_DETECTED if len(blocks) == 1 else 2
+    return detect_all(record for block in blocks[::step] for record in block[:few])
+
+
+def _first_bytes(source: Source, budget: Budget) -> RecordView | None:
+    """Describe the beginning of a local file; None of any other."""
+    if not isinstance(source, (str, bytes, os.PathLike)):
+        return None
+    try:
+        with Path(os.fsdecode(source)).open("rb") as file:
+            data = file.read(_FIRST_BYTES)
+    except OSError:
+        return None
+    content = replace(detect(data), message=None)
+    return describe_record(content, Place(name_of(source), 0, 0), budget) if data else None
+
+
+# ------------------------------------------------------------------------------ statistics
+
+
+def _with_statistics(report: Report, wanted: Wanted) -> Report:
+    """Add cards and the schema, if the records are Examples or SequenceExamples."""
+    if report.sample is None or not report.types or report.types[0] not in _WITH_STATISTICS:
+        return report
+    try:
+        statistics, malformed = _statistics(report.sample)
+    except TFRecordError as error:
+        return replace(report, problems=(*report.problems, f"There are no statistics: {error}"))
+    if malformed:
+        count = f"{plural(len(malformed), 'record')} of those read cannot be parsed as {report.types[0]}"
+        problems = (*report.problems, f"{count}; the first: {malformed[0]}")
+        report = replace(report, problems=problems)
+    names = {*statistics.features, *statistics.feature_lists}
+    for name in sorted(wanted.features):
+        if name not in names:
+            raise argument_error(f"no such feature in the records{nearest(name, names)}", key=name)
+    problems = report.problems
+    schema: Schema | SequenceSchema | None = None
+    try:
+        schema = statistics.schema()
+    except TFRecordError as error:
+        problems = (*problems, f"There is no schema for all records: {error}")
+    cards = make_cards(statistics, _spec_texts(schema), wanted.features)
+    return replace(
+        report,
+        problems=problems,
+        statistics=statistics,
+        cards=tuple(cards),
+        n_features=len(statistics.features) + len(statistics.feature_lists),
+        schema=schema,
+    )
+
+
+def _statistics(sample: Sample) -> tuple[Statistics, list[InvalidArgumentError]]:
+    """Return the statistics of the records that can be examined, and the errors of others."""
+    collector = Collector(skip_malformed=True)
+    for block in sample.blocks:
+        collector.add(block)
+    return collector.statistics(), collector.malformed
+
+
+def _spec_texts(schema: Schema | SequenceSchema | None) -> Mapping[str, str]:
+    """Return all specifications as Python, by section and name."""
+    if isinstance(schema, Schema):
+        return {f"/{name}": spec_code(spec) for name, spec in schema.items()}
+    if schema is None:
+        return {}
+    parts = ("context", schema.context), ("feature list", schema.feature_lists)
+    return {
+        f"{part}/{name}": spec_code(spec) for part, specs in parts for name, spec in specs.items()
+    }
+
+
+def spec_code(spec: FeatureSpec) -> str:
+    """Return a specification as Python that creates it, without what is the default.
+
+    >>> from tfrecord_lite.schema import FixedLenFeature
+    >>> spec_code(FixedLenFeature([2], "float32"))
+    "FixedLenFeature([2], 'float32')"
+    """
+    parts = []
+    for item in fields(spec):  # type: ignore[arg-type]
+        value = getattr(spec, item.name)
+        if item.default is not MISSING and repr(value) == repr(item.default):
+            continue
+        if item.name == "dtype":
+            value = kind_of(value).label
+        elif item.name == "shape":
+            value = list(value)
+        elif isinstance(value, np.dtype):
+            value = value.name
+        is_named = item.name not in ("shape", "dtype")
+        parts.append(f"{item.name}={value!r}" if is_named else repr(value))
+    return f"{type(spec).__name__}({', '.join(parts)})"
+
+
+def schema_code(schema: Schema | SequenceSchema) -> str:
+    """Return a schema as Python that creates it, without the originals."""
+    if isinstance(schema, Schema):
+        return f"Schema({_mapping_code(schema, '')})"
+    parts = (_mapping_code(part, "    ") for part in schema)
+    return "SequenceSchema(\n    " + ",\n    ".join(parts) + ",\n)"
+
+
+def _mapping_code(specs: Mapping[str, FeatureSpec], indent: str) -> str:
+    lines = "".join(f"{indent}    {name!r}: {spec_code(spec)},\n" for name, spec in specs.items())
+    return f"{{\n{lines}{indent}}}" if lines else "{}"
+
+
+# ------------------------------------------------------------------------------ records
+
+
+def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
+    """Add records of the sample, evenly spread over it, until the budget is spent."""
+    if report.sample is None:
+        return report
+    likely = report.types[0] if report.types else None
+    shown: list[RecordView] = []
+    is_cut = False
+    for record, place in _spread(report.sample, wanted.num_records):
+        if budget.is_spent:
+            is_cut = True
+            break
+        content = detect(record, likely)
+        if wanted.features and content.message is not None:
+            _keep_only(content.message, wanted.features)
+        view = describe_record(content, place, budget)
+        budget.characters -= _WRAPPING * (1 + len(view.cells))
+        shown.append(view)
+    return replace(report, records=tuple(shown), is_cut=is_cut)
+
+
+def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
+    """Yield records of a sample and their places: all, or as many as asked for."""
+    n_records = sum(map(len, sample.blocks))
+    wanted = np.unique(np.linspace(0, n_records - 1, min(num_records, n_records)).astype(np.int64))
+    first = 0
+    for block in sample.blocks:
+        here = wanted[(wanted >= first) & (wanted < first + len(block))] - first
+        for i in here.tolist():
+            yield block[i], block.place(i)
+        first += len(block)
+
+
+def _keep_only(message: Message, names: Collection[str]) -> None:
+    """Remove all other features from a message, which is changed."""
+    if isinstance(message, ExampleList):
+        for part in (message.context, *message.examples):
+            _keep_only(part, names)
+        return
+    parts: list[Any] = (
+        [message.context.feature, message.feature_lists.feature_list]
+        if is_sequence(message)
+        else [message.features.feature]
+    )
+    for part in parts:
+        for name in [name for name in part if name not in names]:
+            del part[name]

@@ -1,0 +1,106 @@
+"""``tfrecord view``: show what is inside on a page in the browser."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import OutputError
+from tfrecord_lite.errors import DataLossError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tfrecord_lite.cli.console import Console
+
+SUMMARY = "show what is inside, on a page in the browser"
+DESCRIPTION = """\
+Make a page that shows what is in the files: records, size, compression and damage; the schema; for
+each feature a chart of its values; and a table of records, with images, sounds, texts, tensors and
+sequences, that can be searched. TensorBoard's event files have curves. The page is one HTML file
+without outside resources, and opens in the browser, or is written to a file. Large files are
+sampled, by the index beside them if there is one. Needs the extra view
+(pip install 'tfrecord-numpy[view]')."""
+EPILOG = """\
+examples:
+  tfrecord view train.tfrecord
+  tfrecord view 'train-*.tfrecord' -o train.html
+  tfrecord view --features image,label --records 1000 train@10
+  tfrecord view runs/first
+
+without -o, the path of the page is printed, if it cannot be opened in a browser."""
+STATUSES = """\
+exit status: 0 if the page was made, even if it shows damage; 2 if a file could not be read, the page
+not written, or the arguments are wrong."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", help="write the page to this file; - is standard output"
+    )
+    parser.add_argument(
+        "--features", metavar="A,B", help="show only these features (default: all)"
+    )
+    parser.add_argument(
+        "--records",
+        type=inputs.count_of("records", at_least=0),
+        default=200,
+        metavar="N",
+        help="records in the table (default: 200)",
+    )
+    parser.add_argument(
+        "--sample",
+        type=inputs.count_of("records"),
+        default=10_000,
+        metavar="N",
+        help="records of large files that the statistics are of (default: 10000)",
+    )
+    parser.add_argument(
+        "--seed", type=inputs.seed, default=0, metavar="N", help="draws the sample (default: 0)"
+    )
+    parser.add_argument(
+        "--max-bytes",
+        type=inputs.positive_size,
+        default=16 << 20,
+        metavar="N",
+        help="about how large the page may become (default: 16M)",
+    )
+    inputs.add_arguments(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Make the page, and show it."""
+    from tfrecord_lite.viewer.page import open_page, view  # noqa: PLC0415 - loads much
+
+    sources = inputs.find(args, console)
+    if not sources:
+        return  # the reason has been reported
+    options: dict[str, Any] = {
+        "features": args.features.split(",") if args.features else None,
+        "num_records": args.records,
+        "sample_size": args.sample,
+        "seed": args.seed,
+        "max_bytes": args.max_bytes,
+        "compression": inputs.compression_of(args),
+        "open_browser": False,
+        **inputs.limits_of(args),
+    }
+    output = args.output
+    if output == "-":
+        if sys.stdout is None:
+            raise OutputError
+        console.flush()
+        output = cast("Any", sys.stdout).buffer
+    try:
+        page = view(sources, output=output, **options)
+    except BrokenPipeError as error:
+        raise OutputError from error
+    except DataLossError as error:
+        inputs.complain_of(error, "view", console)
+    except (OSError, ImportError, ValueError, TypeError) as error:
+        console.complain(inputs.text_of(error, "view"))
+    else:
+        if output is None and not open_page(page):
+            console.say(page)

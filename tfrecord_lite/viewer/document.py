@@ -1,0 +1,277 @@
+"""A report as an HTML document, through the templates in assets/.
+
+The page has no outside resources, and a content security policy that allows none: images and
+sounds from ``data:`` alone, and no style and no script but our own two, by their hashes. So
+nothing from the data can run or load anything, even if it were not escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from tfrecord_lite.errors import human_bytes, plural
+from tfrecord_lite.example.content import ContentType
+from tfrecord_lite.files.names import short_name
+from tfrecord_lite.viewer.cells import visible
+from tfrecord_lite.viewer.report import schema_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tfrecord_lite.viewer.cells import Cell
+    from tfrecord_lite.viewer.records import RecordView
+    from tfrecord_lite.viewer.report import Report
+
+_MAX_COLUMNS = 8
+_MAX_FILES = 500
+_MAX_DAMAGE = 200
+_MAX_SCHEMA = 1_000_000  # characters
+_ASSETS = resources.files("tfrecord_lite.viewer") / "assets"
+
+
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    """Something to know before all else."""
+
+    title: str
+    texts: tuple[str, ...]
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A feature that has a column in the table of records."""
+
+    section: str
+    name: str
+    label: str
+    is_number: bool
+    """Whether each record has one number in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A record in the table."""
+
+    title: str
+    label: str
+    about: str
+    in_columns: list[tuple[_Column, Cell | None]]
+    entries: list[tuple[int | None, Cell]]
+    """All cells, and the number of the column for those that have one."""
+    more: str
+    n_hidden: int
+
+
+def render(report: Report) -> str:
+    """Return the page of a report."""
+    columns = _columns(report.records)
+    css, script = _asset("page.css"), _asset("page.js")
+    page: str = _template().render(
+        report=report,
+        policy=_policy(css, script),
+        css=Markup(css),  # noqa: S704 - our own
+        script=Markup(script),  # noqa: S704 - our own
+        title=_title(report),
+        what=_what(report),
+        facts=list(_facts(report)),
+        notices=list(_notices(report)),
+        files=report.files[:_MAX_FILES],
+        n_more_files=max(len(report.files) - _MAX_FILES, 0),
+        schema=_schema_text(report),
+        cards=report.cards,
+        runs=report.runs,
+        columns=columns,
+        rows=(_row(report, record, columns) for record in report.records),
+        records_note=_records_note(report),
+    )
+    return page
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text("utf-8").strip()
+
+
+@cache
+def _template() -> Any:
+    names = ("page.html", "card.html", "record.html")
+    environment = Environment(
+        loader=DictLoader({name: _asset(name) for name in names}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.globals.update(
+        number=lambda count: f"{count:,}",
+        shown=visible,
+        size=lambda n_bytes: "unknown" if n_bytes is None else human_bytes(n_bytes),
+    )
+    return environment.get_template("page.html")
+
+
+def _policy(css: str, script: str) -> str:
+    """Return the content security policy: our own style and script, and data in the page."""
+
+    def source(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+    return (
+        f"default-src 'none'; style-src {source(css)}; script-src {source(script)}; "
+        "img-src data:; media-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+# ------------------------------------------------------------------------------ the header
+
+
+def _title(report: Report) -> str:
+    names = [short_name(file.name) for file in report.files]
+    if len(names) == 1:
+        return visible(Path(names[0]).name or names[0])
+    return f"{visible(Path(names[0]).name)} and {plural(len(names) - 1, 'more file')}"
+
+
+def _what(report: Report) -> str:
+    """Say in one line what the files hold."""
+    sample = report.sample
+    if sample is None:
+        return "This could not be read as a TFRecord file."
+    if not sample.n_records:
+        return "There are no records in " + (
+            "this file." if len(report.files) == 1 else "these files."
+        )
+    holds = {
+        ContentType.EVENT: "TensorBoard events",
+        ContentType.EXAMPLE_LIST: "lists of Examples with a context",
+        ContentType.PROTOBUF: "messages of another kind (protobuf, as it seems)",
+        ContentType.TEXT: "texts",
+        ContentType.EMPTY: "empty records",
+        ContentType.UNKNOWN: "bytes of an unknown kind",
+    }
+    kinds = [holds.get(type_, f"{type_}s") for type_ in report.types]
+    return " and ".join(kinds)
+
+
+def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield the figures of the header: name, value, remark."""
+    sample = report.sample
+    if sample is not None:
+        n_sampled = sum(map(len, sample.blocks))
+        about = "about " if sample.is_estimate else ""
+        remark = "" if sample.is_whole else f"statistics of {n_sampled:,}: {sample.method}"
+        yield "records", f"{about}{sample.n_records:,}", remark
+    if report.statistics is not None:
+        yield "features", f"{report.n_features:,}", ""
+    sizes = [file.n_bytes for file in report.files]
+    if None not in sizes:
+        yield "on disk", human_bytes(sum(size or 0 for size in sizes)), ""
+    if sample is not None:
+        if len(report.files) > 1:
+            yield "files", f"{len(report.files):,}", ""
+        names = [name or "none" for name in sample.compressions]
+        yield "compression", ", ".join(names) or "none", ""
+        if sample.n_records:
+            damage = sample.report
+            is_sound = damage is None or damage.is_sound
+            yield (
+                "checksums",
+                "all right" if is_sound else "not all right",
+                "" if sample.is_whole else "of the records read",
+            )
+
+
+def _notices(report: Report) -> Iterator[_Notice]:
+    damage = report.sample and report.sample.report
+    if damage is not None and damage.n_damaged:
+        spans = tuple(visible(str(span)) for span in damage.spans[:_MAX_DAMAGE])
+        hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
+        n_more = damage.n_damaged - len(spans)
+        more = (f"and {n_more:,} more",) if n_more > 0 else ()
+        lost = (
+            f"{plural(damage.n_damaged, 'damaged place')}, {human_bytes(damage.lost_bytes)} lost."
+        )
+        yield _Notice("Damage", (lost, hint), spans + more)
+    failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
+    texts = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
+    if texts:
+        title = (
+            "Not a TFRecord file, or damaged"
+            if report.sample is None
+            else "Not everything could be read"
+        )
+        yield _Notice(title, tuple(visible(text) for text in texts[:_MAX_DAMAGE]))
+
+
+def _schema_text(report: Report) -> str:
+    if report.schema is None:
+        return ""
+    text = visible(schema_code(report.schema))
+    return text if len(text) <= _MAX_SCHEMA else f"{text[:_MAX_SCHEMA]}\n... # cut"
+
+
+# ------------------------------------------------------------------------------ the table
+
+
+def _records_note(report: Report) -> str:
+    n_records = report.sample.n_records if report.sample else 0
+    n_shown = len(report.records)
+    is_exact = report.sample is not None and not report.sample.is_estimate
+    if n_shown == n_records and is_exact:
+        return f"{n_shown:,}"
+    about = "" if is_exact else "about "
+    spread = ", as many as the page has room for" if report.is_cut else ", spread over all"
+    return f"{n_shown:,} of {about}{n_records:,}{spread}"
+
+
+def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
+    """Return the features that have a column: pictures first, then what most records have."""
+    counts: Counter[tuple[str, str]] = Counter()
+    with_pictures: Counter[tuple[str, str]] = Counter()
+    with_a_number: Counter[tuple[str, str]] = Counter()
+    labels: dict[tuple[str, str], str] = {}
+    for record in records:
+        for cell in record.cells:
+            key = cell.section, cell.name
+            counts[key] += 1
+            with_pictures[key] += "<img" in cell.html
+            with_a_number[key] += cell.kind in {"int64", "float32"} and cell.count == "1"
+            labels.setdefault(key, cell.label)
+    order = {key: i for i, key in enumerate(labels)}
+    best = sorted(labels, key=lambda key: (-with_pictures[key], -counts[key], order[key]))
+    return [
+        _Column(*key, labels[key], with_a_number[key] == counts[key]) for key in best[:_MAX_COLUMNS]
+    ]
+
+
+def _row(report: Report, record: RecordView, columns: list[_Column]) -> _Row:
+    cells = {(cell.section, cell.name): cell for cell in record.cells}
+    in_columns = [(column, cells.get((column.section, column.name))) for column in columns]
+    numbers = {(column.section, column.name): i for i, column in enumerate(columns)}
+    entries = [(numbers.get((cell.section, cell.name)), cell) for cell in record.cells]
+    place = record.place
+    label = f"{place.index:,}" if place.index is not None else f"at {place.offset:,}"
+    where = [] if place.offset is None else [f"byte {place.offset:,}"]
+    source = visible(short_name(place.source or ""))
+    about = ", ".join([record.size, *where, *([source] if len(report.files) > 1 else [])])
+    n_rest = sum(number is None for number, _ in entries) + record.n_hidden
+    return _Row(
+        title=f"record {label}",
+        label=label,
+        about=about,
+        in_columns=in_columns,
+        entries=entries,
+        more=f"{plural(n_rest, 'more feature')} and details" if n_rest else "details",
+        n_hidden=record.n_hidden,
+    )

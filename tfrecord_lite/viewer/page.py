@@ -1,0 +1,153 @@
+"""view: what is in some files, as one HTML page.
+
+::
+
+    paths ──report──> Report ──document──> HTML ──> a file, or the browser
+
+Jinja2 is loaded when it is called.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.errors import require_int
+from tfrecord_lite.files.names import is_file_object
+from tfrecord_lite.files.output import open_output
+from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.options import ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Source, Sources, StorageOptions
+
+NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
+"""How many records a page shows, how many its statistics are of, and about its largest size."""
+
+
+def view(
+    paths: Sources,
+    *,
+    output: Source | None = None,
+    features: Collection[str] | None = None,
+    num_records: int = NUM_RECORDS,
+    sample_size: int = SAMPLE_SIZE,
+    seed: int = 0,
+    max_bytes: int = MAX_BYTES,
+    open_browser: bool | None = None,
+    compression: CompressionType = "infer",
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    max_inflated_bytes: int | None = None,
+    max_inflated_ratio: float | None = None,
+    storage_options: StorageOptions = None,
+) -> str:
+    """Show what is in TFRecord files, on a page in the browser.
+
+    The page is one HTML file without outside resources: the files and their damage, the schema, a
+    card per feature with a chart of its values, and a table of records with images as thumbnails,
+    sounds, texts and tensors. SequenceExamples have timelines, event files curves. Everything
+    that comes from the data is escaped.
+
+    Parameters
+    ----------
+    paths : str, PathLike, binary file object, or iterable of these
+        As for :class:`TFRecordReader`: paths, URLs, patterns, shards.
+    output : str, PathLike or binary file object, optional
+        Where to write the page; a file appears there only when it is complete. By default, it is
+        a new file in the folder for temporary files, which stays there.
+    features : collection of str, optional
+        Show only these; all by default.
+    num_records : int, optional
+        How many records to show at most, spread evenly over the files.
+    sample_size : int, optional
+        How many records the statistics of large files are of. Small files are read whole.
+    seed : int, optional
+        Draws that sample; the same seed gives the same page.
+    max_bytes : int, optional
+        About how large the page may become: more pictures and records are left out, and it says so.
+    open_browser : bool, optional
+        Whether to open the page in the browser; by default only if there is no `output`.
+    compression, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
+        How to read files, as for :class:`TFRecordReader`. Damage is skipped, and listed.
+
+    Returns
+    -------
+    str
+        The path of the page.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be opened or read, or the page not written. A file that is damaged,
+        empty or not a TFRecord file has a page, which says so.
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for a feature that no record has, and for numbers out of range.
+    ImportError
+        If Jinja2 or Pillow is not installed (``pip install 'tfrecord-numpy[view]'``).
+
+    Notes
+    -----
+    Files of up to 64 MiB are read whole. Of larger ones a sample is read, by the index beside them
+    if there is one, so that a page takes seconds and bounded memory, however large they are.
+
+    Examples
+    --------
+    >>> from tfrecord_lite import TFRecordWriter
+    >>> with TFRecordWriter("ages.tfrecord") as writer:
+    ...     writer.write_examples({"age": [7, 31, 19]})
+    >>> view("ages.tfrecord", output="ages.html")
+    'ages.html'
+    """
+    options = ReadOptions(
+        compression,
+        max_record_bytes=max_record_bytes,
+        max_inflated_bytes=max_inflated_bytes,
+        max_inflated_ratio=max_inflated_ratio,
+        storage_options=storage_options,
+    )
+    require_int("num_records", num_records, 0)
+    require_int("sample_size", sample_size, 1)
+    require_int("max_bytes", max_bytes, 1)
+    try:
+        from tfrecord_lite.viewer.document import render  # noqa: PLC0415 - needs Jinja2
+        from tfrecord_lite.viewer.report import Wanted, make_report  # noqa: PLC0415 - the same
+    except ImportError as error:
+        if error.name not in {"jinja2", "markupsafe"}:
+            raise
+        detail = "the page needs an extra package: pip install 'tfrecord-numpy[view]'"
+        raise ImportError(detail) from error
+    chosen = frozenset([features] if isinstance(features, str) else features or ())
+    report = make_report(paths, Wanted(chosen, num_records, sample_size, seed, max_bytes), options)
+    path = _write(render(report), output, storage_options)
+    if open_browser or (open_browser is None and output is None):
+        open_page(path)
+    return path
+
+
+def open_page(path: str) -> bool:
+    """Open a page in the browser; return whether there is one."""
+    try:
+        return webbrowser.open(Path(path).resolve().as_uri())
+    except webbrowser.Error:
+        return False
+
+
+def _write(page: str, output: Source | None, storage_options: StorageOptions) -> str:
+    """Write the page, whole or not at all; return its path."""
+    if output is None:
+        folder = tempfile.mkdtemp(prefix="tfrecord-view-")
+        output = str(Path(folder) / "page.html")
+    file = open_output(output, atomic=not is_file_object(output), storage_options=storage_options)
+    try:
+        file.write([page.encode("utf-8", "backslashreplace")])
+        file.finish()
+        file.commit()
+    except BaseException:
+        file.abandon()
+        raise
+    return file.name
