@@ -150,6 +150,7 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
     )
     from tfrecord_lite.tensors.raw import decode_raw as decode_raw
     from tfrecord_lite.tensors.serialize import serialize_tensor as serialize_tensor
+    from tfrecord_lite.viewer.page import view as view
     from tfrecord_lite.writer import TFRecordWriter as TFRecordWriter
 
 _MODULES = {
@@ -189,6 +190,7 @@ _MODULES = {
     "tensors.parse": "parse_tensor parse_tensors",
     "tensors.raw": "decode_raw",
     "tensors.serialize": "serialize_tensor",
+    "viewer.page": "view",
     "writer": "TFRecordWriter",
 }
 """The public names, by the module that defines them."""

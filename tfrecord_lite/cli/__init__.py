@@ -11,6 +11,7 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
     convert                                             other formats
     pack  unpack                                        of images
     sql                                                 queries with DuckDB
+    view                                                a page in the browser
 
     app         parser of all verbs, signals, main
     inputs      from arguments to open files, one after the other

@@ -40,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="PAGE", help="write the page to this file; - is standard output"
     )
-    parser.add_argument(
-        "--features", metavar="A,B", help="show only these features (default: all)"
-    )
+    parser.add_argument("--features", metavar="A,B", help="show only these features (default: all)")
     parser.add_argument(
         "--records",
         type=inputs.count_of("records", at_least=0),

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from tfrecord_lite.example.content import text_of
 from tfrecord_lite.errors import human_bytes
+from tfrecord_lite.example.content import text_of
 from tfrecord_lite.markup.charts import bars, histogram, short_number
 from tfrecord_lite.viewer.cells import shortened, visible
 
@@ -102,7 +102,7 @@ def _card(
     return Card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
-        kind=_kind(found),
+        kind=", ".join(kind.label for kind in found.kinds) or "unset",
         share=found.n_records / n_records if n_records else 0.0,
         presence=_presence(found.n_records, n_records),
         lengths=_lengths(found),
@@ -112,11 +112,6 @@ def _card(
         contents=tuple(_contents(found.strings)) if found.strings else (),
         facts=tuple(_facts(found, has_range=bool(caption))),
     )
-
-
-def _kind(found: FeatureStatistics) -> str:
-    kinds = getattr(found.summary, "values", found.summary).lists  # of a feature list: of its steps
-    return ", ".join(kind.label for kind in kinds) or "unset"
 
 
 def percent(share: float) -> str:
@@ -211,8 +206,8 @@ def _labels(strings: StringStatistics, n_labels: int) -> list[tuple[str, int]]:
         if text is None:
             return []
         labels.append((shortened(text, _MAX_LABEL) or "(empty)", count))
-    is_recurring = any(count > 1 for _, count in labels)
-    return labels if is_recurring else []
+    is_telling = strings.n_distinct == len(labels) or any(count > 1 for _, count in labels)
+    return labels if is_telling else []
 
 
 # ---------------------------------------------------------------------------------- figures

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import DictLoader, Environment, StrictUndefined
@@ -22,7 +22,7 @@ from markupsafe import Markup
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.files.names import short_name
-from tfrecord_lite.viewer.cells import visible
+from tfrecord_lite.viewer.cells import shortened, visible
 from tfrecord_lite.viewer.report import schema_code
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.viewer.report import Report
 
 _MAX_COLUMNS = 8
+_MAX_TITLE = 120
 _MAX_FILES = 500
 _MAX_DAMAGE = 200
 _MAX_SCHEMA = 1_000_000  # characters
@@ -137,10 +138,10 @@ def _policy(css: str, script: str) -> str:
 
 
 def _title(report: Report) -> str:
-    names = [short_name(file.name) for file in report.files]
-    if len(names) == 1:
-        return visible(Path(names[0]).name or names[0])
-    return f"{visible(Path(names[0]).name)} and {plural(len(names) - 1, 'more file')}"
+    first = report.files[0].name
+    title = shortened(re.split(r"[/\\]", first)[-1] or first, _MAX_TITLE)
+    n_more = len(report.files) - 1
+    return f"{title} and {plural(n_more, 'more file')}" if n_more else title
 
 
 def _what(report: Report) -> str:
@@ -160,8 +161,8 @@ def _what(report: Report) -> str:
         ContentType.EMPTY: "empty records",
         ContentType.UNKNOWN: "bytes of an unknown kind",
     }
-    kinds = [holds.get(type_, f"{type_}s") for type_ in report.types]
-    return " and ".join(kinds)
+    kinds = " and ".join(holds.get(type_, f"{type_} records") for type_ in report.types)
+    return kinds[:1].upper() + kinds[1:] if report.types[0] in holds else kinds
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
@@ -183,19 +184,16 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
         names = [name or "none" for name in sample.compressions]
         yield "compression", ", ".join(names) or "none", ""
         if sample.n_records:
-            damage = sample.report
-            is_sound = damage is None or damage.is_sound
-            yield (
-                "checksums",
-                "all right" if is_sound else "not all right",
-                "" if sample.is_whole else "of the records read",
-            )
+            text = "not all right" if sample.report.n_damaged else "all right"
+            yield "checksums", text, "" if sample.is_whole else "of the records read"
 
 
 def _notices(report: Report) -> Iterator[_Notice]:
-    damage = report.sample and report.sample.report
+    damage = report.sample.report if report.sample else None
     if damage is not None and damage.n_damaged:
-        spans = tuple(visible(str(span)) for span in damage.spans[:_MAX_DAMAGE])
+        of_one = f"{report.files[0].name}: " if len(report.files) == 1 else ""
+        texts = (str(span).removeprefix(of_one) for span in damage.spans[:_MAX_DAMAGE])
+        spans = tuple(map(visible, texts))
         hint = "The records on this page are intact; “tfrecord recover” saves all intact records to a new file."
         n_more = damage.n_damaged - len(spans)
         more = (f"and {n_more:,} more",) if n_more > 0 else ()
@@ -204,14 +202,14 @@ def _notices(report: Report) -> Iterator[_Notice]:
         )
         yield _Notice("Damage", (lost, hint), spans + more)
     failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
-    texts = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
-    if texts:
+    problems = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
+    if problems:
         title = (
             "Not a TFRecord file, or damaged"
             if report.sample is None
             else "Not everything could be read"
         )
-        yield _Notice(title, tuple(visible(text) for text in texts[:_MAX_DAMAGE]))
+        yield _Notice(title, tuple(visible(text) for text in problems[:_MAX_DAMAGE]))
 
 
 def _schema_text(report: Report) -> str:
@@ -247,7 +245,7 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
             counts[key] += 1
             with_pictures[key] += "<img" in cell.html
             with_a_number[key] += cell.kind in {"int64", "float32"} and cell.count == "1"
-            labels.setdefault(key, cell.label)
+            labels.setdefault(key, cell.label if cell.name else "content")
     order = {key: i for i, key in enumerate(labels)}
     best = sorted(labels, key=lambda key: (-with_pictures[key], -counts[key], order[key]))
     return [

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from tfrecord_lite.viewer.cells import Budget
 from tfrecord_lite.viewer.records import describe_record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from markupsafe import Markup
 
@@ -127,17 +127,14 @@ def make_report(paths: Sources, wanted: Wanted, options: ReadOptions) -> Report:
 
 def _sources(paths: Sources, options: ReadOptions) -> list[Source]:
     """List the files, and the event files of folders."""
-    given = (
-        [paths] if isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths) else paths
-    )
+    is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
     sources: list[Source] = []
-    for path in given:  # type: ignore[union-attr]
-        is_folder = isinstance(path, (str, os.PathLike)) and Path(path).is_dir()
-        runs = list(find_runs(os.fspath(path))) if is_folder else []
-        for run in runs:
-            sources += EventFiles(run).names()
-        if not runs:
-            sources.append(path)
+    for path in [cast("Source", paths)] if is_one else cast("Iterable[Source]", paths):
+        runs: dict[str, str] = {}
+        if isinstance(path, (str, bytes, os.PathLike)):
+            name = os.fsdecode(path)
+            runs = find_runs(name) if Path(name).is_dir() else {}
+        sources += [name for run in runs.values() for name in EventFiles(run).names()] or [path]
     return expand(sources, options.storage_options)
 
 
