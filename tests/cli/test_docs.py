@@ -31,7 +31,7 @@ def examples() -> list[tuple[str, list[str]]]:
     return found
 
 
-NEEDS = {"convert": "arrow", "filter": "sql", "pack": "image", "sql": "sql"}
+NEEDS = {"convert": "arrow", "filter": "sql", "pack": "image", "sql": "sql", "view": "view"}
 """The extras that verbs need."""
 EXAMPLES = [
     pytest.param(

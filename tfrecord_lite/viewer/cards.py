@@ -21,7 +21,7 @@ from markupsafe import Markup
 from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.example.content import text_of
 from tfrecord_lite.markup.charts import bars, histogram, short_number
-from tfrecord_lite.viewer.cells import shortened, visible
+from tfrecord_lite.viewer.parts import shortened, visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

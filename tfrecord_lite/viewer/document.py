@@ -22,7 +22,7 @@ from markupsafe import Markup
 from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.files.names import short_name
-from tfrecord_lite.viewer.cells import shortened, visible
+from tfrecord_lite.viewer.parts import shortened, visible
 from tfrecord_lite.viewer.report import schema_code
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _MAX_COLUMNS = 8
 _MAX_TITLE = 120
 _MAX_FILES = 500
 _MAX_DAMAGE = 200
-_MAX_SCHEMA = 1_000_000  # characters
+_MAX_SCHEMA = 500_000  # characters
 _ASSETS = resources.files("tfrecord_lite.viewer") / "assets"
 
 
@@ -149,6 +149,8 @@ def _what(report: Report) -> str:
     sample = report.sample
     if sample is None:
         return "This could not be read as a TFRecord file."
+    if report.first_bytes:
+        return "There is no intact record in it."
     if not sample.n_records:
         return "There are no records in " + (
             "this file." if len(report.files) == 1 else "these files."
@@ -182,7 +184,8 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
         if len(report.files) > 1:
             yield "files", f"{len(report.files):,}", ""
         names = [name or "none" for name in sample.compressions]
-        yield "compression", ", ".join(names) or "none", ""
+        if not report.first_bytes:
+            yield "compression", ", ".join(names) or "none", ""
         if sample.n_records:
             text = "not all right" if sample.report.n_damaged else "all right"
             yield "checksums", text, "" if sample.is_whole else "of the records read"
@@ -200,7 +203,10 @@ def _notices(report: Report) -> Iterator[_Notice]:
         lost = (
             f"{plural(damage.n_damaged, 'damaged place')}, {human_bytes(damage.lost_bytes)} lost."
         )
-        yield _Notice("Damage", (lost, hint), spans + more)
+        if report.first_bytes:
+            yield _Notice("Not a TFRecord file", spans + more)
+        else:
+            yield _Notice("Damage", (lost, hint), spans + more)
     failures = [file for file in (damage.files if damage else ()) if file.failure is not None]
     problems = [f"{file.source}: {file.failure}" for file in failures] + list(report.problems)
     if problems:
@@ -216,7 +222,9 @@ def _schema_text(report: Report) -> str:
     if report.schema is None:
         return ""
     text = visible(schema_code(report.schema))
-    return text if len(text) <= _MAX_SCHEMA else f"{text[:_MAX_SCHEMA]}\n... # cut"
+    if len(text) > _MAX_SCHEMA:
+        return f"# {human_bytes(len(text))}: too long for this page; infer_schema(paths) returns it"
+    return text
 
 
 # ------------------------------------------------------------------------------ the table

@@ -31,7 +31,7 @@ from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.statistics.collect import Collector
 from tfrecord_lite.statistics.sampling import draw_sample
 from tfrecord_lite.viewer.cards import Card, make_cards
-from tfrecord_lite.viewer.cells import Budget
+from tfrecord_lite.viewer.parts import Budget
 from tfrecord_lite.viewer.records import describe_record
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ class Report:
     records: tuple[RecordView, ...] = ()
     is_cut: bool = False
     """Whether fewer records are shown than were asked for, as the page would be too large."""
-    first_bytes: RecordView | None = None
-    """The beginning of a file that is not a TFRecord file, as if it were a record."""
+    first_bytes: str = ""
+    """The beginning of a file without intact records, as hex and text."""
     runs: Markup | None = None
     """The curves of event files."""
 
@@ -117,9 +117,11 @@ def make_report(paths: Sources, wanted: Wanted, options: ReadOptions) -> Report:
             storage_options=options.storage_options,
         )
     except DataLossError as error:
-        first = _first_bytes(sources[0], budget)
+        first = _first_bytes(sources[0])
         return Report(files, None, problems=(str(error),), first_bytes=first)
     report = Report(files, sample, tuple(_types(sample)))
+    if not sample.n_records and sample.report.n_damaged:
+        return replace(report, first_bytes=_first_bytes(sources[0]))
     if report.types and report.types[0] is ContentType.EVENT:
         return _with_records(report, wanted, budget)
     return _with_records(_with_statistics(report, wanted), wanted, budget)
@@ -145,17 +147,21 @@ def _types(sample: Sample) -> list[ContentType]:
     return detect_all(record for block in blocks[::step] for record in block[:few])
 
 
-def _first_bytes(source: Source, budget: Budget) -> RecordView | None:
-    """Describe the beginning of a local file; None of any other."""
+def _first_bytes(source: Source) -> str:
+    """Return the first bytes of a local file as lines of hex and text; empty for any other."""
     if not isinstance(source, (str, bytes, os.PathLike)):
-        return None
+        return ""
     try:
         with Path(os.fsdecode(source)).open("rb") as file:
             data = file.read(_FIRST_BYTES)
     except OSError:
-        return None
-    content = replace(detect(data), message=None)
-    return describe_record(content, Place(name_of(source), 0, 0), budget) if data else None
+        return ""
+    lines = [data[i : i + 16] for i in range(0, len(data), 16)]
+    texts = ("".join(chr(c) if 32 <= c < 127 else "." for c in line) for line in lines)
+    return "\n".join(
+        f"{i * 16:04x}  {line.hex(' '):47}  {text}"
+        for i, (line, text) in enumerate(zip(lines, texts, strict=True))
+    )
 
 
 # ------------------------------------------------------------------------------ statistics
@@ -180,7 +186,7 @@ def _with_statistics(report: Report, wanted: Wanted) -> Report:
     problems = report.problems
     schema: Schema | SequenceSchema | None = None
     try:
-        schema = statistics.schema()
+        schema = _chosen(statistics.schema(), wanted.features)
     except TFRecordError as error:
         problems = (*problems, f"There is no schema for all records: {error}")
     cards = make_cards(statistics, _spec_texts(schema), wanted.features)
@@ -192,6 +198,15 @@ def _with_statistics(report: Report, wanted: Wanted) -> Report:
         n_features=len(statistics.features) + len(statistics.feature_lists),
         schema=schema,
     )
+
+
+def _chosen(schema: Schema | SequenceSchema, names: frozenset[str]) -> Schema | SequenceSchema:
+    """Return the schema of the chosen features."""
+    if not names:
+        return schema
+    if isinstance(schema, Schema):
+        return schema.select(sorted(names & schema.keys()))
+    return SequenceSchema(*(part.select(sorted(names & part.keys())) for part in schema))
 
 
 def _statistics(sample: Sample) -> tuple[Statistics, list[InvalidArgumentError]]:
