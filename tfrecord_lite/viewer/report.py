@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tfrecord_lite.block import Place
 from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, plural
 from tfrecord_lite.events import EventFiles, find_runs
 from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from tfrecord_lite.block import Place
     from tfrecord_lite.errors import InvalidArgumentError
     from tfrecord_lite.example.content import Message
     from tfrecord_lite.files.names import Source, Sources
