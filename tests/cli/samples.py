@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-JPEG = bytes.fromhex("ffd8ffe000104a46494600010101") + bytes(range(200)) * 8
+JPEG = bytes.fromhex(
+    "ffd8 ffe0 0010 4a46494600 0101 01 0048 0048 0000"
+    "ffc0 0011 08 01e0 0280 03 012200 021101 031101"  # 640 x 480
+)
+JPEG += (bytes(range(200)) * 8)[: 1614 - len(JPEG)]
 
 
 def feature(*values: Any) -> Feature:

@@ -70,7 +70,7 @@ def test_any_bytes_are_something(data: bytes) -> None:
     found = recognize_value(data)
 
     assert found.label
-    assert str(found).startswith(found.label)
+    assert str(found).startswith(found.label) or found.label == "bytes"
     assert "\n" not in str(found)
 
 
@@ -116,7 +116,7 @@ def test_many_listed_values_are_not_all_read() -> None:
     [
         (b"", "empty"),
         (b"hello", "text, 5 bytes"),
-        (b"\xff", "bytes, 1 byte"),
+        (b"\xff", "1 byte"),
         (b"GIF89a\x80\x02\xe0\x01" + bytes(43_000), "GIF 640 x 480, 42.0 KiB"),
         (serialize_tensor(np.zeros((3, 4), np.float32)), "float32 tensor [3, 4], 48 bytes"),
         (serialize_tensor(np.zeros(0, np.float32)), "float32 tensor [0], 0 bytes"),

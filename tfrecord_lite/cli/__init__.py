@@ -19,6 +19,8 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
     progress    a bar for the files of a verb   style   colours of text
     printing    records one by one, for head and cat
     display     a record as text            jsonlines   a record as JSON
+    image_files      encoded images of records to files
+    terminal_images  images on the terminal, as escape sequences
     formatting  numbers, sizes, columns of text, lines of JSON
 """
 

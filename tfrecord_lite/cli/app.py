@@ -27,6 +27,7 @@ from tfrecord_lite.cli import (
     sql,
     stats,
     style,
+    terminal_images,
     unpack,
     verify,
     view,
@@ -197,6 +198,13 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
         yield
 
 
+def _completed(arguments: Sequence[str] | None) -> list[str]:
+    """Return the arguments, ``--images`` with its default: a file may follow, which is not its value."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    alone = terminal_images.ARGUMENT
+    return [f"{alone}=auto" if argument == alone else argument for argument in given]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default this process's, and return its exit status.
 
@@ -206,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):
-            args = _parser().parse_args(arguments)
+            args = _parser().parse_args(_completed(arguments))
             args.run(args, console)
             console.flush()
     except OutputError as error:

@@ -49,12 +49,18 @@ class Console:
 
         Control characters are written as escapes, except for the codes of a styled text.
         """
+        if isinstance(line, Styled):
+            self._write(str(line) if self._has_colour else plain(line))
+        else:
+            self._write("\n".join(map(printable, line.split("\n"))))
+
+    def draw(self, picture: str) -> None:
+        """Write the escape sequences of a picture, which are ours, or raise OutputError."""
+        self._write(picture)
+
+    def _write(self, shown: str) -> None:
         if sys.stdout is None:
             raise OutputError
-        if isinstance(line, Styled):
-            shown = str(line) if self._has_colour else plain(line)
-        else:
-            shown = "\n".join(map(printable, line.split("\n")))
         try:
             with bars_hidden(sys.stdout):
                 sys.stdout.write(shown + "\n")

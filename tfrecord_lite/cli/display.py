@@ -1,4 +1,6 @@
-"""Records as text: features in columns, text as it is, anything else as hex.
+"""Records as text: features in columns, text as it is, images, sounds and tensors by what they are.
+
+Anything else is in hex.
 
 Everything is cut to the width of the terminal and to a few lines, unless asked for in full;
 whatever is cut is marked.
@@ -13,6 +15,7 @@ from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import plural
 from tfrecord_lite.example.content import ContentType, text_of
 from tfrecord_lite.example.outline import float_texts, kind_of, sections, values_of
+from tfrecord_lite.example.value_content import OTHER_LABELS, recognize_value
 from tfrecord_lite.schema.kinds import Kind
 
 if TYPE_CHECKING:
@@ -38,8 +41,16 @@ def record_lines(content: Content, width: int | None) -> Iterator[str]:
         yield from feature_lines(content.message, width, with_values=True, max_examples=most)
     elif content.type is ContentType.TEXT:
         yield from _text_lines(content.record.decode(), width)
+    elif width is not None and (found := _described(content.record)) is not None:
+        yield f"  {found}"
     else:
         yield from _hex_lines(content.record, None if width is None else _MAX_HEX_ROWS)
+
+
+def _described(data: bytes) -> str | None:
+    """Say what an image, sound, tensor or array is; None for other bytes."""
+    found = recognize_value(data)
+    return None if found.label in OTHER_LABELS else str(found)
 
 
 def feature_lines(
@@ -128,12 +139,15 @@ def _joined(texts: list[str], room: int | None) -> str:
 
 
 def bytes_text(data: bytes, room: int | None) -> str:
-    """Show a byte string: text in quotes, anything else by its length and first bytes."""
+    """Show a byte string: text in quotes, anything else by what it is, or its first bytes."""
     text = text_of(data)
     if text is None:
+        found = _described(data)
+        if room is not None and found is not None:
+            return f"<{found}>"
         shown = data if room is None else data[:_MAX_HEX_BYTES]
         dots = " ..." if len(shown) < len(data) else ""
-        return f"<{plural(len(data), 'byte')}: {shown.hex(' ')}{dots}>"
+        return f"<{found or plural(len(data), 'byte')}: {shown.hex(' ')}{dots}>"
     if room is None or (len(text) <= room and len(repr(text)) <= room):
         return repr(text)
     size = f"... ({plural(len(data), 'byte')})"

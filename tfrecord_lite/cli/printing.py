@@ -12,8 +12,10 @@ from tfrecord_lite.example.content import ContentType, detect
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from tfrecord_lite.cli.console import Console
+    from tfrecord_lite.example.content import Content
 
 _NO_HINT = (ContentType.EMPTY, ContentType.UNKNOWN)  # say nothing about the records that follow
 
@@ -37,10 +39,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Printer:
-    """Prints the records of one file after the other, as `add_arguments` declares."""
+    """Prints the records of one file after the other, as `add_arguments` declares.
 
-    def __init__(self, console: Console, args: argparse.Namespace, *, with_names: bool) -> None:
+    `choose` may take features out of a message before it is printed; `pictures` draws its
+    images after it.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        args: argparse.Namespace,
+        *,
+        with_names: bool,
+        choose: Callable[[Content], None] | None = None,
+        pictures: Callable[[Content], None] | None = None,
+    ) -> None:
         self._console = console
+        self._choose = choose
+        self._pictures = pictures
         self._as_json: bool = args.json
         self._width = None if args.full else shutil.get_terminal_size((100, 24)).columns
         self._with_names = with_names
@@ -57,6 +73,8 @@ class Printer:
         is_new = content.type is not self._likely
         if content.type not in _NO_HINT:
             self._likely = content.type
+        if self._choose is not None:
+            self._choose(content)
         if self._as_json:
             self._console.say_json(json_of(content))
             return
@@ -69,3 +87,5 @@ class Printer:
         say(f"record {index}{of}: {content.type}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width):
             say(line)
+        if self._pictures is not None:
+            self._pictures(content)

@@ -7,7 +7,7 @@
     float32 tensor       float32 tensor [3, 4], 48 bytes       a TensorProto
     uint8 array          uint8 array [28, 28], 784 bytes       a .npy file
     text                 text, 12 bytes
-    bytes                bytes, 12 bytes
+    bytes                12 bytes
 
 That is a guess from the beginning of the bytes, made in bounded time: nothing is decoded.
 """
@@ -25,6 +25,9 @@ from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import text_of
 from tfrecord_lite.media import Media, recognize
 from tfrecord_lite.tensors.header import read_header
+
+OTHER_LABELS = ("text", "bytes", "empty")
+"""The labels of byte strings that are in no format."""
 
 _MAX_TEXT_BYTES = 1 << 16
 _MAX_HEADER_BYTES = 1 << 12
@@ -55,7 +58,8 @@ class ValueContent:
             return self.label
         n_bytes = plural(self.n_bytes, "byte")
         size = n_bytes if self.n_bytes < 1024 else human_bytes(self.n_bytes)
-        return f"{self.label} {self.details}".rstrip() + f", {size}"
+        what = f"{self.label} {self.details}".rstrip()
+        return size if what == "bytes" else f"{what}, {size}"
 
 
 def recognize_value(value: bytes) -> ValueContent:

@@ -102,21 +102,34 @@ def picture(shown: Thumbnail, alternative: str, size: tuple[int, int] | None = N
 
 
 def _made(data: bytes, size: int) -> Thumbnail | None:
-    """Decode an image and encode a smaller one: PNG if it may be transparent or is tiny, else JPEG."""
+    """Encode a smaller image: PNG if it may be transparent, otherwise JPEG."""
+    small = shrunk(data, (size, size))
+    if small is None:
+        return None
+    is_clear = small.mode == "RGBA"
+    out = io.BytesIO()
+    small.save(out, "PNG" if is_clear else "JPEG", quality=85)
+    return Thumbnail(out.getvalue(), "image/png" if is_clear else "image/jpeg")
+
+
+def shrunk(data: bytes, size: tuple[int, int]) -> Any:
+    """Decode an image and make it smaller, if it is larger; Pillow's, RGB or RGBA.
+
+    None if it has too many pixels. Raises ImportError without Pillow, and anything for bytes that
+    are not an image.
+    """
     from PIL import Image  # noqa: PLC0415 - optional
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
         opened: Any = Image.open(io.BytesIO(data), formats=_FORMATS)
-        if is_too_large(f"image/{opened.format.lower()}", opened.width * opened.height):
+        limit = _MAX_JPEG_PIXELS if opened.format == "JPEG" else _MAX_PIXELS
+        if opened.width * opened.height > limit:
             return None
-        opened.draft("RGB", (size, size))
+        opened.draft("RGB", size)
         small = _in_colour(opened)
-        small.thumbnail((size, size))
-        is_exact = small.mode == "RGBA" or max(small.size) <= _EXACT_SIZE
-        out = io.BytesIO()
-        small.save(out, "PNG" if is_exact else "JPEG", quality=85)
-    return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg")
+        small.thumbnail(size)
+        return small.convert("RGBA" if small.mode == "RGBA" else "RGB")
 
 
 def _in_colour(opened: Any) -> Any:
