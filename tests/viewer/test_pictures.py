@@ -75,7 +75,7 @@ def test_truncated_images_say_so(format_: str, share: float) -> None:
 
 def test_bombs_are_not_decoded() -> None:
     start = time.perf_counter()
-    cells = cells_of({"large": png_bomb(50_000, 50_000)[:20_000], "canvas": gif_bomb()})
+    cells = cells_of({"large": png_bomb(50_000, 50_000), "canvas": gif_bomb()})
     texts = [plain(cell.html) for cell in cells.values()]
 
     assert time.perf_counter() - start < 5
