@@ -17,7 +17,7 @@ from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.tensors.serialize import serialize_tensor
 from tfrecord_lite.viewer import runs
 from tfrecord_lite.viewer.cells import Budget
-from tfrecord_lite.viewer.runs import describe_runs, event_files, read_runs
+from tfrecord_lite.viewer.runs import describe_runs, read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ def write(folder: Path, name: str, records: Iterable[bytes]) -> Path:
 
 
 def page_of(folder: Path, budget: Budget | None = None) -> tuple[str, Page]:
-    html = describe_runs(event_files([folder]), budget or Budget())
+    html = describe_runs(sorted(folder.rglob("*tfevents*")), budget or Budget())
     return html, check_markup(html)
 
 

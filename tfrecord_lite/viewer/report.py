@@ -32,6 +32,7 @@ from tfrecord_lite.statistics.sampling import draw_sample
 from tfrecord_lite.viewer.cards import Card, make_cards
 from tfrecord_lite.viewer.parts import Budget
 from tfrecord_lite.viewer.records import describe_record
+from tfrecord_lite.viewer.runs import describe_runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -123,6 +124,7 @@ def make_report(paths: Sources, wanted: Wanted, options: ReadOptions) -> Report:
     if not sample.n_records and sample.report.n_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
     if report.types and report.types[0] is ContentType.EVENT:
+        report = replace(report, runs=describe_runs(sources, budget, options))
         return _with_records(report, wanted, budget)
     return _with_records(_with_statistics(report, wanted), wanted, budget)
 

@@ -21,7 +21,6 @@ import os
 import posixpath
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, plural
 from tfrecord_lite.events.contents import Image
 from tfrecord_lite.events.parse import EventValues, parse_events
-from tfrecord_lite.events.run import EventFiles, find_runs
 from tfrecord_lite.events.series import CATEGORIES, Events
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.files.names import is_file_object, is_url, name_of
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.arrays import Float64Array, Int64Array
     from tfrecord_lite.events.series import Series
-    from tfrecord_lite.files.names import Source, StorageOptions
+    from tfrecord_lite.files.names import Source
     from tfrecord_lite.viewer.parts import Budget
 
 _MAX_RUNS = 24
@@ -82,18 +80,6 @@ class EventRun:
     n_tags: int
     """Of all tags, also those that are not kept."""
     problems: list[str] = field(default_factory=list)
-
-
-def event_files(paths: Sequence[Source], storage_options: StorageOptions = None) -> list[Source]:
-    """Return paths, with the event files below each folder in its place."""
-    found: list[Source] = []
-    for path in paths:
-        if is_file_object(path) or is_url(name_of(path)) or not Path(name_of(path)).is_dir():
-            found.append(path)
-            continue
-        for folder in find_runs(name_of(path), storage_options=storage_options).values():
-            found += EventFiles(folder).names()
-    return found
 
 
 def read_runs(sources: Sequence[Source], options: ReadOptions) -> list[EventRun]:
