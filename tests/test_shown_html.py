@@ -220,7 +220,7 @@ def test_rows_are_those_of_the_column() -> None:
 
     assert ragged[:9] == ["row", "length", "values", "0", "0", "no values", "1", "2", "0, 1"]
     assert ragged[11] == "2, 3, 4, 5, 6, 7, 8, 9, … 98 values"
-    assert sparse[2:] == ["[0, 1]", "0.5", "[2, 0]", "8.0"]
+    assert sparse[2:] == ["[0, 1]", "0.5", "[2, 0]", "8"]
 
 
 def test_events_have_a_curve_per_scalar() -> None:

@@ -35,7 +35,7 @@ _MAX_PICTURES, _MAX_PIXELS = 48, 64 << 20
 """Most pictures of a representation, and pixels to decode for them; a JPEG's count a quarter."""
 _MAX_BYTES = 16 << 20
 """Of a longer value only the beginning is looked at."""
-_SHORT_TEXT = 32
+_SHORT_TEXT, _TINY_PIXELS = 32, 48
 _TEXT_BYTES = 4 * (MAX_TEXT + 1)
 """As many bytes are decoded: a text that is cut there has more characters than are shown."""
 _EMPTY = Html('<span class="tfl-more">empty</span>')
@@ -85,7 +85,7 @@ class Cells:
             return self._array(value)
         if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
             return str(value) if isinstance(value, bool) else int(value)
-        return escaped(str(value))
+        return float(value) if isinstance(value, float | np.floating) else escaped(str(value))
 
     def bytes_cell(self, data: bytes, n_bytes: int | None = None) -> Html:
         """Return a byte string as a picture, as what its content is, as text or as bytes.
@@ -128,14 +128,18 @@ class Cells:
             return None
         self._n_pictures -= 1
         self._n_pixels -= n_pixels
-        return picture(small, what)
+        return picture(small, what, _enlarged(found.width, found.height))
 
     def _array(self, array: np.ndarray[Any, Any]) -> Cell:
-        """Return numbers or strings as a list, pixels as a picture."""
+        """Return numbers or strings as a list, a single one as it is, pixels as a picture."""
+        if array.shape == (1,):
+            return self.cell(array[0])
         if _is_picture(array) and self._n_pictures:
             self._n_pictures -= 1
             what = f"{array.dtype} {list(array.shape)}"
-            return picture(thumbnail_of_pixels(array), what)
+            return picture(
+                thumbnail_of_pixels(array), what, _enlarged(array.shape[1], array.shape[0])
+            )
         most = _MAX_STRINGS if array.dtype == object else _MAX_VALUES
         masks = array.mask.flat if isinstance(array, np.ma.MaskedArray) else None
         first = [
@@ -145,7 +149,7 @@ class Cells:
         if array.dtype == object:
             cells = [self.cell(value) for value in first]
         else:
-            cells = [escaped(str(value), _SHORT_TEXT) for value in first]
+            cells = [_short(value) for value in first]
         shape = "" if array.ndim == 1 else f"{list(array.shape)}: "
         return Html(escaped(shape) + _joined(cells, array.size))
 
@@ -171,6 +175,12 @@ def type_text(column: Column) -> str:
     return f"{name} {list(column.shape[1:])}" if len(column.shape) > 1 else name
 
 
+def _short(value: Any) -> Html:
+    """Return one of several numbers, dates or texts; of a float four digits."""
+    is_float = isinstance(value, float | np.floating)
+    return escaped(f"{value:.4g}" if is_float else str(value), _SHORT_TEXT)
+
+
 def _values_at(column: SparseTensor, places: np.ndarray[Any, Any]) -> Any:
     """Return the values of one row of a sparse tensor."""
     values = column.values
@@ -194,6 +204,11 @@ def _text_of(data: bytes, *, is_cut: bool) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if all(c.isprintable() or c in "\t\n\r" for c in text) else None
+
+
+def _enlarged(width: int, height: int) -> tuple[int, int] | None:
+    """Return twice the size of a tiny picture; None for others."""
+    return (2 * width, 2 * height) if max(width, height) <= _TINY_PIXELS else None
 
 
 def _is_picture(array: np.ndarray[Any, Any]) -> bool:

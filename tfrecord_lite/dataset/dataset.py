@@ -493,7 +493,10 @@ class Dataset(Generic[T_co]):
         """Return the stages and their settings for notebooks; nothing is read."""
         nodes = chain(self._plan)
         rows = (
-            (type(node).__name__, ", ".join(f"{k}={v}" for k, v in node.settings().items()))
+            (
+                type(node).__name__,
+                ", ".join(f"{k}={v}" for k, v in node.settings().items() if v is not None),
+            )
             for node in nodes
         )
         size = self._plan.size()

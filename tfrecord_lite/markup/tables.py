@@ -7,8 +7,8 @@
           table(["name", "dtype"], rows),           <- cells: text, a number, or Html
           note("of the first 1,000 records"))
 
-A cell that is a ``str`` is escaped, cut, and shows what cannot be printed as escapes; an ``int`` has
-separators, and is set to the right. Rows and columns beyond a limit are only counted.
+A cell that is a ``str`` is escaped, cut, and shows what cannot be printed as escapes; a number is short,
+and set to the right. Rows and columns beyond a limit are only counted.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ max-width:26em;overflow-wrap:anywhere;padding:.2em .7em .2em 0;text-align:left;v
 white-space:nowrap}
 .tfrecord-lite td.tfl-more{opacity:.75}
 .tfrecord-lite svg .line{fill:none;stroke:currentColor;stroke-width:1.5}
+.tfrecord-lite img[width]{image-rendering:pixelated}
 .tfrecord-lite img{display:inline-block;margin:0 .2em .2em 0;max-height:96px;max-width:128px;vertical-align:top}
 """.strip()
 
@@ -57,7 +58,7 @@ class Html(str):
         return self
 
 
-Cell: TypeAlias = "Html | str | int | None"
+Cell: TypeAlias = "Html | str | float | None"
 
 
 def escaped(text: str, limit: int = MAX_TEXT) -> Html:
@@ -105,11 +106,13 @@ def table(
     """
     shown = [row[:MAX_COLUMNS] for row in islice(rows, max_rows)]
     columns = header[:MAX_COLUMNS]
-    numbers = [isinstance(cell, int) for cell in shown[0]] if shown else [False] * len(columns)
+    numbers = (
+        [isinstance(cell, int | float) for cell in shown[0]] if shown else [False] * len(columns)
+    )
     heads = [
         _element("th", name, is_number) for name, is_number in zip(columns, numbers, strict=True)
     ]
-    lines = [[_element("td", cell, isinstance(cell, int)) for cell in row] for row in shown]
+    lines = [[_element("td", cell, isinstance(cell, int | float)) for cell in row] for row in shown]
     if len(header) > MAX_COLUMNS:
         heads.append(_element("th", f"... and {len(header) - MAX_COLUMNS:,} more"))
         lines = [[*line, "<td></td>"] for line in lines]
@@ -135,6 +138,6 @@ def content(cell: Cell) -> Html:
     """Return a cell as markup."""
     if isinstance(cell, Html):
         return cell
-    if isinstance(cell, int):
-        return Html(f"{cell:,}")
+    if isinstance(cell, int | float):
+        return Html(f"{cell:,}" if isinstance(cell, int) else f"{cell:.6g}")
     return Html("" if cell is None else escaped(cell))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
 from tfrecord_lite.files.names import short_name
-from tfrecord_lite.markup.tables import Html, panel, table
+from tfrecord_lite.markup.tables import Html, facts, panel, table
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -335,7 +335,14 @@ class DamagedSpan:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
-        return panel("Damaged span", _spans_table([self], 1))
+        told = {
+            "file": short_name(self.source),
+            "record": self.index,
+            "at byte": self.offset,
+            "bytes skipped": self.length,
+            "cause": self.detail or self.reason,
+        }
+        return panel("Damaged span", facts(told.items()))
 
 
 @dataclass(frozen=True, slots=True)
