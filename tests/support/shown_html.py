@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 __all__ = ["Page", "parsed"]
 
-_VOID = {"br", "circle", "img", "line", "path", "rect"}
+_VOID = {"br", "img"}
 
 
 class Page(HTMLParser):

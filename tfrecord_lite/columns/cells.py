@@ -80,7 +80,7 @@ class Cells:
             return self._lines(value[:_MAX_STEPS], len(value))
         if isinstance(value, BytesColumn):
             cells = [self._of_range(value, i) for i in range(min(len(value), _MAX_STRINGS))]
-            return _joined(cells, len(value))
+            return joined(cells, len(value))
         if isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
@@ -151,7 +151,7 @@ class Cells:
         else:
             cells = [_short(value) for value in first]
         shape = "" if array.ndim == 1 else f"{list(array.shape)}: "
-        return Html(escaped(shape) + _joined(cells, array.size))
+        return Html(escaped(shape) + joined(cells, array.size))
 
     def _lines(self, rows: Iterable[Any], n_rows: int) -> Html:
         """Return the first inner rows or steps below each other, and how many there are."""
@@ -187,7 +187,7 @@ def _values_at(column: SparseTensor, places: np.ndarray[Any, Any]) -> Any:
     return values.take(places) if isinstance(values, BytesColumn) else values[places]
 
 
-def _joined(cells: Sequence[Cell], n_values: int) -> Html:
+def joined(cells: Sequence[Cell], n_values: int) -> Html:
     """Return values side by side, and how many there are if not all are shown."""
     parts = [content(cell) for cell in cells]
     is_pictures = bool(parts) and all(part.startswith("<img") for part in parts)

@@ -7,6 +7,7 @@ and is closed when it is forgotten. Notebooks show it without ``%matplotlib``.
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -102,12 +103,13 @@ def _figure_class() -> Callable[..., Any]:
 
     def as_png(figure: Any) -> bytes:
         out = io.BytesIO()
-        figure.savefig(out, format="png")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # characters that the font does not have
+            figure.savefig(out, format="png")
         return out.getvalue()
 
     def reduced(figure: Any, protocol: int) -> Any:
-        made = Figure.__reduce_ex__(figure, protocol)
-        return (made[0], (Figure, *made[1][1:]), *made[2:])
+        return (object.__new__, (Figure,), *Figure.__reduce_ex__(figure, protocol)[2:])
 
     return type("Figure", (Figure,), {"_repr_png_": as_png, "__reduce_ex__": reduced})
 
@@ -140,6 +142,7 @@ def _draw(panel: Panel, ax: Any, *, is_alone: bool = True) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a text that matplotlib neither takes for mathematics nor fails to draw."""
+    """Return a text that matplotlib takes neither for mathematics nor, by a first "_", for a secret."""
     cut = text if len(text) <= _MAX_TITLE else f"{text[: _MAX_TITLE - 1]}…"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut).replace("$", r"\$")
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown

@@ -5,6 +5,7 @@
     collect       compute_statistics: records, block by block, to
     statistics    Statistics: what is known of each feature
       distribution, strings    of its numbers, and of its byte strings
+      shown     their charts and plots
     sampling      draw_sample: some records of files of any size
       windows     of places all over a file, found without an index
 """

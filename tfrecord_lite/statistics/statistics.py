@@ -6,16 +6,21 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfrecord_lite.columns.cells import Cells
+from tfrecord_lite.errors import plural
+from tfrecord_lite.markup.tables import panel, table
 from tfrecord_lite.schema import FeatureListSummary, FeatureSummary, SequenceSummary, Summary
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 from tfrecord_lite.statistics.distribution import Distribution
+from tfrecord_lite.statistics.shown import chart_of, plot
 from tfrecord_lite.statistics.strings import StringStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Self
 
     from tfrecord_lite.schema import Kind, Schema, SequenceSchema, Variable
+    from tfrecord_lite.statistics.shown import Aspect
 
 _Part = TypeVar("_Part", Distribution, StringStatistics)
 
@@ -210,6 +215,64 @@ class Statistics:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks, with a chart per feature."""
+        cells, parts = Cells(), []
+        for section, features in self._sections():
+            rows = (
+                (*_row(name, found, self.n_records), chart_of(name, found, cells))
+                for name, found in features.items()
+            )
+            caption = "" if section == "features" else section.replace("_", " ")
+            header = (*_HEADER, "distribution")
+            if features:
+                parts.append(
+                    table(header, rows, n_rows=len(features), noun="feature", caption=caption)
+                )
+        return panel(f"Statistics of {plural(self.n_records, 'record')}", *parts)
+
+    def plot(
+        self,
+        features: str | Iterable[str] | None = None,
+        *,
+        of: Aspect = "values",
+        bins: int = 30,
+        ax: Any = None,
+    ) -> Any:
+        """Plot how features are distributed, each in axes of its own.
+
+        Parameters
+        ----------
+        features : str or iterable of str, optional
+            Names of features or feature lists; all by default.
+        of : {"values", "lengths", "steps"}, optional
+            A histogram of numbers, and bars of the most frequent byte strings, or a histogram of
+            their lengths if nearly all differ or are long; the number of values per record (per
+            step of a feature list); or the number of steps.
+        bins : int, optional
+            Number of bins; integers of a small range have one each.
+        ax : matplotlib Axes, optional
+            Draws the only feature into these axes; by default a new figure is made, of at most 30
+            features.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Of `ax` if it is given. A new one does not belong to pyplot; notebooks show it, and
+            ``figure.savefig`` writes it.
+
+        Raises
+        ------
+        KeyError
+            For an unknown feature.
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for steps of what is not a feature list, another `of`, `bins` below 1, and
+            several features in one `ax`.
+        ImportError
+            If matplotlib is not installed (extra ``plot``).
+        """
+        return plot(self, features, of, bins, ax)
 
 
 _HEADER = ("name", "kind", "present", "length", "mean", "std", "min", "median", "max")
