@@ -38,7 +38,7 @@ __all__ = ["Shown", "load_ipython_extension", "show", "unload_ipython_extension"
 _COLUMNS = (np.ndarray, BytesColumn, RaggedTensor, SparseTensor)
 _PARTS = ("context", "feature lists", "lengths of feature lists")
 _MAX_FEATURES = 2_000
-_TEXT_WIDTH = 60
+_TEXT_WIDTH, _MAX_NAME = 60, 80
 
 
 def show(data: Any, num_records: int = MAX_ROWS) -> Shown:
@@ -230,7 +230,7 @@ def _tensor_text(data: bytes) -> str | None:
 
 
 def _head(name: str, kind: str) -> Html:
-    return Html(f'{escaped(name)}<div class="tfl-note">{escaped(kind)}</div>')
+    return Html(f'{escaped(name, _MAX_NAME)}<div class="tfl-note">{escaped(kind)}</div>')
 
 
 def _type_of(value: Any) -> str:

@@ -33,9 +33,9 @@ _STYLE = """
 .tfrecord-lite tr,.tfrecord-lite tr:hover{background:none}
 .tfrecord-lite th,.tfrecord-lite td{background:none;border:0;border-bottom:1px solid #8886;color:inherit;\
 max-width:26em;overflow-wrap:break-word;padding:.2em .7em .2em 0;text-align:left;vertical-align:top;white-space:normal}
-.tfrecord-lite th{font-weight:600;overflow-wrap:normal;white-space:nowrap}
-.tfrecord-lite th.tfl-number,.tfrecord-lite td.tfl-number{font-variant-numeric:tabular-nums;text-align:right;\
-white-space:nowrap}
+.tfrecord-lite th{font-weight:600}
+.tfrecord-lite th.tfl-number,.tfrecord-lite td.tfl-number{font-variant-numeric:tabular-nums;text-align:right}
+.tfrecord-lite td.tfl-number{white-space:nowrap}
 .tfrecord-lite td.tfl-more{opacity:.75}
 .tfrecord-lite svg .line{fill:none;stroke:currentColor;stroke-width:1.5}
 .tfrecord-lite img[width]{image-rendering:pixelated}
