@@ -6,7 +6,7 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
 ::
 
     info  head  cat  verify  recover  schema  index     the verbs
-    stats                                               what is in the features
+    stats  diff                                         distributions, and two of them
     merge  split  shuffle  sample  filter               (rearranging: what these share)
     convert                                             other formats
     pack  unpack                                        of images

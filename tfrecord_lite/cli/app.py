@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from tfrecord_lite.cli import (
     cat,
     convert,
+    diff,
     head,
     index,
     info,
@@ -47,6 +48,7 @@ _VERBS = {
     "cat": cat,
     "schema": schema,
     "stats": stats,
+    "diff": diff,
     "verify": verify,
     "recover": recover,
     "index": index,
@@ -73,6 +75,7 @@ examples:
   tfrecord cat --json train.tfrecord            everything, for other programs
   tfrecord schema train.tfrecord                how can it be parsed?
   tfrecord stats train.tfrecord                 how are the values distributed?
+  tfrecord diff old.tfrecord new.tfrecord       what is different?
   tfrecord verify 'train-*.tfrecord'            is everything intact?
   tfrecord recover bad.tfrecord new.tfrecord    save the intact records
   tfrecord index train.tfrecord                 where is each record?

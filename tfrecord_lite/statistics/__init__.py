@@ -6,6 +6,9 @@
     statistics    Statistics: what is known of each feature
       distribution, strings    of its numbers, and of its byte strings
       shown     their charts and plots
+    comparison    compare: two data sets
+      drift       what is different about features, beyond thresholds
+      differences records that differ, one by one
     sampling      draw_sample: some records of files of any size
       windows     of places all over a file, found without an index
 """
@@ -13,14 +16,22 @@
 from __future__ import annotations
 
 from tfrecord_lite.statistics.collect import compute_statistics
+from tfrecord_lite.statistics.comparison import Comparison, compare
+from tfrecord_lite.statistics.differences import RecordDifference, RecordDifferences
 from tfrecord_lite.statistics.distribution import Distribution
+from tfrecord_lite.statistics.drift import Finding
 from tfrecord_lite.statistics.statistics import FeatureStatistics, Statistics
 from tfrecord_lite.statistics.strings import StringStatistics
 
 __all__ = [
+    "Comparison",
     "Distribution",
     "FeatureStatistics",
+    "Finding",
+    "RecordDifference",
+    "RecordDifferences",
     "Statistics",
     "StringStatistics",
+    "compare",
     "compute_statistics",
 ]

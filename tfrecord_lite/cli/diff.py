@@ -1,0 +1,123 @@
+"""``tfrecord diff``: compare two data sets, and exit with 1 if they differ."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import Status
+from tfrecord_lite.cli.formatting import printable
+from tfrecord_lite.errors import TFRecordError
+
+if TYPE_CHECKING:
+    from tfrecord_lite.cli.console import Console
+
+SUMMARY = "compare two data sets: schemas, statistics, records"
+DESCRIPTION = """\
+Compare tf.train.Example or tf.train.SequenceExample records of two data sets, each a path, a
+pattern in quotes, or shards (train@10). A says what to expect, and B is judged: print a line
+for each feature that only one has, whose kind or specification differs, or whose values are
+distributed otherwise; and if both have equally many records, how many hold different values,
+and which are the first. The order in which a program wrote the features does not matter."""
+EPILOG = """\
+thresholds (--threshold NAME=VALUE, which may be repeated):
+  jensen_shannon_divergence  0.05   of numbers and of lengths, from 0 to 1
+  infinity_norm              0.05   of byte strings, the largest difference of a string's shares
+  presence                   0.05   of the shares of records that have the feature
+  new_values                 0      the share of values that A, with few different ones, never has
+  range                      0.25   how far numbers are outside of A's range, as a part of it
+  min_fraction_threshold     0      B has fewer records than so many times A's
+  max_fraction_threshold     inf    B has more
+
+What random samples of the same data would differ by in 1 of 1,000 cases is no difference.
+
+examples:
+  tfrecord diff old.tfrecord new.tfrecord
+  tfrecord diff --no-records 'monday-*.tfrecord' 'tuesday-*.tfrecord' && publish
+  tfrecord diff --no-records --threshold infinity_norm=0.01 train@8 eval.tfrecord
+  tfrecord diff --json a.tfrecord b.tfrecord | jq '.findings[].feature'
+
+with --json, one object: same (true or false), data (name and records of each), findings (what,
+feature or null, detail, and distance and threshold or null) and records (records, different,
+by_feature and the first differences; null if they were not compared). what is "missing
+feature", "new feature", "kind", "specification", "presence", "lengths", "steps", "numbers",
+"strings", "string lengths", "new values", "range", "not finite", "number of records" or
+"records"."""
+STATUSES = """\
+exit status: 0 if the data sets are the same within the thresholds, 1 if they differ, 2 if a file is
+damaged, could not be read or does not hold Examples, or the arguments are wrong."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--no-records",
+        action="store_true",
+        help="do not compare the records one by one, only how they are distributed",
+    )
+    parser.add_argument(
+        "--threshold",
+        action="append",
+        default=[],
+        type=_threshold,
+        metavar="NAME=VALUE",
+        help="allow differences up to this one; see below",
+    )
+    inputs.add_skipping_argument(parser)
+    for name in ("a", "b"):
+        parser.add_argument(name, metavar=name.upper(), help="a path, a URL, a pattern or shards")
+    inputs.add_reading_arguments(parser)
+
+
+def _threshold(text: str) -> tuple[str, float]:
+    """Parse a name and a number."""
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        detail = f"{text!r} is not a threshold, such as infinity_norm=0.01"
+        raise argparse.ArgumentTypeError(detail) from None
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Compare the data sets."""
+    from tfrecord_lite.reader import reader_with  # noqa: PLC0415 - as the next one
+    from tfrecord_lite.statistics.comparison import compare  # noqa: PLC0415 - loads the engine
+    from tfrecord_lite.statistics.drift import Thresholds  # noqa: PLC0415
+
+    options = inputs.options_of(args)
+    if args.skip_damage:
+        options = replace(options, on_error=lambda span: None)  # noqa: ARG005 - reported below
+    thresholds = dict(args.threshold)
+    try:
+        Thresholds.of(thresholds)
+    except TFRecordError as error:
+        console.complain(f"--threshold: {error}")
+        return
+    name = args.a
+    try:
+        a = reader_with(args.a, options)
+        name = args.b
+        b = reader_with(args.b, options)
+        comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
+    except (OSError, ImportError, ValueError) as error:
+        console.complain(inputs.complaint_of(error, name))
+        return
+    for reader in (a, b):
+        if reader.report is not None and reader.report.n_damaged:
+            inputs.complain_of_skipped(reader.report, console)
+            console.worsen(Status.FAILED)
+    _show(comparison, args, console)
+
+
+def _show(comparison: Any, args: argparse.Namespace, console: Console) -> None:
+    if args.json:
+        console.say_json(comparison.describe())
+    else:
+        for line in str(comparison).splitlines():
+            console.say(printable(line))
+    if not comparison.is_same:
+        console.worsen(Status.DAMAGED)
