@@ -65,6 +65,8 @@ class Card:
     """Below the chart: its ends, or what it shows."""
     contents: tuple[str, ...]
     """What byte strings are, with shares."""
+    examples: tuple[str, ...]
+    """Some short texts, if there are no bars of them."""
     facts: tuple[tuple[str, str], ...]
     """Names and values of figures."""
 
@@ -99,6 +101,10 @@ def _card(
     is_brief: bool,
 ) -> Card:
     chart, caption = _chart(found, name, is_brief=is_brief)
+    is_bars = bool(chart) and not caption
+    examples = _examples(found.strings) if found.strings and not is_bars else ()
+    if examples:  # which say more than the sizes of short texts
+        chart, caption = "", ()
     return Card(
         name=shortened(name, _MAX_NAME) or repr(name),
         section=section,
@@ -110,6 +116,7 @@ def _card(
         chart=Markup(chart),  # noqa: S704 - markup.charts escapes
         caption=caption,
         contents=tuple(_contents(found.strings)) if found.strings else (),
+        examples=examples,
         facts=tuple(_facts(found, has_range=bool(caption))),
     )
 
@@ -208,6 +215,14 @@ def _labels(strings: StringStatistics, n_labels: int) -> list[tuple[str, int]]:
         labels.append((shortened(text, _MAX_LABEL) or "(empty)", count))
     is_telling = strings.n_distinct == len(labels) or any(count > 1 for _, count in labels)
     return labels if is_telling else []
+
+
+def _examples(strings: StringStatistics) -> tuple[str, ...]:
+    """Return some values as text; none if they are not all short texts."""
+    if strings.contents.keys() - {"text", "empty"} or (strings.lengths.max or 0) > _SHORT_BYTES:
+        return ()
+    texts = (text_of(value) for value in strings.examples)
+    return tuple(shortened(text, _MAX_LABEL) for text in texts if text)[:_FEW_TOP]
 
 
 # ---------------------------------------------------------------------------------- figures

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -242,23 +241,33 @@ def _records_note(report: Report) -> str:
 
 
 def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
-    """Return the features that have a column: pictures first, then what most records have."""
-    counts: Counter[tuple[str, str]] = Counter()
-    with_pictures: Counter[tuple[str, str]] = Counter()
-    with_a_number: Counter[tuple[str, str]] = Counter()
-    labels: dict[tuple[str, str], str] = {}
+    """Return the features that have a column: pictures first, then what most records have.
+
+    A feature of one value per record comes before one of several, which take more room.
+    """
+    found: dict[tuple[str, str], list[Cell]] = {}
     for record in records:
         for cell in record.cells:
-            key = cell.section, cell.name
-            counts[key] += 1
-            with_pictures[key] += "<img" in cell.html
-            with_a_number[key] += cell.kind in {"int64", "float32"} and cell.count == "1"
-            labels.setdefault(key, cell.label if cell.name else "content")
-    order = {key: i for i, key in enumerate(labels)}
-    best = sorted(labels, key=lambda key: (-with_pictures[key], -counts[key], order[key]))
+            found.setdefault((cell.section, cell.name), []).append(cell)
+    order = {key: i for i, key in enumerate(found)}
+    has_picture = {key: any("<img" in cell.html for cell in cells) for key, cells in found.items()}
+    is_single = {key: all(cell.count == "1" for cell in cells) for key, cells in found.items()}
+    best = sorted(
+        found, key=lambda key: (not has_picture[key], -len(found[key]), not is_single[key])
+    )[:_MAX_COLUMNS]
+    best.sort(key=lambda key: (not has_picture[key], order[key]))
     return [
-        _Column(*key, labels[key], with_a_number[key] == counts[key]) for key in best[:_MAX_COLUMNS]
+        _Column(*key, _label(found[key][0]), is_single[key] and _is_number(found[key]))
+        for key in best
     ]
+
+
+def _label(cell: Cell) -> str:
+    return cell.label if cell.name else "content"
+
+
+def _is_number(cells: list[Cell]) -> bool:
+    return all(cell.kind in {"int64", "float32"} for cell in cells)
 
 
 def _row(report: Report, record: RecordView, columns: list[_Column]) -> _Row:
