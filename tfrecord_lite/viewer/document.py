@@ -250,7 +250,10 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
         for cell in record.cells:
             found.setdefault((cell.section, cell.name), []).append(cell)
     order = {key: i for i, key in enumerate(found)}
-    has_picture = {key: any("<img" in cell.html for cell in cells) for key, cells in found.items()}
+    has_picture = {
+        key: 4 * sum("<img" in cell.html for cell in cells) >= len(records)
+        for key, cells in found.items()
+    }
     is_single = {key: all(cell.count == "1" for cell in cells) for key, cells in found.items()}
     best = sorted(
         found, key=lambda key: (not has_picture[key], -len(found[key]), not is_single[key])
