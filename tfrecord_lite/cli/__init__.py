@@ -12,6 +12,7 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
     pack  unpack                                        of images
     sql                                                 queries with DuckDB
     view                                                a page in the browser
+    completion                                          a script for shells
 
     app         parser of all verbs, signals, main
     inputs      from arguments to open files, one after the other

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tfrecord_lite.cli import (
     cat,
+    completion,
     convert,
     diff,
     head,
@@ -41,7 +42,7 @@ from tfrecord_lite.cli.console import Console, OutputError, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_VERBS = {
+VERBS = {
     "info": info,
     "head": head,
     "view": view,
@@ -61,6 +62,7 @@ _VERBS = {
     "unpack": unpack,
     "convert": convert,
     "sql": sql,
+    "completion": completion,
 }
 
 _DESCRIPTION = """\
@@ -139,11 +141,12 @@ def _print(text: str) -> None:
     console.flush()
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of all verbs."""
     parser = _Parser(prog="tfrecord", description=_DESCRIPTION, epilog=f"{_EPILOG}\n\n{_STATUSES}")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
-    for name, verb in _VERBS.items():
+    for name, verb in VERBS.items():
         verb_parser = verbs.add_parser(
             name,
             help=verb.SUMMARY,
@@ -217,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         with _termination_as_interrupt(), _warnings_as_lines(console):
-            args = _parser().parse_args(_completed(arguments))
+            args = make_parser().parse_args(_completed(arguments))
             args.run(args, console)
             console.flush()
     except OutputError as error:

@@ -45,14 +45,14 @@ class Console:
                 stream.reconfigure(errors="backslashreplace")
 
     def say(self, line: str = "") -> None:
-        """Write one or more lines to standard output, or raise OutputError.
+        """Write one line to standard output, or raise OutputError.
 
-        Control characters are written as escapes, except for the codes of a styled text.
+        Control characters, line ends too, are written as escapes, but for those of a styled text.
         """
         if isinstance(line, Styled):
             self._write(str(line) if self._has_colour else plain(line))
         else:
-            self._write("\n".join(map(printable, line.split("\n"))))
+            self._write(printable(line))
 
     def draw(self, picture: str) -> None:
         """Write the escape sequences of a picture, which are ours, or raise OutputError."""
@@ -94,9 +94,13 @@ class Console:
 
     def complain(self, text: str, status: Status = Status.FAILED) -> None:
         """Write one line to standard error, and remember the status."""
+        self.note(text)
+        self.worsen(status)
+
+    def note(self, text: str) -> None:
+        """Write one line to standard error."""
         self.flush()  # both may go to one place: keep the order
         _say_error(text)
-        self.worsen(status)
 
     def worsen(self, status: Status) -> None:
         """Remember a status if it is worse than the one so far."""

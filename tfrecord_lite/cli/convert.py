@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
-from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural, printable
+from tfrecord_lite.cli.formatting import json_line
+from tfrecord_lite.errors import DataLossError, argument_error, human_bytes, plural
+from tfrecord_lite.records.progress import is_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,7 +166,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     from tfrecord_lite.tables.conversion import convert  # noqa: PLC0415 - only this verb needs it
 
     try:
-        request = _request(args)
+        request = _request(args, console)
         summary = convert(request)
     except DataLossError as error:
         inputs.complain_of(error, str(args.sources[0]), console)
@@ -184,7 +186,17 @@ def _check_output(error: Exception, args: argparse.Namespace) -> None:
         raise OutputError from error
 
 
-def _request(args: argparse.Namespace) -> Request:
+def _target(args: argparse.Namespace, console: Console) -> Any:
+    """Return DST; of a terminal a file object that shows text only."""
+    if args.target != "-":
+        return args.target
+    is_text = (args.to or "").lower() in ("csv", "tsv", "jsonl")
+    if is_terminal(sys.stdout) and args.to is not None and not is_text:
+        raise argument_error("standard output is a terminal; redirect it, or name a file")
+    return console.open_output()
+
+
+def _request(args: argparse.Namespace, console: Console) -> Request:
     from tfrecord_lite.records.options import ReadOptions  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.tables.byte_files import Reading  # noqa: PLC0415 - only this verb needs it
     from tfrecord_lite.tables.conversion import Request  # noqa: PLC0415 - only this verb needs it
@@ -198,7 +210,7 @@ def _request(args: argparse.Namespace) -> Request:
     text: Any = False if args.text is None else args.text == "all" or _names(args.text)
     return Request(
         sources=tuple(map(_source, args.sources)),
-        target=sys.stdout.buffer if args.target == "-" else args.target,
+        target=_target(args, console),
         from_=args.from_,
         to=args.to,
         columns=None if args.columns is None else tuple(_names(args.columns)),
@@ -302,16 +314,15 @@ def _show(summary: Summary, args: argparse.Namespace, console: Console) -> None:
         console.complain(line if name in line else f"{name} was not written: {line}", status)
     if summary.damage.n_damaged:
         console.complain(summary.damage.summary(), Status.DAMAGED)
-    if summary.rounded and sys.stderr is not None:
+    if summary.rounded:
         names = ", ".join(map(repr, summary.rounded))
-        text = f"float64 was rounded to float32 in {names}; --float64 keeps it"
         with contextlib.suppress(OSError):
-            sys.stderr.write(f"tfrecord: {text}\n")
+            console.note(f"float64 was rounded to float32 in {names}; --float64 keeps it")
     if args.json:
         document = _document(summary)
         _say(console, args, document)
     elif summary.outputs or summary.kept:
-        _say(console, args, printable(f"{args.target}: {_line(summary)}"))
+        _say(console, args, f"{args.target}: {_line(summary)}")
     if summary.failures and args.target != "-" and not args.resume and summary.outputs:
         kept = plural(len(summary.outputs), "complete file")
         console.complain(f"{kept} stayed; --resume continues with the others", console.status)
@@ -321,10 +332,8 @@ def _say(console: Console, args: argparse.Namespace, what: Any) -> None:
     if args.target != "-":
         console.say_json(what) if args.json else console.say(what)
     elif args.json and sys.stderr is not None:
-        import json  # noqa: PLC0415 - for this line only
-
         with contextlib.suppress(OSError):
-            sys.stderr.write(json.dumps(what) + "\n")
+            sys.stderr.write(json_line(what, is_ascii=True) + "\n")
 
 
 def _line(summary: Summary) -> str:

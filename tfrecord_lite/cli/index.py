@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
-from tfrecord_lite.cli.formatting import printable
 from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.index import index as extents
@@ -52,7 +51,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         if args.json:
             console.say_json({"file": stream.name, "index": name, "records": len(index)})
         else:
-            console.say(printable(f"{name}: {plural(len(index), 'record')}"))
+            console.say(f"{name}: {plural(len(index), 'record')}")
 
     sources = inputs.find(args, console)
     with metered(None, title_of(sources) if sources else "", "bytes") as meter:

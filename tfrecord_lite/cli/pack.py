@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.formatting import exact_bytes, printable
+from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.errors import plural
 
 if TYPE_CHECKING:
@@ -185,19 +185,19 @@ def _show(report: ImageReport, args: argparse.Namespace, console: Console) -> No
         if count
     ]
     if left_out:
-        console.say(printable(f"{args.source}: left out {', '.join(left_out)}"))
+        console.say(f"{args.source}: left out {', '.join(left_out)}")
     if not report.paths:
-        console.say(printable(f"{args.target}: not written"))
+        console.say(f"{args.target}: not written")
         return
     what = images_of(report)
     files = "" if len(report.paths) == 1 else f" in {len(report.paths):,} files"
-    console.say(printable(f"{args.target}: wrote {what}{files}{rate_of(report)}"))
+    console.say(f"{args.target}: wrote {what}{files}{rate_of(report)}")
 
 
 def show_problems(report: ImageReport, console: Console) -> None:
     """Print a line for each image that was left out."""
     for path, detail in report.problems:
-        console.say(printable(f"{path}: {detail}"))
+        console.say(f"{path}: {detail}")
 
 
 def images_of(report: ImageReport) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError, Status
 from tfrecord_lite.cli.formatting import exact_bytes
-from tfrecord_lite.errors import TFRecordError, human_bytes, plural, printable
+from tfrecord_lite.errors import TFRecordError, human_bytes, plural
 from tfrecord_lite.files.compression import CODECS
 from tfrecord_lite.reader import reader_with
 
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace, console: Console, work: Work, **more: Any) -> 
         console.complain(text, Status.INTACT)
     inputs.complain_of_skipped(reader.report, console)
     if args.target != "-":
-        console.say(printable(_summary(done, time.monotonic() - started, args)))
+        console.say(_summary(done, time.monotonic() - started, args))
 
 
 def on_error_of(args: argparse.Namespace) -> OnError:

@@ -9,7 +9,7 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.cli.verify import losses, show_json, show_places
-from tfrecord_lite.errors import plural, printable
+from tfrecord_lite.errors import plural
 from tfrecord_lite.records.damage import FileReport
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         console.say(style.line(found.source, ": ", lost))
         saved = f"{plural(found.records, 'record')}, {exact_bytes(found.record_bytes)}"
         done = f"wrote {saved}" if is_written else "not written, as no intact record was found"
-        console.say(printable(f"{args.target}: {done}"))
+        console.say(f"{args.target}: {done}")
 
 
 def _recovered(args: argparse.Namespace) -> FileReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import InvalidArgumentError, Reason
 from tfrecord_lite.example.content import ContentType, detect_all
@@ -99,7 +99,7 @@ def _show(summary: Summary | SequenceSummary, args: argparse.Namespace, console:
     if not summary.n_records and console.status:
         return  # the reason has been reported
     if not args.json:
-        console.say(str(summary))
+        _say_table(str(summary), console)
     try:
         schema = summary.schema(variable=args.variable)
     except InvalidArgumentError as error:
@@ -108,4 +108,10 @@ def _show(summary: Summary | SequenceSummary, args: argparse.Namespace, console:
     if args.json:
         console.say_json({**json.loads(schema.to_json()), "summary": summary.describe()})
     else:
-        console.say(f"\n{schema}")
+        console.say()
+        _say_table(str(schema), console)
+
+
+def _say_table(text: str, console: Console) -> None:
+    for line in style.table(text.split("\n"), has_names=True):
+        console.say(line)

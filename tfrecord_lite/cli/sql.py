@@ -7,13 +7,12 @@ import errno
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import OutputError
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import DataLossError, argument_error, plural
@@ -167,11 +166,8 @@ def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
 
 def _print_file(reader: Any, kind: str, args: argparse.Namespace, console: Console) -> None:
     """Print the rows in a text format."""
-    if sys.stdout is None:
-        raise OutputError
-    console.flush()
     try:
-        _copy(reader, sys.stdout.buffer, kind, args.max_rows)
+        _copy(reader, console.open_output(), kind, args.max_rows)
     except BrokenPipeError as error:
         raise OutputError from error
 
@@ -195,8 +191,11 @@ def _print_table(reader: Any, max_rows: int, console: Console) -> None:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     table[1] = ["-" * width for width in widths]
     width = shutil.get_terminal_size((100, 24)).columns
-    for line in aligned(table, alignment):
-        console.say(line if len(line) <= width else f"{line[: width - 3]}...")
+    lines = aligned(table, alignment)
+    for line in style.table(
+        line if len(line) <= width else f"{line[: width - 3]}..." for line in lines
+    ):
+        console.say(line)
     if len(rows) > max_rows:
         console.say(f"(the first {plural(max_rows, 'row')}; --max-rows N prints more)")
 

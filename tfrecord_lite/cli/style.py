@@ -19,7 +19,7 @@ from tfrecord_lite.errors import printable
 from tfrecord_lite.records.progress import is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import TextIO
 
 _CODE = re.compile(r"\x1b\[[0-9;]*m")
@@ -90,6 +90,28 @@ def bad(text: str) -> Styled:
 def warning(text: str) -> Styled:
     """Return a word that something should be looked at."""
     return _with(_YELLOW, text)
+
+
+def table(lines: Iterable[str], *, has_names: bool = False) -> Iterator[str]:
+    """Yield the lines of a table with its heads in bold, maybe with names in the first column.
+
+    Heads are those lines that a line of dashes follows.
+    """
+    before: str | None = None
+    is_body = False
+    for text in lines:
+        is_rule = text.startswith("--") and not text.strip("- ")
+        if before is not None:
+            yield heading(before) if is_rule else _row(before, is_named=has_names and is_body)
+        is_body = bool(text) and (is_rule or is_body)
+        before = dim(text) if is_rule else text
+    if before is not None:
+        yield _row(before, is_named=has_names and is_body)
+
+
+def _row(text: str, *, is_named: bool) -> str:
+    first, space, rest = text.partition("  ")
+    return line(name(first), space, rest) if is_named and not isinstance(text, Styled) else text
 
 
 def help_text(text: str) -> Styled:

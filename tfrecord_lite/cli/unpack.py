@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.formatting import printable
 from tfrecord_lite.cli.pack import images_of, rate_of, show_problems
 from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, TFRecordError
 
@@ -79,10 +78,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
         return
     show_problems(report, console)
     if report.damage is not None and report.damage.n_damaged:
-        console.say(printable(report.damage.summary()))
+        console.say(report.damage.summary())
     if report.left_out:
-        console.say(printable(f"{report.labels_path}: left out {', '.join(report.left_out)}"))
-    console.say(printable(f"{args.folder}: wrote {images_of(report)}{rate_of(report)}"))
+        console.say(f"{report.labels_path}: left out {', '.join(report.left_out)}")
+    console.say(f"{args.folder}: wrote {images_of(report)}{rate_of(report)}")
 
 
 def _unpacked(args: argparse.Namespace, console: Console) -> ImageReport | None:

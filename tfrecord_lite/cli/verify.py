@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.formatting import exact_bytes
-from tfrecord_lite.errors import Reason, plural, printable
+from tfrecord_lite.errors import Reason, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -103,11 +103,11 @@ def show_places(report: FileReport, console: Console) -> None:
     for span in report.spans:
         is_lost = span.length > 0 and not _is_foreign(report)
         lost = f"; {plural(span.length, 'byte')} lost" * is_lost
-        console.say(printable(f"{inputs.error_of(span)}{lost}"))
+        console.say(f"{inputs.error_of(span)}{lost}")
     if left_out := report.n_damaged - len(report.spans):
-        console.say(printable(f"{report.source}: {left_out:,} more damaged places"))
+        console.say(f"{report.source}: {left_out:,} more damaged places")
     for error in report.message_errors:
-        console.say(printable(str(error.at(source=report.source))))
+        console.say(str(error.at(source=report.source)))
 
 
 def _is_foreign(report: FileReport) -> bool:

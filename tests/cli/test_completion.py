@@ -1,0 +1,133 @@
+"""Completion in shells: what bash itself offers after the script was loaded."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tfrecord_lite.cli import completion
+from tfrecord_lite.cli.app import VERBS, make_parser
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+COMPLETE = """
+. ./completion.bash
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+found=$(complete -p tfrecord)
+[[ $found =~ -F\\ ([^ ]+) ]] && ${BASH_REMATCH[1]} tfrecord "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+BARE_NAMES = {"N", "X", "SIZE", "NAME", "SQL", "QUERY", "SHELL", "CONDITION", "FORMAT", "KEY"}
+"""Arguments that are not files."""
+
+
+@pytest.fixture
+def complete(run: Run, tmp_path: Path) -> Callable[..., set[str]]:
+    """Return a function that returns what bash offers for the last of some words."""
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("needs bash")
+    done = run("completion", "bash")
+    assert (done.status, done.err) == (0, [])
+    (tmp_path / "completion.bash").write_text("\n".join(done.out) + "\n")
+    (tmp_path / "train-0.tfrecord").touch()
+    (tmp_path / "train-1.tfrecord").touch()
+    (tmp_path / "train").mkdir()
+
+    def offered(*words: str) -> set[str]:
+        found = subprocess.run(
+            [bash, "--norc", "-c", COMPLETE, "bash", "tfrecord", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not found.stderr
+        return set(found.stdout.split())
+
+    return offered
+
+
+@pytest.mark.needs("cli")
+class TestBash:
+    def test_verbs(self, complete: Callable[..., set[str]]) -> None:
+        assert complete("") >= set(VERBS)
+        assert complete("s") >= {"schema", "split", "shuffle", "sample", "sql"}
+        assert complete("ver") == {"verify"}
+
+    def test_options(self, complete: Callable[..., set[str]]) -> None:
+        assert complete("verify", "--m") == {"--messages", "--max-record-bytes"} | {
+            "--max-inflated-bytes",
+            "--max-inflated-ratio",
+        }
+        assert complete("verify", "train-0.tfrecord", "--jso") == {"--json"}
+
+    def test_choices(self, complete: Callable[..., set[str]]) -> None:
+        assert complete("info", "--compression", "z") == {"zlib", "zstd"}
+        assert complete("completion", "") >= {"bash", "zsh", "tcsh"}
+
+    @pytest.mark.every
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["info"],
+            ["info", "train-0.tfrecord"],
+            ["recover", "train-0.tfrecord"],
+            ["merge", "a", "b"],
+            ["pack", "folder"],
+            ["verify", "--schema"],
+            ["sql", "-o"],
+            ["convert"],
+        ],
+    )
+    def test_files(self, complete: Callable[..., set[str]], words: list[str]) -> None:
+        assert complete(*words, "tra") == {"train-0.tfrecord", "train-1.tfrecord", "train"}
+
+    def test_folders(self, complete: Callable[..., set[str]]) -> None:
+        assert complete("unpack", "x", "tra") >= {"train"}
+        assert complete("pack", "--root", "tra") == {"train"}
+
+
+@pytest.mark.needs("cli")
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_the_script_names_all_verbs_and_is_right(run: Run, shell: str) -> None:
+    done = run("completion", shell)
+
+    assert (done.status, done.err) == (0, [])
+    script = "\n".join(done.out)
+    assert [verb for verb in VERBS if verb not in script] == []
+    program = shutil.which(shell)
+    if program is not None:
+        subprocess.run([program, "-n"], input=script, text=True, check=True)
+
+
+def test_without_shtab_there_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+
+    done = run("completion", "bash")
+
+    assert (done.status, done.out) == (2, [])
+    assert done.err == ["tfrecord: completion needs shtab: pip install 'tfrecord-numpy[cli]'"]
+
+
+def actions() -> Iterator[argparse.Action]:
+    for verb in completion.verbs_of(make_parser()):
+        yield from verb._actions
+
+
+def test_every_argument_is_known_to_be_files_or_not() -> None:
+    names = {a.metavar for a in actions() if isinstance(a.metavar, str) and a.choices is None}
+
+    assert {n for n in names if not {",", "|"} & {*n}} <= (
+        BARE_NAMES | completion.FILES | completion.FOLDERS
+    )

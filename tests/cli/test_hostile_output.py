@@ -1,0 +1,264 @@
+"""Whatever files, names and arguments hold, nothing but text and colours of ours reaches a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support import terminal
+from tests.support.extras import is_installed
+from tfrecord_lite import Example, SequenceExample
+from tfrecord_lite.cli import main
+from tfrecord_lite.cli.app import VERBS
+from tfrecord_lite.records.framing import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Done
+
+    Run = Callable[..., Done]
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names are not possible there")
+
+EVIL = (
+    "\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00\u202eevil\u2066\u200f\x08\rover\nINJECTED\u2028\x85"
+)
+NAME = EVIL.replace("\x00", "")
+OURS = re.compile(r"\x1b\[(0|1|2|3[1-6])m")
+
+
+def png() -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    parts = chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(b"\0\0")), chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def example() -> bytes:
+    message = Example()
+    features = message.features.feature
+    features[EVIL].bytes_list.value.append(EVIL.encode())
+    features["text"].bytes_list.value.extend([EVIL.encode(), b"\xff\x1b[31m"])
+    features["n"].int64_list.value.append(1)
+    features["image/encoded"].bytes_list.value.append(png())
+    features["image/filename"].bytes_list.value.append(NAME.replace("\r", "").encode())
+    features["image/class/text"].bytes_list.value.append(NAME.encode())
+    return message.SerializeToString()
+
+
+def sequence() -> bytes:
+    message = SequenceExample()
+    message.context.feature[EVIL].bytes_list.value.append(EVIL.encode())
+    message.feature_lists.feature_list[EVIL].feature.add().bytes_list.value.append(EVIL.encode())
+    return message.SerializeToString()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with an evil name, and evil files in it."""
+    place = tmp_path / NAME
+    place.mkdir()
+    files = {
+        "good": frame([example()] * 3),
+        "other": frame([example()] * 2),
+        "sequence": frame([sequence()] * 3),
+        "text": frame([EVIL.encode(), b"\x1b[2J plain", EVIL.encode() * 50]),
+        "bad": bytes(frame([example()] * 3))[:-3] + b"damage",
+        "foreign": b'{"a": 1}' * 9,
+        "empty": b"",
+    }
+    for name, data in files.items():
+        (place / name).write_bytes(bytes(data))
+        (place / f"{name}{NAME}").write_bytes(bytes(data))
+    (place / "stale").write_bytes(bytes(frame([example()])))
+    (place / "stale.schema.json").write_text(json.dumps({"format": NAME}))
+    images = place / "images" / NAME
+    images.mkdir(parents=True)
+    (images / f"{NAME}.png").write_bytes(png())
+    (images / f"bad{NAME}.png").write_bytes(b"\x1b[31m")
+    (place / "table.csv").write_text(f'"{NAME}",b\n"{NAME}",2\n', newline="")
+    (place / "old.tfrecord").write_text("there")
+    monkeypatch.chdir(place)
+    return place
+
+
+FILES = ["good", "sequence", "text", "bad", "foreign", "empty", "stale", "absent"]
+READING = [
+    *[[name] for name in FILES],
+    *[[f"{name}{NAME}"] for name in FILES],
+    ["good", "bad", f"text{NAME}"],
+    [NAME],
+    ["--schema", f"{NAME}.json", "good"],
+    ["--compression", NAME, "good"],
+    ["--max-record-bytes", NAME, "good"],
+    [f"--{NAME}"],
+    [f"{NAME}*{NAME}"],
+    [f"x://{NAME}"],
+]
+DEFAULT = [*READING, *[["--json", *more] for more in READING]]
+WRITING = [
+    ["good", "new"],
+    ["good", f"bad{NAME}", f"new{NAME}"],
+    [f"good{NAME}", f"there{NAME}/x"],
+    ["good", f"good{NAME}"],
+    ["--skip-damage", f"bad{NAME}", f"saved{NAME}"],
+    ["stale", "newer"],
+]
+COMMANDS: dict[str, list[list[str]]] = {
+    "head": [*DEFAULT, ["--full", "good", "text"], ["--features", NAME, "good"]],
+    "cat": [*DEFAULT, ["--full", "good", "text"]],
+    "verify": [*DEFAULT, ["--messages", f"text{NAME}"], ["--schema", "stale.schema.json", "good"]],
+    "recover": [
+        [f"bad{NAME}", f"saved{NAME}"],
+        ["--json", f"bad{NAME}", f"saved{NAME}2"],
+        [f"bad{NAME}", f"good{NAME}"],
+        [f"foreign{NAME}", "x"],
+        [f"absent{NAME}", "y"],
+    ],
+    "merge": WRITING,
+    "split": [["--shards", "2", *more] for more in WRITING],
+    "shuffle": WRITING,
+    "sample": [["-n", "1", *more] for more in WRITING],
+    "filter": [["--where", f'"{NAME}" = 1', *more] for more in WRITING]
+    + [["--where", "n = 1", *more] for more in WRITING],
+    "pack": [
+        ["images", f"p{NAME}"],
+        ["images", f"p{NAME}"],
+        ["--strict", "images", "q"],
+        ["--json", "images", "r"],
+        [NAME, "s"],
+        ["table.csv", "t"],
+    ],
+    "unpack": [
+        [f"good{NAME}", f"out{NAME}"],
+        [f"good{NAME}", f"out{NAME}"],
+        ["--json", f"good{NAME}", "out"],
+        [f"bad{NAME}", "out2"],
+        ["text", "out3"],
+        ["--image-key", NAME, "good", "out4"],
+    ],
+    "convert": [
+        ["good", "a.jsonl"],
+        ["good", "a.jsonl"],
+        ["--json", f"good{NAME}", f"b{NAME}.csv"],
+        ["table.csv", "c.tfrecord"],
+        ["--to", "jsonl", "good", "-"],
+        ["--columns", NAME, "good", "d.csv"],
+        ["--features", f"{NAME}:int64", "good", "e.csv"],
+        [NAME, NAME],
+    ],
+    "sql": [
+        ["select * from 'good'"],
+        ["--json", "from 'good'"],
+        [f"select '{NAME}' as \"{NAME}\""],
+        [f"from '{NAME}'"],
+        [NAME],
+        ["from 'text'"],
+        ["-o", f"{NAME}.csv", "from 'good'"],
+        ["-o", f"{NAME}", "from 'good'"],
+    ],
+    "diff": [
+        [a, b] for a in ("good", f"bad{NAME}", "absent") for b in ("other", f"sequence{NAME}")
+    ],
+    "view": [["-o", f"page{NAME}.html", name] for name in (f"good{NAME}", f"absent{NAME}")],
+    "completion": [[NAME], ["bash"]],
+}
+NEEDED = {"pack": "image", "unpack": "image", "sql": "sql", "filter": "sql", "convert": "arrow"}
+"""Extras without which there is one line of text, which is tested elsewhere."""
+ON_TERMINALS = """
+import json, sys
+from tfrecord_lite.cli import main
+from tfrecord_lite.records import progress
+progress.DELAY_SECONDS = 600
+for arguments in json.load(open(sys.argv[1])):
+    try:
+        main(arguments)
+    except SystemExit:
+        pass
+"""
+
+
+def commands_of(verb: str) -> list[list[str]]:
+    more = [["--csv", "from 'good'"]] if verb == "sql" else []
+    return [[verb, *arguments] for arguments in [*COMMANDS.get(verb, DEFAULT), *more]]
+
+
+def assert_is_text(text: str) -> None:
+    odd = {character for character in text if character != "\n" and not character.isprintable()}
+    assert not odd
+    assert not [line for line in text.split("\n") if line.startswith("INJECTED")]
+
+
+@pytest.mark.every
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("verb", VERBS)
+def test_files(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    if verb in NEEDED and not is_installed(NEEDED[verb]):
+        pytest.skip("needs an extra")
+    texts: list[str] = []
+    for arguments in commands_of(verb):
+        is_data = "-" in arguments or (verb == "sql" and {"--csv", "--json"} & {*arguments})
+        if is_data or arguments == ["completion", "bash"]:
+            continue  # for another program: as they are
+        with contextlib.suppress(SystemExit):
+            main(arguments)
+        texts += capsys.readouterr()
+        assert_is_text(texts[-2])
+        assert_is_text(texts[-1])
+
+    assert "INJECTED" in "".join(texts)
+
+
+@pytest.mark.every
+@pytest.mark.parametrize(
+    ("verb", "no_colour"),
+    [*((verb, "") for verb in VERBS if verb != "completion"), ("info", "1"), ("verify", "1")],
+)
+@pytest.mark.usefixtures("folder")
+def test_on_a_terminal(tmp_path: Path, verb: str, no_colour: str) -> None:
+    if verb in NEEDED and not is_installed(NEEDED[verb]):
+        pytest.skip("needs an extra")
+    (tmp_path / "commands").write_text(json.dumps(commands_of(verb)))
+
+    shown = terminal.on_terminal("-c", ON_TERMINALS, tmp_path / "commands", NO_COLOR=no_colour)
+
+    text = shown.text.replace("\r\n", "\n")
+    if no_colour:
+        assert "\x1b" not in text
+    else:
+        assert "\x1b[31mtfrecord:\x1b[0m " in text
+        text = OURS.sub("", text)
+    assert "INJECTED" in text
+    assert_is_text(text)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("verb", ["info", "verify", "schema"])
+def test_json_says_the_same_in_escapes(run: Run, verb: str) -> None:
+    (out, *_) = run(verb, "--json", f"good{NAME}").out
+    found: dict[str, Any] = json.loads(out)
+
+    if verb == "schema":
+        assert EVIL in found["features"]
+    else:
+        assert found["file"] == f"good{NAME}"
+
+
+def test_wrong_arguments(run: Run) -> None:
+    for arguments in ([EVIL], ["info", f"--{EVIL}"], ["head", "-n", EVIL, "x"], ["verify", EVIL]):
+        done = run(*arguments)
+        assert_is_text("\n".join(done.err))
+        assert (done.status, len(done.err)) == (2, 1)
