@@ -24,7 +24,7 @@ STATUSES = "exit status: 0 if the script was printed, 2 if not."
 
 SHELLS = ("bash", "zsh", "tcsh")
 
-FILES = {"FILE", "SRC", "DST", "SCHEMA", "A", "B"}
+FILES = {"FILE", "SRC", "DST", "SCHEMA", "PAGE", "A", "B"}
 """Arguments by their names in the help; those of folders are the next."""
 FOLDERS = {"FOLDER", "DIR"}
 
