@@ -57,8 +57,12 @@ class Cells:
     def rows(self, column: Column, n_rows: int = MAX_ROWS) -> list[Cell]:
         """Return a cell for each of the first rows of a column."""
         n_rows = min(n_rows, count_rows(column))
+        if not n_rows:
+            return []
         if isinstance(column, SparseTensor):
-            places = [np.flatnonzero(column.indices[:, 0] == i) for i in range(n_rows)]
+            rows = column.indices[:, 0]
+            shown = np.flatnonzero(rows < n_rows)  # of all values once: they may be in any order
+            places = [shown[rows[shown] == i] for i in range(n_rows)]
             return [self.cell(_values_at(column, place)) for place in places]
         if isinstance(column, BytesColumn):
             return [self._of_range(column, i) for i in range(n_rows)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Aspect: TypeAlias = Literal["values", "lengths", "steps"]
 """What is plotted of a feature."""
 
-_MAX_BARS, _MAX_LISTED, _CELL_BINS = 12, 3, 16
+_MAX_BARS, _MAX_LISTED, _MAX_EXAMPLES, _CELL_BINS = 12, 3, 2, 16
 
 
 def chart_of(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
@@ -38,7 +38,7 @@ def chart_of(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
         ]
         n_more = len(found.strings.counts) - len(listed)
         return Html(", ".join([*listed, f"… {n_more:,} more"] if n_more else listed))
-    examples = found.strings.examples[:_MAX_LISTED]
+    examples = found.strings.examples[:_MAX_EXAMPLES]
     return joined([cells.bytes_cell(value) for value in examples], found.n_values)
 
 
