@@ -231,6 +231,11 @@ def test_many_tags_and_runs_are_bounded(tmp_path: Path) -> None:
 
 
 def test_an_event_as_a_record() -> None:
+    huge = {"histo": {"min": 0, "max": 2, "bucket": [1e308, 1e308], "bucket_limit": [1, 2]}}
+    shown(event(1, h=huge))
+    few = histogram(np.array([1.0, 2.0, 2.0]))
+    (cell,) = [cell for cell in shown(event(1, h=few)).cells if cell.name == "h"]
+    assert plain(cell.html).endswith("3 values, 1 to 2")
     record = event(
         7, loss_a=0.1, p={"image": {"width": 9, "height": 9, "encoded_image_string": image(9, 9)}}
     )

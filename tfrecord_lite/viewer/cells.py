@@ -13,7 +13,7 @@ A cell's HTML is made of escaped parts. Its classes, besides those of :mod:`.pic
 ::
 
     v-number v-numbers     one number; several, with commas between them
-    v-text v-texts         a text (<bdi>); several values as chips (<ul>)
+    v-text v-long v-texts  a text (<bdi>), one of more than a few words; several values as chips (<ul>)
     v-hex                  bytes as hex (<code>)
     v-more v-empty v-note  what is left out; no values; a remark, e.g. about a broken image
     v-dump                 the whole, in the details (<pre>)
@@ -299,7 +299,8 @@ def string_form(
 
 def _text_form(value: bytes, text: str, limit: int) -> Form:
     short = shortened(text, limit)
-    html = Markup('<bdi class="v-text">{}</bdi>').format(short)
+    name = "v-text v-long" if len(short) > _MAX_CHIP_TEXT else "v-text"
+    html = Markup('<bdi class="{}">{}</bdi>').format(name, short)
     n_hidden = len(value) - len(text.encode())
     details = NO_MARKUP if short == text else dump(text, n_hidden, "byte")
     return Form(html, shortened(text), details)

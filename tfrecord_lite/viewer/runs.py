@@ -33,7 +33,7 @@ from tfrecord_lite.events.parse import EventValues, parse_events
 from tfrecord_lite.events.series import CATEGORIES, Events
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.files.names import is_file_object, is_url, name_of
-from tfrecord_lite.markup.charts import lines, short_number
+from tfrecord_lite.markup.charts import histogram, lines, short_number
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.viewer.cells import Cell, array_form, chip_form, string_form, strings_form
@@ -299,7 +299,7 @@ def _last(name: str, series: Series, category: str, budget: Budget) -> Markup:
 def _value_form(value: Any, category: str, budget: Budget) -> Form:
     """Show one value that is not a scalar."""
     if category == "histograms":
-        return array_form(value, budget)
+        return _bars(value)
     if category == "images" and isinstance(value, Image):
         return _encoded(value.encoded, budget)
     if category == "audio":
@@ -331,16 +331,36 @@ def _ridges(series: Series, budget: Budget) -> Form:
         return Form(Markup('<span class="v-empty">empty</span>'), "")
     low = min(float(table[:, 0].min()) for table in filled)
     high = max(float(table[:, 1].max()) for table in filled)
-    if not low < high:
-        low, high = low - 0.5, high + 0.5
+    edges = _edges(low, high)
     with np.errstate(all="ignore"):
-        edges = np.linspace(low, high, _N_BINS + 1)
         counts = np.stack([_rebinned(table, edges) for table in tables], 1)
     what = (
         f"{plural(len(tables), 'histogram')}, steps {series.step[0]:,} to {series.step[-1]:,}; "
         f"values {short_number(low)} to {short_number(high)}; counts"
     )
     return heat_map(counts[::-1], budget, what, is_square=False)
+
+
+def _bars(table: Float64Array) -> Form:
+    """Show one histogram as bars."""
+    table = table[np.isfinite(table).all(axis=1)]
+    if not table.size:
+        return Form(Markup('<span class="v-empty">empty</span>'), "")
+    edges = _edges(float(table[:, 0].min()), float(table[:, 1].max()))
+    with np.errstate(all="ignore"):
+        counts = np.nan_to_num(_rebinned(table, edges)).clip(0, 1e15)
+    total = short_number(float(counts.sum()))
+    text = f"{total} values, {short_number(float(edges[0]))} to {short_number(float(edges[-1]))}"
+    chart = Markup(histogram(counts, edges, text))  # noqa: S704 - escaped there
+    return Form(Markup('<div class="v-lane">{}</div>').format(chart) + caption(text), text)
+
+
+def _edges(low: float, high: float) -> Float64Array:
+    """Return the edges of the bins from one number to another."""
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    with np.errstate(all="ignore"):
+        return np.float64(low) + (high / _N_BINS - low / _N_BINS) * np.arange(_N_BINS + 1)
 
 
 def _rebinned(table: Float64Array, edges: Float64Array) -> Float64Array:
