@@ -102,14 +102,14 @@ def picture(shown: Thumbnail, alternative: str, size: tuple[int, int] | None = N
 
 
 def _made(data: bytes, size: int) -> Thumbnail | None:
-    """Encode a smaller image: PNG if it may be transparent, otherwise JPEG."""
+    """Encode a smaller image: PNG if it may be transparent or is tiny, otherwise JPEG."""
     small = shrunk(data, (size, size))
     if small is None:
         return None
-    is_clear = small.mode == "RGBA"
+    is_exact = small.mode == "RGBA" or max(small.size) <= _EXACT_SIZE
     out = io.BytesIO()
-    small.save(out, "PNG" if is_clear else "JPEG", quality=85)
-    return Thumbnail(out.getvalue(), "image/png" if is_clear else "image/jpeg")
+    small.save(out, "PNG" if is_exact else "JPEG", quality=85)
+    return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg")
 
 
 def shrunk(data: bytes, size: tuple[int, int]) -> Any:
@@ -123,8 +123,7 @@ def shrunk(data: bytes, size: tuple[int, int]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
         opened: Any = Image.open(io.BytesIO(data), formats=_FORMATS)
-        limit = _MAX_JPEG_PIXELS if opened.format == "JPEG" else _MAX_PIXELS
-        if opened.width * opened.height > limit:
+        if is_too_large(f"image/{opened.format.lower()}", opened.width * opened.height):
             return None
         opened.draft("RGB", size)
         small = _in_colour(opened)

@@ -18,7 +18,6 @@ Classes: ``v-picture`` (around <img>, with ``v-pixelated`` if pixels are to be s
 from __future__ import annotations
 
 import base64
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,14 +25,20 @@ from markupsafe import Markup
 
 from tfrecord_lite.errors import plural
 from tfrecord_lite.markup.charts import short_number
-from tfrecord_lite.markup.pictures import SHOWN_BY_BROWSERS, Thumbnail, is_too_large, thumbnail
+from tfrecord_lite.markup.pictures import (
+    SHOWN_BY_BROWSERS,
+    Thumbnail,
+    is_too_large,
+    thumbnail,
+    thumbnail_of_pixels,
+)
 from tfrecord_lite.markup.pictures import picture as img
 from tfrecord_lite.media import recognize
 from tfrecord_lite.viewer.boxes import listing, overlay, remarks
 from tfrecord_lite.viewer.parts import NO_MARKUP, Form, caption, note
 
 if TYPE_CHECKING:
-    from tfrecord_lite.arrays import AnyArray, Float64Array, Uint8Array
+    from tfrecord_lite.arrays import Float64Array, Uint8Array
     from tfrecord_lite.media import Media
     from tfrecord_lite.viewer.boxes import Boxes
     from tfrecord_lite.viewer.parts import Budget
@@ -248,11 +253,5 @@ def _reduced(values: Float64Array, max_rows: int, max_columns: int) -> Float64Ar
 
 
 def _png(pixels: Uint8Array) -> bytes:
-    """Encode pixels of shape (height, width, channels) as PNG."""
-    from PIL import Image  # noqa: PLC0415 - optional
-
-    out = io.BytesIO()
-    is_grey = pixels.shape[2] == 1
-    grid: AnyArray = np.ascontiguousarray(pixels[:, :, 0] if is_grey else pixels)
-    Image.fromarray(grid).save(out, "PNG")
-    return out.getvalue()
+    """Encode pixels of shape (height, width, channels) as PNG, all of them."""
+    return thumbnail_of_pixels(pixels, max(pixels.shape[:2])).data
