@@ -54,6 +54,8 @@ _KOLMOGOROV = 1.95
 """Times the root of 1/n + 1/m: what the largest difference of two samples exceeds in 1 of 1,000 cases."""
 _NORMAL = 3.09
 """What a standard normal number exceeds in 1 of 1,000 cases."""
+_RARE = 10
+"""A value that occurs at most so often is rare: others like it may not have occurred at all."""
 _MAX_CHANCE = 0.95
 """Disjoint distributions differ, however few records there are."""
 
@@ -262,7 +264,9 @@ class _Pair:
             starts, stops, counts = theirs.buckets()
             is_new = ~np.isin(starts, known) | (starts != stops)
             shown = [f"{int(number):,}" for number in starts[is_new][:3].tolist()]
-            yield from self._new_values(int(counts[is_new].sum()) / theirs.count, shown)
+            rare = int((ours.buckets()[2] <= _RARE).sum())
+            chance = _chance_of_new(rare, ours.count, theirs.count)
+            yield from self._new_values(int(counts[is_new].sum()) / theirs.count, chance, shown)
         elif ours.n_finite and theirs.n_finite:
             yield from self._range(ours, theirs)
 
@@ -294,13 +298,28 @@ class _Pair:
             new = sorted(theirs.counts.keys() - ours.counts.keys())
             n_new = sum(theirs.counts[value] for value in new) + theirs.n_uncounted
             shown = [_quoted(value) for value in new[:3]] or ["longer ones"]
-            yield from self._new_values(n_new / theirs.lengths.count, shown)
+            rare = sum(count <= _RARE for count in ours.counts.values())
+            chance = _chance_of_new(rare, total, theirs.lengths.count)
+            yield from self._new_values(n_new / theirs.lengths.count, chance, shown)
 
-    def _new_values(self, share: float, shown: list[str]) -> Iterator[Finding]:
-        if share > self.thresholds.new_values:
+    def _new_values(self, share: float, chance: float, shown: list[str]) -> Iterator[Finding]:
+        threshold = max(self.thresholds.new_values, chance)
+        if share > threshold:
             dots = ", ..." * (len(shown) > 2)
-            detail = f"{100 * share:.3g} % of the values in the second are not in the first: {', '.join(shown)}{dots}"
-            yield Finding("new values", self.name, detail, share, self.thresholds.new_values)
+            new = f"{100 * share:.3g} % of the values in the second are not in the first"
+            yield Finding(
+                "new values", self.name, f"{new}: {', '.join(shown)}{dots}", share, threshold
+            )
+
+
+def _chance_of_new(n_rare: int, n: int, m: int) -> float:
+    """Return the share of `m` values that chance makes new, if `n` had some that are rare.
+
+    By Good and Turing: values not seen yet are about as frequent as those seen once. If none is
+    rare, nothing new is expected.
+    """
+    expected = m * (n_rare + _NORMAL * math.sqrt(n_rare)) / n
+    return (expected + _NORMAL * math.sqrt(expected)) / m if m else 0.0
 
 
 def _spec_of(name: str, found: FeatureStatistics, n_records: int) -> Any:
