@@ -89,6 +89,15 @@ def test_cat_shows_one_if_records_go_elsewhere(folder: Path) -> None:  # noqa: A
     assert "%|" not in terminal.on_terminal("-c", RUN, "cat", "a").text
 
 
+@pytest.mark.needs("sql")
+def test_sql_counts_rows(folder: Path) -> None:  # noqa: ARG001
+    shown = terminal.on_terminal("-c", RUN, "sql", "-o", "new.csv", "from 'a'")
+
+    assert "rows/s]" in shown.text
+    assert terminal.screen(shown.text)[0] == "new.csv: 3,000 rows"
+    assert "rows/s" not in terminal.on_terminal("-c", RUN, "sql", "--csv", "from 'a'").text
+
+
 def test_a_compressed_file_has_a_time_left(folder: Path) -> None:
     save(folder / "c.gz", {"x": np.random.default_rng(1).random((3000, 300))})
 

@@ -90,10 +90,11 @@ examples:
   tfrecord unpack 'train-*.tfrecord' photos     and back
   tfrecord convert train.tfrecord train.parquet another format, both ways
   tfrecord sql "select ... from 'x.tfrecord'"   rows, counts, joins: any query
+  eval "$(tfrecord completion bash)"            verbs, options and files by Tab
 
-'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]', info,
-verify, recover, schema and the verbs below them show a progress bar on long work, if standard error
-is a terminal."""
+'tfrecord VERB --help' says more about each verb. With pip install 'tfrecord-numpy[cli]',
+work of more than a second shows a progress bar, if standard error is a terminal. NO_COLOR=1 does
+without colours."""
 
 _STATUSES = """\
 exit status: 0 if everything is intact, 1 if a file is damaged, 2 if one could not be read or

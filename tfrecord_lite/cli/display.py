@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.cli import style
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import plural
 from tfrecord_lite.example.content import ContentType, text_of
@@ -60,15 +61,16 @@ def feature_lines(
     for section in sections(message, max_examples):
         indent = "  "
         if section.title:
-            yield f"  {section.title}"
+            yield style.line("  ", style.heading(section.title))
             indent = "    "
         if not section.rows:
             yield f"{indent}(no features)"
-        columns = [(_shown_name(row.name), row.kind, row.count) for row in section.rows]
+        columns = [(style.name(_shown_name(r.name)), r.kind, r.count) for r in section.rows]
         for row, line in zip(section.rows, aligned(columns, "<<>"), strict=True):
-            room = None if width is None else max(width - len(indent + line) - 2, _MIN_ROOM)
+            used = len(indent) + style.width(line) + 2
+            room = None if width is None else max(width - used, _MIN_ROOM)
             values = _row_values(row, room) if with_values else ""
-            yield f"{indent}{line}  {values}".rstrip()
+            yield style.line(indent, line, "  ", values).rstrip()
 
 
 def _hex_lines(data: bytes, max_rows: int | None) -> Iterator[str]:

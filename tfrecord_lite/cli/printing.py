@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from tfrecord_lite.cli import style
 from tfrecord_lite.cli.display import record_lines
 from tfrecord_lite.cli.jsonlines import json_of
 from tfrecord_lite.errors import plural
@@ -84,7 +85,8 @@ class Printer:
         self._n_printed += 1
         of = f" of {name}" if self._with_names else ""
         hint = _HINTS.get(content.type, "") if is_new else ""
-        say(f"record {index}{of}: {content.type}, {plural(len(record), 'byte')}{hint}")
+        label = style.heading(f"record {index}{of}")
+        say(label + f": {content.type}, {plural(len(record), 'byte')}{hint}")
         for line in record_lines(content, self._width):
             say(line)
         if self._pictures is not None:

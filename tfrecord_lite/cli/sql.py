@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import OutputError
 from tfrecord_lite.cli.formatting import aligned, printable
 from tfrecord_lite.errors import DataLossError, argument_error, plural
-from tfrecord_lite.files.names import expand, is_same_file, is_url, name_of
+from tfrecord_lite.files.names import expand, is_file_object, is_same_file, is_url, name_of
+from tfrecord_lite.records.progress import is_terminal, metered
 
 if TYPE_CHECKING:
     import argparse
@@ -152,11 +154,15 @@ def _copy(reader: Any, target: Any, kind: str, max_rows: int | None) -> int:
 
     n_rows = 0
     file = open_target(target, kind, reader.schema, None)
+    # To the terminal itself, rows are progress enough.
+    is_shown = not (is_file_object(target) and is_terminal(sys.stdout))
     try:
-        for batch in _first(reader, max_rows):
-            file.write(batch)
-            n_rows += batch.num_rows
-        file.finish()
+        with metered(None if is_shown else False, name_of(target), "rows") as meter:
+            for batch in _first(reader, max_rows):
+                file.write(batch)
+                n_rows += batch.num_rows
+                meter.update(n_rows)
+            file.finish()
         file.commit()
     except BaseException:
         file.abandon()

@@ -6,7 +6,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.display import bytes_text
 from tfrecord_lite.cli.formatting import aligned
 from tfrecord_lite.cli.progress import reading
@@ -187,14 +187,14 @@ class _Page:
             return
         yield ""
         if title:
-            yield f"{title}:"
+            yield style.heading(f"{title}:")
         has_steps = any(found.steps is not None for found in shown.values())
         header = ("name", "kind", "records", "steps", "length")
         rows = [header, *(_row(name, found, n_records) for name, found in shown.items())]
         if not has_steps:
             rows = [(*row[:3], row[4]) for row in rows]
         lines = aligned(rows, "<<<<<")
-        yield lines[0]
+        yield style.heading(lines[0])
         for line, found in zip(lines[1:], shown.values(), strict=True):
             yield line
             if found.numbers is not None:
@@ -231,7 +231,7 @@ def _row(name: str, found: FeatureStatistics, n_records: int) -> tuple[str, ...]
     """Return the cells of one feature."""
     share = 100 * found.n_records / max(n_records, 1)
     return (
-        shown_name(name),
+        style.name(shown_name(name)),
         "/".join(kind.label for kind in found.kinds) or "none",
         "all" if found.n_records == n_records else f"{found.n_records:,} ({share:.1f} %)",
         "" if found.steps is None else _range(found.steps),

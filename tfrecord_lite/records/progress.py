@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.files.names import Source
 
-    Unit: TypeAlias = Literal["bytes", "records", "images"]
+    Unit: TypeAlias = Literal["bytes", "records", "rows", "images"]
 
 Report: TypeAlias = Callable[[int, "int | None"], object]
 Progress: TypeAlias = "bool | Report | None"
@@ -55,6 +55,7 @@ _PROCESS = os.getpid()  # a process forked later has another
 _SCALES: dict[str, dict[str, Any]] = {
     "bytes": {"unit": "B", "unit_divisor": 1024},
     "records": {"unit": " records"},
+    "rows": {"unit": " rows"},
     "images": {"unit": " images"},
 }
 
