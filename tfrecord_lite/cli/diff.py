@@ -6,9 +6,8 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli import inputs, style
 from tfrecord_lite.cli.console import Status
-from tfrecord_lite.cli.formatting import printable
 from tfrecord_lite.errors import TFRecordError
 
 if TYPE_CHECKING:
@@ -117,7 +116,9 @@ def _show(comparison: Any, args: argparse.Namespace, console: Console) -> None:
     if args.json:
         console.say_json(comparison.describe())
     else:
-        for line in str(comparison).splitlines():
-            console.say(printable(line))
+        title, *lines = str(comparison).split("\n")
+        console.say(style.heading(title))
+        for line in lines:
+            console.say(line)
     if not comparison.is_same:
         console.worsen(Status.DAMAGED)

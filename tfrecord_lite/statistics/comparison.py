@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
+from tfrecord_lite.errors import FailedPreconditionError, Reason, plural, printable
 from tfrecord_lite.files.names import is_file_object, name_of
 from tfrecord_lite.markup import tables
 from tfrecord_lite.reader import TFRecordReader, reader_with
@@ -86,7 +86,8 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return what was compared, and a line per finding."""
-        return "\n".join([self._title(), *map(str, self.findings), *self._first(5)])
+        lines = [self._title(), *map(str, self.findings), *self._first(5)]
+        return "\n".join(map(printable, lines))
 
     __repr__ = __str__
 
