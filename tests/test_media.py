@@ -213,6 +213,15 @@ def test_ogg(packet: bytes, position: int, text: str) -> None:
     assert str(recognize(data)) == text
 
 
+def test_ogg_without_a_page_near_its_end_has_no_length() -> None:
+    packet = b"\x01vorbis" + struct.pack("<IBI", 0, 2, 44_100)
+
+    assert (
+        str(recognize(ogg_page(packet.ljust(60, b"\0"), 5) + bytes(70_000)))
+        == "OGG 44100 Hz, stereo"
+    )
+
+
 def box(name: bytes, content: bytes) -> bytes:
     return struct.pack(">I", 8 + len(content)) + name + content
 
@@ -229,6 +238,13 @@ def test_mp4_has_the_size_of_its_film_wherever_its_header_is() -> None:
 
         assert str(found) == "MP4 640 x 360, 2.5 s"
         assert found == Media("MP4", "video", "video/mp4", ".mp4", 640, 360, 2.5)
+
+
+@pytest.mark.parametrize("duration", [0, 2**32 - 1])
+def test_an_mp4_that_is_streamed_has_no_length(duration: int) -> None:
+    length = box(b"mvhd", bytes(12) + struct.pack(">II", 1000, duration) + bytes(80))
+
+    assert str(recognize(box(b"ftyp", b"isom" + bytes(12)) + box(b"moov", length))) == "MP4"
 
 
 def test_avi() -> None:

@@ -281,7 +281,8 @@ def _mp4(data: bytes) -> _Details:
             is_wide = data[start : start + 1] == b"\1"
             numbers, at = (">IQ", start + 20) if is_wide else (">II", start + 12)
             scale, duration = unpack_from(numbers, data, at)
-            seconds = duration / scale if scale else None
+            is_known = scale and duration not in (0, 2**32 - 1, 2**64 - 1)
+            seconds = duration / scale if is_known else None
         elif name == b"tkhd" and start + 8 <= stop <= len(data):
             wide, high = unpack_from(">II", data, stop - 8)
             width, height = max((width, height), (wide >> 16, high >> 16))
@@ -335,7 +336,7 @@ def _ogg(data: bytes) -> _Details:
     else:
         return _theora(first) if first.startswith(b"\x80theora") else {}
     last = data.rfind(b"OggS", max(len(data) - _LAST_BYTES, 0))
-    (position,) = unpack_from("<q", data, last + 6)
+    position = unpack_from("<q", data, last + 6)[0] if last >= 0 else 0
     if is_opus:  # samples that a decoder drops at the beginning
         position -= unpack_from("<H", first, 10)[0]
     return _sound(rate, channels, position if position > 0 else None)

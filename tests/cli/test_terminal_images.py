@@ -146,6 +146,17 @@ def test_kitty_and_iterm_get_the_pixels(width: int, height: int) -> None:
         assert np.array_equal(pixels_of(decode(text)), pixels)
 
 
+def test_formats_that_browsers_do_not_show() -> None:
+    image = pytest.importorskip("PIL.Image")
+    out = io.BytesIO()
+    image.fromarray(drawn(3, 2)).save(out, "TIFF")
+
+    text = draw(out.getvalue(), "iterm")
+
+    assert text is not None
+    assert np.array_equal(pixels_of(from_iterm(text)), drawn(3, 2))
+
+
 def test_large_images_are_sent_in_chunks_and_made_smaller() -> None:
     pixels = drawn(2000, 1000)
 

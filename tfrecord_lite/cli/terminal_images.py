@@ -48,6 +48,8 @@ MODES = ("auto", "kitty", "iterm", "sixel", "blocks", "none")
 
 _MAX_IMAGES = 4
 """Per record."""
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP", "TIFF", "JPEG2000", "AVIF")
+"""As Pillow names them."""
 _MAX_ENCODED_BYTES = 64 << 20
 _PIXELS = (480, 320)
 """The largest image in pixels, which is about 48 columns and 16 lines."""
@@ -113,7 +115,7 @@ def draw(data: bytes, mode: str) -> str | None:
     """
     if len(data) > _MAX_ENCODED_BYTES:
         return None
-    image = shrunk(data, _cells() if mode == "blocks" else _PIXELS)
+    image = shrunk(data, _cells() if mode == "blocks" else _PIXELS, _FORMATS)
     if image is None:
         return None
     if mode == "sixel":

@@ -112,17 +112,17 @@ def _made(data: bytes, size: int) -> Thumbnail | None:
     return Thumbnail(out.getvalue(), "image/png" if is_exact else "image/jpeg")
 
 
-def shrunk(data: bytes, size: tuple[int, int]) -> Any:
+def shrunk(data: bytes, size: tuple[int, int], formats: tuple[str, ...] = _FORMATS) -> Any:
     """Decode an image and make it smaller, if it is larger; Pillow's, RGB or RGBA.
 
-    None if it has too many pixels. Raises ImportError without Pillow, and anything for bytes that
-    are not an image.
+    None if it has too many pixels. `formats` are those allowed, as Pillow names them. Raises
+    ImportError without Pillow, and anything for bytes that are not an image.
     """
     from PIL import Image  # noqa: PLC0415 - optional
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
-        opened: Any = Image.open(io.BytesIO(data), formats=_FORMATS)
+        opened: Any = Image.open(io.BytesIO(data), formats=formats)
         if is_too_large(f"image/{opened.format.lower()}", opened.width * opened.height):
             return None
         opened.draft("RGB", size)

@@ -7,7 +7,8 @@ else proves it; and text has no zeros at all. A file shorter than a header may b
 cut, unless a byte from 4 to 7 is not zero, or it is an empty JSON document. A header that was right
 before a bit flipped, or one of the length and one of the CRC, is damage, whatever follows.
 
-:data:`_MAGICS` lists formats by magic bytes, :data:`_CHECKS` those that need a closer look. No I/O.
+:data:`_MAGICS` lists formats by magic bytes, :data:`_CHECKS` those that need a closer look; encoded images,
+sounds and films are those of :mod:`tfrecord_lite.media`. No I/O.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from tfrecord_lite.media import recognize
 from tfrecord_lite.records.crc32c import masked_crc32c
 from tfrecord_lite.records.framing import HEADER_BYTES
 from tfrecord_lite.wire.scalar import LEN, WireError, walk
@@ -66,15 +68,14 @@ _MAGICS = (
     _Magic(0, b"\xfd7zXZ\0", "an xz file", _UNPACK),
     _Magic(0, b"\x04\x22\x4d\x18", "an LZ4 file", _UNPACK),
     _Magic(0, b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    _Magic(0, b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    _Magic(0, b"\xff\xd8\xff", "a JPEG image"),
-    _Magic(0, b"GIF8", "a GIF image"),
     _Magic(0, b"%PDF-", "a PDF document"),
 )
 
 CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f")) + b"\x7f"
 """Bytes that no text has."""
 
+_MEDIA_NOUNS = {"image": "image", "audio": "sound", "video": "video"}
+_SPOKEN_VOWELS = "AMO"  # an AVI, an MP4, an OGG
 _LFS = re.compile(r"version https://git-lfs\.github\.com/spec/")
 _HTML = re.compile(r"<(!doctype\s+html|html)\b", re.IGNORECASE)
 _XML = re.compile(r"\s*<(\?xml\b|!|[A-Za-z][\w:.-]*[\s/>])")
@@ -141,6 +142,15 @@ def _text(start: _Start) -> str | None:
     except UnicodeDecodeError:
         return None
     return next((name for kind, name in _TEXTS if kind(text)), "plain text")
+
+
+def _media(start: _Start) -> str | None:
+    """Recognise an image, sound or film, which :mod:`tfrecord_lite.media` knows."""
+    found = recognize(start.data) if start.data[4:8] != bytes(4) else None
+    if found is None:
+        return None
+    article = "an" if found.format[0] in _SPOKEN_VOWELS else "a"
+    return f"{article} {found.format} {_MEDIA_NOUNS[found.kind]}"
 
 
 def _is_table(text: str) -> bool:
@@ -283,4 +293,4 @@ def _only_fields(
     return found
 
 
-_CHECKS = (_text, _tar, _arrow_stream, _pickle, _npz, _unframed_example)
+_CHECKS = (_text, _tar, _arrow_stream, _pickle, _npz, _unframed_example, _media)
