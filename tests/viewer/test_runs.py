@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.corpus import corpus_files
 from tests.viewer.images import image, sound
@@ -174,6 +178,42 @@ def test_damage_and_records_that_are_not_events(tmp_path: Path) -> None:
 
     assert "49 points" in page.text
     assert "not a valid Event" in page.text
+
+
+def test_many_records_that_are_not_events_end_a_file(tmp_path: Path) -> None:
+    records = [event(0, x=0), *[b"not an event"] * 30_000, event(1, x=1)]
+    write(tmp_path, "run", records)
+    start = time.perf_counter()
+    _, page = page_of(tmp_path)
+
+    assert time.perf_counter() - start < 20
+    assert "1 point," in page.text
+    assert "the rest is left out" in page.text
+
+
+@given(
+    st.lists(
+        st.binary(max_size=60) | st.builds(event, st.integers(-9, 9), x=st.floats()), max_size=8
+    )
+)
+def test_any_records(records: list[bytes]) -> None:
+    file = io.BytesIO()
+    with TFRecordWriter(file) as writer:
+        for record in records:
+            writer.write(record)
+    file.seek(0)
+    check_markup(describe_runs([file], Budget()))
+
+
+@given(st.lists(st.tuples(st.floats(), st.floats(), st.floats()), max_size=6), st.integers(1, 3))
+def test_any_histograms(rows: list[tuple[float, float, float]], n_steps: int) -> None:
+    table = tensor(np.array(rows, np.float64).reshape(-1, 3), "histograms")
+    file = io.BytesIO()
+    with TFRecordWriter(file) as writer:
+        for k in range(n_steps):
+            writer.write(event(k, h=table))
+    shown(event(0, h=table))
+    check_markup(describe_runs([io.BytesIO(file.getvalue())], Budget()))
 
 
 def test_missing_and_empty_files(tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ _MAX_KNOWN_TAGS = 5000  # of one event run; values of later ones are dropped
 _MAX_POINTS, _MAX_OTHERS = 20_000, 64  # of one tag and event run
 _MAX_STORED_BYTES = 128 << 20  # of one event run
 _MAX_PENDING_BYTES = 16 << 20
+_MAX_SKIPPED = 20  # records of a file that are not events
+_MAX_PROBLEMS = 5  # of one event run
 _N_BINS = 32
 _MAX_IMAGES = 4  # of one step
 _MAX_TAG = 120  # characters
@@ -126,7 +128,7 @@ def _read_run(name: str, files: Sequence[Source], options: ReadOptions) -> Event
                 if n_pending > _MAX_PENDING_BYTES:
                     pending, n_pending = [_thinned(EventValues.concat(pending))], 0
         except (TFRecordError, OSError) as error:
-            problems.append(str(error))
+            problems[_MAX_PROBLEMS - 1 :] = [f"the rest is left out: {error}"]
     kept = _thinned(EventValues.concat(pending))
     return EventRun(name, Events(kept, tags), len(tags.names), problems)
 
@@ -134,18 +136,29 @@ def _read_run(name: str, files: Sequence[Source], options: ReadOptions) -> Event
 def _values_of(
     source: Source, tags: Tags, options: ReadOptions, problems: list[str]
 ) -> Iterator[EventValues]:
-    """Yield the values of a file; what is damaged or not an event is skipped."""
-    options = replace(options, on_error=lambda span: problems.append(str(span)), max_errors=None)
+    """Yield the values of a file; what is damaged or not an event is skipped, but not too often."""
+    options = replace(options, on_error=lambda span: _note_problem(problems, span), max_errors=None)
+    n_left = _MAX_SKIPPED
     for block in reader_with([source], options).blocks():
-        try:
-            yield parse_events(block, tags)
-        except InvalidArgumentError as error:
-            problems.append(str(error))
-            for i in range(len(block)):
-                try:
-                    yield parse_events(block[i : i + 1], tags)
-                except InvalidArgumentError:
-                    continue
+        rest = block
+        while len(rest):
+            try:
+                yield parse_events(rest, tags)
+                break
+            except InvalidArgumentError as error:
+                _note_problem(problems, error)
+                n_left -= 1
+                if error.index is None or not n_left:
+                    raise
+                n_good = error.index - (rest.place(0).index or 0)
+                yield parse_events(rest[:n_good], tags)
+                rest = rest[n_good + 1 :]
+
+
+def _note_problem(problems: list[str], problem: object) -> None:
+    """Add a problem, if there are not many already."""
+    if len(problems) < _MAX_PROBLEMS:
+        problems.append(str(problem))
 
 
 def _stored_bytes(values: EventValues) -> int:
@@ -228,7 +241,7 @@ def describe_runs(
     body = NO_MARKUP.join(_group(name, plots) for name, plots in sorted(groups.items()))
     remarks = [f"{plural(n_hidden, 'more tag')} not shown"] if n_hidden > 0 else []
     for run in runs:
-        remarks += [f"{run.name}: {problem}" for problem in run.problems[:3]]
+        remarks += [f"{run.name}: {problem}" for problem in run.problems]
     return head + body + NO_MARKUP.join(note(visible(remark)) for remark in remarks)
 
 
