@@ -255,6 +255,12 @@ class TestHead:
         assert done.status == 0
         assert "\x1b" not in "".join(done.out)
 
+    def test_so_may_a_mode(self, run: Run, tmp_path: Path) -> None:
+        path = self.image_file(tmp_path, png(drawn(3, 2)))
+
+        assert run("head", "--images", "kitty", path).out == run("head", "--images=kitty", path).out
+        assert run("head", path, "--images").status == 0
+
     def test_images_that_cannot_be_decoded_and_too_many(self, run: Run, tmp_path: Path) -> None:
         path = self.image_file(tmp_path, *([png(drawn(3, 2))[:40]] * 5))
 
@@ -354,7 +360,7 @@ def test_the_terminal_tells_what_it_can(
     text, was_asked = on_terminal(path, answer, **environment)
 
     assert (mode_of(text), was_asked) == (mode, is_asked)
-    assert "record 0: tf.train.Example" in text
+    assert "tf.train.Example, 1" in text
 
 
 def test_modes_are_those_of_the_help(run: Run) -> None:

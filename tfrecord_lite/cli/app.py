@@ -9,6 +9,7 @@ import threading
 import warnings
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NoReturn
 
 from tfrecord_lite.cli import (
@@ -206,10 +207,13 @@ def _warnings_as_lines(console: Console) -> Iterator[None]:
 
 
 def _completed(arguments: Sequence[str] | None) -> list[str]:
-    """Return the arguments, ``--images`` with its default: a file may follow, which is not its value."""
+    """Return the arguments, ``--images`` with its default unless a mode follows: it may be a file."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    alone = terminal_images.ARGUMENT
-    return [f"{alone}=auto" if argument == alone else argument for argument in given]
+    alone, modes = terminal_images.ARGUMENT, terminal_images.MODES
+    return [
+        f"{alone}=auto" if argument == alone and after not in modes else argument
+        for argument, after in zip_longest(given, given[1:])
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

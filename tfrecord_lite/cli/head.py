@@ -76,7 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="auto",
         default="none",
         choices=terminal_images.MODES,
-        help="draw images on the terminal: auto (the default), kitty, iterm, sixel, blocks or none",
+        metavar="MODE",
+        help="draw images below their records: auto (without a MODE), kitty, iterm, sixel, blocks "
+        "or none, which is the default",
     )
     parser.add_argument(
         "--image",
