@@ -214,6 +214,15 @@ def test_pictures_end_with_the_budget_and_are_named_after_that() -> None:
     assert "PNG 4000 x 4000" in page.text
 
 
+def test_damaged_images_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[bytes] = []
+    monkeypatch.setattr("tfrecord_lite.columns.cells.thumbnail", lambda data, _: tried.append(data))
+    header = png(4_000, 4_000)[:64] + bytes(9_000)
+
+    assert "PNG 4000 x 4000" in page_of(BytesColumn.from_list([header] * 10)).text
+    assert len(tried) == 4
+
+
 def test_rows_are_those_of_the_column() -> None:
     ragged = page_of(RaggedTensor(np.arange(100), [0, 0, 2, 100])).cells
     sparse = page_of(SparseTensor([[0, 1], [2, 0]], np.array([0.5, 8], np.float32), [3, 2])).cells

@@ -1,7 +1,7 @@
 """Cells of tables in notebooks: what a column holds in its first rows.
 
-Cheap and small for columns of any size: only the values that are shown are taken, at most some
-thousand bytes of each, or an encoded image as a thumbnail. One :class:`Cells` makes the cells of one
+Cheap and small for columns of any size: only the values that are shown are taken, and only the
+beginning of long ones; an encoded image becomes a thumbnail. One :class:`Cells` makes the cells of one
 representation, with a limit on how many pictures it has and how many pixels are decoded for them.
 """
 
@@ -100,9 +100,8 @@ class Cells:
         found = recognize(data)
         if found is not None:
             what = f"{found}, {human_bytes(n_bytes)}"
-            return (self._picture(data, found, what) if n_bytes == len(data) else None) or escaped(
-                what
-            )
+            shown = self._picture(data, found, what) if n_bytes == len(data) else None
+            return shown or escaped(what)
         if not n_bytes:
             return _EMPTY
         text = _text_of(data[:_TEXT_BYTES], is_cut=n_bytes > _TEXT_BYTES)
@@ -111,8 +110,8 @@ class Cells:
         told = self._tell(data) if self._tell is not None and n_bytes == len(data) else None
         if told is not None:
             return escaped(told)
-        shown = f"{data[:12]!r}"
-        return escaped(shown if n_bytes <= 12 else f"{shown}... {human_bytes(n_bytes)}")
+        first = f"{data[:12]!r}"
+        return escaped(first if n_bytes <= 12 else f"{first}... {human_bytes(n_bytes)}")
 
     def _of_range(self, column: BytesColumn, i: int) -> Html:
         """Return the cell of value `i`, which may be too long to be copied as a whole."""
@@ -127,12 +126,10 @@ class Cells:
         n_pixels = found.width * found.height // (4 if found.format == "JPEG" else 1)
         if not self._n_pictures or n_pixels > self._n_pixels:
             return None
-        small = thumbnail(data, found.mime)
-        if small is None:
-            return None
         self._n_pictures -= 1
-        self._n_pixels -= n_pixels
-        return picture(small, what, _enlarged(found.width, found.height))
+        self._n_pixels -= n_pixels  # also of what turns out to be damaged, after some work
+        small = thumbnail(data, found.mime)
+        return small and picture(small, what, _enlarged(found.width, found.height))
 
     def _array(self, array: np.ndarray[Any, Any]) -> Cell:
         """Return numbers or strings as a list, a single one as it is, pixels as a picture."""
@@ -161,7 +158,7 @@ class Cells:
         """Return the first inner rows or steps below each other, and how many there are."""
         lines = [f"<div>{content(self.cell(row))}</div>" for row in rows]
         more = f"<div>… {n_rows:,} rows</div>" if n_rows > len(lines) else ""
-        return Html("".join(lines) + more)
+        return Html("".join(lines) + more) if lines else _NO_VALUES
 
 
 def count_rows(column: Column) -> int:
