@@ -100,10 +100,29 @@ def test_other_data_than_a_frame_are_a_type_error(tmp_path: Path) -> None:
 
 def test_the_options_are_those_of_scan_and_save() -> None:
     given, taken = (inspect.signature(function).parameters for function in (scan, read_tfrecord))
-    assert list(given.values()) == list(taken.values())
+    assert list(given.values()) == [one for one in taken.values() if one.name != "progress"]
     given, taken = (inspect.signature(function).parameters for function in (save, to_tfrecord))
     assert {*given} - {"data", "schema_path"} == {*taken} - {"frame"}
     with pytest.raises(
         TypeError, match=r"^to_tfrecord\(\) got an unexpected keyword argument 'index'"
     ):
         to_tfrecord(pd.DataFrame(), "x", index=False)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("options", [{}, {"num_workers": 1}, {"columns": ["x"]}])
+def test_progress_counts_records(tmp_path: Path, options: dict[str, Any]) -> None:
+    seen: list[tuple[int, int | None]] = []
+    paths = [tmp_path / "frame", tmp_path / "rows"]
+    to_tfrecord(pd.DataFrame({"x": range(3000)}), paths[0], progress=lambda *now: seen.append(now))
+    assert seen[-1] == (3000, 3000)
+    save(paths[1], [{"x": i} for i in range(3000)])
+
+    for path in paths:
+        seen.clear()
+        frame = read_tfrecord(path, progress=lambda *now: seen.append(now), **options)
+        assert len(frame) == 3000
+        assert seen[-1] == (3000, 3000)
+        scan(path, **options).to_arrow(progress=lambda *now: seen.append(now))
+        assert seen[-1] == (3000, 3000)
+    with pytest.raises(TypeError, match="progress must be"):
+        read_tfrecord(paths[0], progress=1)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
+from tfrecord_lite.records.progress import check_progress
 from tfrecord_lite.storage.saving import save
 from tfrecord_lite.tables.table import scan
 
@@ -43,6 +44,7 @@ def read_tfrecord(
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
     max_inflated_ratio: float | None = None,
+    progress: Progress = None,
     storage_options: StorageOptions = None,
 ) -> Any:
     """Read files of Examples or SequenceExamples into a ``pandas.DataFrame``.
@@ -55,6 +57,8 @@ def read_tfrecord(
     text, sample, batch_size, num_workers, compression, on_error, max_errors : optional
     max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options : optional
         As for :func:`scan`.
+    progress : bool or callable, optional
+        As for :func:`load`; counts records.
 
     Returns
     -------
@@ -86,6 +90,7 @@ def read_tfrecord(
     7
     """
     library("pandas")  # before anything is read
+    check_progress(progress)
     table = scan(
         paths,
         features,
@@ -102,7 +107,7 @@ def read_tfrecord(
         max_inflated_ratio=max_inflated_ratio,
         storage_options=storage_options,
     )
-    return table.to_pandas()
+    return table.to_pandas(progress=progress)
 
 
 def to_tfrecord(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -34,10 +34,11 @@ from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
 from tfrecord_lite.markup.tables import panel
 from tfrecord_lite.markup.tables import table as html_table
-from tfrecord_lite.reader import reader_with
+from tfrecord_lite.reader import reader_with, share_read
 from tfrecord_lite.records.foreign import CONTROL
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import check_progress, reported, title_of
 from tfrecord_lite.schema import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.records.progress import Progress
     from tfrecord_lite.schema import FeatureLike, FeatureSpec
     from tfrecord_lite.storage.stream_schema import SchemaItem
 
@@ -208,9 +210,11 @@ class _Reading:
     hint: str | None
     """What to do about a record that does not fit."""
 
-    def blocks(self, size: int | None) -> Any:
+    def blocks(self, size: int | None, *, progress: Progress = False) -> Any:
         """Return the records of all files."""
-        return reader_with(self.sources, self.options).blocks(size)
+        reader = reader_with(self.sources, self.options)
+        title = title_of(self.sources)
+        return reported(reader.blocks(size), progress, title, lambda: share_read(reader))
 
     @cached_property
     def usual_size(self) -> int:
@@ -313,9 +317,17 @@ class TFRecordTable:
             return iter(self._in_processes(size))
         return self._in_turn(size)
 
-    def _in_turn(self, size: int | None) -> Iterator[Any]:
+    def _all_batches(self, progress: Progress) -> Iterator[Any]:
+        check_progress(progress)
+        size = self._reading.batch_size
+        if not self._reading.num_workers:
+            return self._in_turn(size, progress=progress)
+        batches: Any = iter(self._in_processes(size))
+        return reported(batches, progress, title_of(self._reading.sources))
+
+    def _in_turn(self, size: int | None, *, progress: Progress = False) -> Iterator[Any]:
         size = size or self._reading.usual_size
-        with closing(self._reading.blocks(size)) as blocks:
+        with closing(self._reading.blocks(size, progress=progress)) as blocks:
             for block in blocks:
                 yield self._batches.of(block)
 
@@ -345,25 +357,29 @@ class TFRecordTable:
                     break
         return arrow.imported().Table.from_batches(batches, self.arrow_schema)
 
-    def to_arrow(self) -> Any:
-        """Return all rows as a ``pyarrow.Table``, a chunk per batch."""
-        return arrow.imported().Table.from_batches(self.to_batches(), self.arrow_schema)
+    def to_arrow(self, *, progress: Progress = None) -> Any:
+        """Return all rows as a ``pyarrow.Table``, a chunk per batch; `progress` as for :func:`load`."""
+        batches = self._all_batches(progress)
+        return arrow.imported().Table.from_batches(batches, self.arrow_schema)
 
-    def to_pandas(self) -> Any:
-        """Return all rows as a pandas DataFrame.
+    def to_pandas(self, *, progress: Progress = None) -> Any:
+        """Return all rows as a pandas DataFrame; `progress` as for :func:`load`.
 
         One that was saved comes back as it was, index included. Of other data, integers and bools with
         nulls have pandas' nullable dtypes, so that no value changes.
         """
         if self._is_frame_of("pandas"):
-            return self._loaded("pandas")
-        return _pandas_of(self.to_arrow())
+            return self._loaded("pandas", progress)
+        return _pandas_of(self.to_arrow(progress=progress))
 
-    def to_polars(self) -> Any:
-        """Return all rows as a Polars DataFrame; one that was saved comes back as it was."""
+    def to_polars(self, *, progress: Progress = None) -> Any:
+        """Return all rows as a Polars DataFrame; one that was saved comes back as it was.
+
+        `progress` as for :func:`load`.
+        """
         if self._is_frame_of("polars"):
-            return self._loaded("polars")
-        return library("polars", "dataframes").from_arrow(self.to_arrow())
+            return self._loaded("polars", progress)
+        return library("polars", "dataframes").from_arrow(self.to_arrow(progress=progress))
 
     def count_rows(self) -> int:
         """Count the records, all checksums verified, without parsing them."""
@@ -396,8 +412,10 @@ class TFRecordTable:
     def _is_frame_of(self, name: str) -> bool:
         return (self._described.dataframe or {}).get("library") == name
 
-    def _loaded(self, name: Library) -> Any:
-        return load_blocks(self._described, self.column_names, None, self._reading.blocks, name)
+    def _loaded(self, name: Library, progress: Progress) -> Any:
+        check_progress(progress)
+        blocks = partial(self._reading.blocks, progress=progress)
+        return load_blocks(self._described, self.column_names, None, blocks, name)
 
 
 # ------------------------------------------------------------------------------- batches
