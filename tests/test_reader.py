@@ -100,10 +100,10 @@ class TestRecords:
     def test_any_bytes_decode_or_raise_as_the_reference(self, read: Read, stream: bytes) -> None:
         expected = reference.decode(stream)
 
-        assert outcome_of(read(io.BytesIO(stream), compression="")) == expected
-        assert outcome_of(read(io.BytesIO(stream), compression="", verify=False)) == (
-            reference.decode(stream, verify=False)
-        )
+        found = outcome_of(read(io.BytesIO(stream), compression=""), len(stream))
+        assert found == expected
+        found = outcome_of(read(io.BytesIO(stream), compression="", verify=False), len(stream))
+        assert found == reference.decode(stream, verify=False)
 
     @pytest.mark.parametrize("read", [by_iteration, by_blocks])
     def test_a_limit_on_records_can_be_given(self, read: Read, path: str) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -196,7 +196,7 @@ class Distribution:
             and math.isclose(self._mean, other._mean, rel_tol=1e-9, abs_tol=1e-12)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def buckets(self) -> tuple[Float64Array, Float64Array, Int64Array]:
         """Return the first and the last number of each bucket that is not empty, and its count.

@@ -83,9 +83,9 @@ class Window:
     """
 
     def __init__(self, handle: AnyHandle, start: int, stop: int, n_bytes: int) -> None:
-        self.name = handle.name
+        self.name: str = handle.name
         self.start = start
-        self.stop = min(stop, handle.size())
+        self.stop: int = min(stop, handle.size())
         self.is_at_end: bool = self.stop == handle.size()
         self.data: bytes = b""
         self._handle = handle
