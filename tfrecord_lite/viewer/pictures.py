@@ -47,6 +47,7 @@ THUMBNAIL_SIZE = 128
 _LARGE_SIZE = 1024
 _TINY_SIZE = 64
 """An image that is no larger is shown with its pixels, enlarged."""
+_ENLARGED_SIZE = 256
 _UNKNOWN_PIXELS = 1 << 20
 _MAX_SOUND_BYTES = 2 << 20
 _MAX_STRIP, _MAX_HEAT = 256, 120
@@ -95,14 +96,16 @@ def _image_form(
     if isinstance(small, str):
         return Form(note(small) + caption(text), f"{small} {text}")
     side = max(media.width or 0, media.height or 0)
-    html = framed(small, text, boxes) + _captioned(text, size) + remarks(boxes)
+    # A caption is not said twice.
+    name = f"{media.format} image" if size >= THUMBNAIL_SIZE else text
+    html = framed(small, name, boxes, size) + _captioned(text, size) + remarks(boxes)
     large = small
     if side > size:
         made = _made(value, media, _LARGE_SIZE, budget, is_detail=True)
         large = small if isinstance(made, str) else made
     if large is small and boxes is None:
         return Form(html, text)
-    details = framed(large, text, boxes, with_labels=True)
+    details = framed(large, f"{text}, larger", boxes, _LARGE_SIZE)
     return Form(html, text, details + listing(boxes) if boxes else details)
 
 
@@ -125,17 +128,16 @@ def _made(
 
 
 def framed(
-    shown: Thumbnail, alternative: str, boxes: Boxes | None = None, *, with_labels: bool = False
+    shown: Thumbnail, alternative: str, boxes: Boxes | None = None, room: int = THUMBNAIL_SIZE
 ) -> Markup:
     """Return an image in a frame, enlarged if it is tiny, with the boxes over it."""
     made = recognize(shown.data)
     width, height = (made.width or 1, made.height or 1) if made else (1, 1)
     is_tiny = max(width, height) <= _TINY_SIZE
-    scale = (
-        max((2 * THUMBNAIL_SIZE if with_labels else 96) // max(width, height), 1) if is_tiny else 1
-    )
+    scale = max(min(room, _ENLARGED_SIZE) // max(width, height), 1) if is_tiny else 1
     size = width * scale, height * scale
-    over = overlay(boxes, *size, with_labels=with_labels) if boxes else NO_MARKUP
+    is_large = room > THUMBNAIL_SIZE
+    over = overlay(boxes, *size, with_labels=is_large) if boxes else NO_MARKUP
     name = "v-picture v-pixelated" if is_tiny else "v-picture"
     return Markup('<span class="{}">{}{}</span>').format(name, img(shown, alternative, size), over)
 
@@ -151,12 +153,12 @@ def pixels_form(pixels: Uint8Array, budget: Budget) -> Form:
     small = thumbnail(png, "image/png", THUMBNAIL_SIZE, as_is_bytes=0)
     if small is None or not budget.take(picture_bytes=len(small.data)):
         return Form(note("not shown: the page is full") + caption(text), text)
-    html = framed(small, text) + caption(text)
+    html = framed(small, "the pixels as an image") + caption(text)
     is_larger = max(height, width) > THUMBNAIL_SIZE
     large = thumbnail(png, "image/png", _LARGE_SIZE, as_is_bytes=0) if is_larger else None
     if large is None or not budget.take(detail_bytes=len(large.data)):
         return Form(html, text)
-    return Form(html, text, framed(large, text))
+    return Form(html, text, framed(large, "the pixels as a larger image", room=_LARGE_SIZE))
 
 
 def strip(values: Float64Array, budget: Budget, what: str = "") -> Form:
@@ -193,7 +195,8 @@ def _map(
     if not budget.take(pictures=1, picture_bytes=len(png)):
         return Form(caption(text), text)
     size = shown.shape[1] * scale[1], shown.shape[0] * scale[0]
-    image = img(Thumbnail(png, "image/png"), text, size)
+    alternative = f"the values as a {'strip' if name == 'v-strip' else 'map'} of colours"
+    image = img(Thumbnail(png, "image/png"), alternative, size)
     return Form(Markup('<span class="{}">{}</span>').format(name, image) + caption(text), text)
 
 
