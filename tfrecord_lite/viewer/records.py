@@ -58,7 +58,7 @@ class RecordView:
 def describe_record(content: Content, place: Place, budget: Budget) -> RecordView:
     """Return the cells of a record; what is over the budget is left out, and counted.
 
-    Takes time in proportion to what is shown, not to the record, once `content` is there.
+    Values are looked at up to a bound; only steps of feature lists are all counted.
     """
     if content.message is None:
         found = _without_features(content, budget) if not budget.is_spent else []
