@@ -281,6 +281,18 @@ class TestBars:
         assert lines[1] == "done"
         assert "data:" in shown.text
 
+    def test_a_warning_of_damage_stays_whole(self) -> None:
+        code = f"{CODE}\nt.save(path, {{'x': np.zeros((4000, 300))}}, progress=False)\n"
+        code += "with open(path, 'ab') as file: file.write(b'damage')\n"
+        code += "t.load(path, path + '.schema.json', on_error='skip')"
+
+        shown = terminal.on_terminal("-W", "ignore::UserWarning", "-W", "always", "-c", code)
+
+        lines = [line for line in terminal.screen(shown.text) if line]
+        assert "%|" in shown.text
+        assert "DataLossWarning: skipped 1 damaged place" in "".join(lines)
+        assert not [line for line in lines if "%|" in line]
+
     def test_it_starts_no_thread(self) -> None:
         code = f"{CODE}\nimport threading\n{TRIES['save']}\nprint(threading.enumerate())"
 

@@ -17,6 +17,7 @@ summed up in one warning at the end.
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -26,6 +27,7 @@ from tfrecord_lite.errors import DataLossError, DataLossWarning, Reason, plural
 from tfrecord_lite.files.names import short_name
 from tfrecord_lite.markup.tables import Html, facts, panel, table
 from tfrecord_lite.records.framing import OVERHEAD_BYTES
+from tfrecord_lite.records.progress import bars_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -512,7 +514,8 @@ def error_of(span: DamagedSpan) -> DataLossError:
 def warn_of_damage(report: DamageReport) -> None:
     """Warn of damage, if there is any; the warning points to the caller's code."""
     if report.n_damaged:
-        warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())
+        with bars_hidden(sys.stderr):
+            warnings.warn(report.summary(), DataLossWarning, stacklevel=levels_to_caller())
 
 
 def levels_to_caller() -> int:
