@@ -285,6 +285,48 @@ def test_a_window_inside_a_long_record_is_not(tmp_path: Path) -> None:
         assert sample.report.is_sound
 
 
+def test_windows_inside_records_that_are_too_large_are_not_damaged(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", [bytes(9_000_000)] * 2)
+
+    sample = draw_sample(path, max_bytes=1 << 20)
+
+    assert sample.report.is_sound
+    assert taken(sample) == []
+
+
+def test_a_long_record_at_the_end_of_a_window_is_taken_or_damaged(tmp_path: Path) -> None:
+    records = [os.urandom(150_000) for _ in range(100)]
+    data = bytearray(frame(records))
+    path = tmp_path / "data"
+    path.write_bytes(data)
+    sound = draw_sample(path, max_bytes=1 << 20)
+    for number in range(100):
+        data[number * 150_016 + 149_000] ^= 1
+    path.write_bytes(data)
+    damaged = draw_sample(path, max_bytes=1 << 20)
+
+    check_places(sound, records, str(path))
+    assert 3 < len(taken(sound)) < 20
+    assert taken(damaged) == []
+    assert len(spans_of(damaged)) >= len(taken(sound)) // 2
+
+
+@pytest.mark.parametrize("max_bytes", [1 << 20, 1 << 26])
+def test_a_file_of_nothing_but_damage_takes_seconds(tmp_path: Path, max_bytes: int) -> None:
+    data = np.frombuffer(bytes(frame([os.urandom(84)] * 100_000)), np.uint8).copy()
+    data[50::100] ^= 1
+    path = tmp_path / "data"
+    path.write_bytes(data.tobytes())
+
+    start = time.perf_counter()
+    sample = draw_sample(path, max_bytes=max_bytes)
+
+    assert time.perf_counter() - start < 20
+    assert taken(sample) == []
+    assert not sample.is_whole
+    assert sample.report.n_damaged >= 10
+
+
 def test_a_record_that_is_too_large_is_left_out(tmp_path: Path) -> None:
     path = write(tmp_path / "data", [os.urandom(5_000_000), b"small"])
 

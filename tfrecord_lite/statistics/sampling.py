@@ -77,6 +77,8 @@ _MAX_INDEX_BYTES = 32 * 1024 * 1024
 """A larger index takes longer to read than windows do."""
 _HEAD_BYTES = 64 * 1024
 """What is read of a file to see what it is; of a file object at least this is."""
+_MAX_DAMAGE = 2000
+"""A file is left after so many damaged places: a second or so is spent on these."""
 _BLOCK_RECORDS = 256
 """Records per block that are drawn by index; each has a span of its own."""
 
@@ -237,7 +239,7 @@ def _take(source: Source, size: int | None, wanted: _Wanted) -> tuple[_Part, int
 def _take_at_any_offset(handle: AnyHandle, wanted: _Wanted) -> _Part:
     """Take records of a file that can be read at any offset."""
     size, options = handle.size(), wanted.options
-    head = windows.Window(handle, 0, _HEAD_BYTES, _HEAD_BYTES)
+    head = windows.Window(handle, 0, _HEAD_BYTES)
     compression = RecordStream(cast("IO[bytes]", head), options).compression
     if compression or size <= wanted.n_bytes:
         limits = wanted.limits if compression else None
@@ -280,7 +282,7 @@ def _first(
     most: int | None = None,
 ) -> _Part:
     """Take the first records of a file: up to its end, or what limits the stream, or `most`."""
-    log = DamageLog(lambda span: None, None)  # noqa: ARG005 - told by the report
+    log = DamageLog(lambda span: None, _MAX_DAMAGE)  # noqa: ARG005 - told by the report
     skipping = log.skipping(stream, may_be_torn=prefix is not None)
     blocks: list[Block] = []
     is_end, n_taken, failure = False, 0, None
@@ -292,9 +294,9 @@ def _first(
                 blocks.append(block)
                 n_taken += len(block)
     except DataLossError as error:
-        if error.reason is not Reason.INFLATED_TOO_LARGE:
+        if error.reason is not Reason.INFLATED_TOO_LARGE and not log.is_over:
             raise
-        is_ours = stream.inflated.position >= wanted.n_bytes
+        is_ours = not log.is_over and stream.inflated.position >= wanted.n_bytes
         failure = None if is_ours else error
     report = skipping.report()
     if is_end and prefix is not None:
@@ -321,7 +323,9 @@ def _with_torn_end(report: FileReport, stream: SkippingStream) -> FileReport:
 
 
 def _estimate(stream: RecordStream, n_taken: int, size: int) -> float:
-    """Estimate the number of records in a compressed file of which some content was read."""
+    """Estimate the number of records in a file of which some content was read."""
+    if not stream.compression:  # it is so damaged that it was left
+        return n_taken * size / max(stream.offset, 1)
     inflated, n_read = stream.inflated, stream.inflated.raw_position
     # Of the last piece that was read, some was inflated, on average half.
     n_read = max(n_read - PIECE_BYTES // 2, n_read // 2, 1)

@@ -9,7 +9,7 @@
 The file is cut into strata of equal length, with a *window* in each: the first begins with the
 file, the others at a random byte. A window gives the intact records that **start** in it, each
 whole, even if its end is beyond the window. The first is found by its CRCs
-(:class:`~tfrecord_lite.records.resync.RecordFinder`), the others follow it.
+(:func:`~tfrecord_lite.records.resync.find_headers`), the others follow it.
 
 So a record is as likely as any other, whatever its length: there is one byte at which it starts.
 (An offset falls *into* a long record more often than into a short one, and a window *has room* for a
@@ -19,7 +19,8 @@ bias. Windows are all of the same width, so regions of short records weigh as ma
 have.
 
 Bytes before the first record of a window are the rest of another record, not damage. Nor is a window
-without a record damaged if a record that begins before it reaches beyond it.
+without a record damaged if a record that begins up to 4 MiB before it reaches beyond it, or if records
+are as long as that.
 
 A file inside a record, uncompressed, is full of bytes that prove themselves records. Where one ends,
 and a record of the file follows within less than a frame, what came before is dropped; a window that
@@ -35,20 +36,28 @@ from typing import IO, TYPE_CHECKING, cast
 import numpy as np
 
 from tfrecord_lite.arrays import at_every_byte
+from tfrecord_lite.block import SPARE_BYTES, Block, Span
 from tfrecord_lite.dataset.random_order import words
-from tfrecord_lite.errors import Reason
+from tfrecord_lite.errors import DataLossError, Reason
 from tfrecord_lite.index.remote import RemoteFrames, RemoteHandle, read_frames
 from tfrecord_lite.records.crc32c import length_crcs
-from tfrecord_lite.records.damage import DamagedSpan, DamageLog, FileReport
-from tfrecord_lite.records.framing import FOOTER, HEADER_BYTES, OVERHEAD_BYTES, is_header
-from tfrecord_lite.records.resync import RecordFinder
+from tfrecord_lite.records.damage import MAX_SPANS, DamagedSpan, DamageLog, FileReport
+from tfrecord_lite.records.framing import (
+    FOOTER,
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    OVERHEAD_BYTES,
+    data_of_frame,
+    is_header,
+)
+from tfrecord_lite.records.resync import find_headers
 from tfrecord_lite.records.stream import RecordStream
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import Int64Array
-    from tfrecord_lite.block import Block
     from tfrecord_lite.dataset.random_order import Key
     from tfrecord_lite.index.pread import AnyHandle
+    from tfrecord_lite.records.damage import SkippingStream
     from tfrecord_lite.records.options import ReadOptions
 
 _MAX_PLACES = 64
@@ -61,6 +70,11 @@ _MAX_READ = 4
 """Records that reach beyond their window may bring what is read to this many times the budget."""
 _LOOK_BACK_BYTES = 4 * 1024 * 1024
 """How far before an empty window to look for the record that it is in."""
+_MAX_DAMAGE = 100
+"""A window is left after so many damaged places."""
+_MAX_TRIES = 16
+"""How many headers of damaged data are looked at for the first record of a window."""
+_PIECE_BYTES = 64 * 1024
 _MAX_LOOKS_BACK = 8
 """For how many windows that is done."""
 
@@ -79,51 +93,49 @@ class Found:
 class Window:
     """A file object for the bytes of a file from `start` up to `stop`, read when they are asked for.
 
-    Offsets are those in the file. At most `stop` - `start` bytes are held.
+    Offsets are those in the file.
     """
 
-    def __init__(self, handle: AnyHandle, start: int, stop: int, n_bytes: int) -> None:
+    def __init__(self, handle: AnyHandle, start: int, stop: int) -> None:
         self.name: str = handle.name
         self.start = start
         self.stop: int = min(stop, handle.size())
         self.is_at_end: bool = self.stop == handle.size()
         self.data: bytes = b""
+        self.n_read: int = 0
+        """How many bytes were read."""
         self._handle = handle
-        self._n_first = n_bytes
         self._at = 0
 
-    @property
-    def end(self) -> int:
-        """The offset after the bytes that were read."""
-        return self.start + len(self.data)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is no more to read."""
-        return self.end >= self.stop
-
     def grow(self) -> None:
-        """Read as many bytes again as are there."""
-        n_bytes = min(max(self._n_first, len(self.data)), self.stop - self.end)
-        more = self._handle.read(n_bytes, self.end)
-        self.data += more
-        if not more:  # the file was cut
-            self.stop = self.end
+        """Read all of it, unless that was done."""
+        if not self.data:
+            self.data = self._handle.read(self.stop - self.start, self.start)
+            self.n_read += len(self.data)
 
     def read(self, n_bytes: int) -> bytes:
         """Return the next bytes, at most `n_bytes`, none at the end."""
-        while self._at >= self.end and not self.is_full:
-            self.grow()
+        self.grow()
         first = self._at - self.start
         data = self.data[first : first + n_bytes]
         self._at += len(data)
         return data
 
     def header_at(self, offset: int) -> bytes:
-        """Return the header at an offset, fewer bytes at the end."""
-        while self.end < offset + HEADER_BYTES and not self.is_full:
-            self.grow()
-        return self.data[offset - self.start :][:HEADER_BYTES]
+        """Return the header at an offset, fewer bytes at the end of the file."""
+        self.grow()
+        header = self.data[offset - self.start :][:HEADER_BYTES]
+        return header if len(header) == HEADER_BYTES else self._handle.read(HEADER_BYTES, offset)
+
+    def frame_at(self, offset: int, size: int) -> bytes | None:
+        """Return the frame of these many bytes at an offset; None if it is damaged."""
+        frame = self.data[offset - self.start :][:size]
+        if len(frame) < size:
+            if offset + size > self._handle.size():
+                return None
+            frame = self._handle.read(size, offset)
+            self.n_read += size
+        return None if data_of_frame(frame, size) is None else frame
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to an offset."""
@@ -151,10 +163,10 @@ def look(handle: AnyHandle, options: ReadOptions, max_bytes: int, key: Key) -> F
     left = _MAX_READ * max_bytes
     takings: list[_Taking] = []
     for start, data in zip(starts.tolist(), read, strict=True):
-        window = Window(handle, start, start + min(width + max_bytes, left), width)
+        window = Window(handle, start, start + width)
         window.data = data
-        takings.append(_take(window, start + width, options))
-        left -= len(window.data)
+        takings.append(_take(window, start + width, options, max_bytes))
+        left -= window.n_read
         is_foreign = any(s.reason is Reason.NOT_A_TFRECORD for s in takings[-1].report.spans)
         if is_foreign or left <= width:
             break
@@ -191,78 +203,140 @@ class _Taking:
     n_starts: int
     """Of records, also of one that is too long to be read."""
     report: FileReport
-
-    @property
-    def longest(self) -> int:
-        """Bytes of the longest record."""
-        return max((int(block.lengths.max()) for block in self.blocks), default=0)
+    longest: int = 0
+    """Bytes of the longest record."""
 
 
-def _take(window: Window, edge: int, options: ReadOptions) -> _Taking:
-    """Take the records that start before `edge`, each whole."""
-    first = _first_record(window, edge, options.max_record_bytes) if window.start else 0
+def _take(window: Window, edge: int, options: ReadOptions, max_bytes: int) -> _Taking:
+    """Take the records that start before `edge`, each whole; `window` ends there."""
+    first, wrong = _first_record(window, edge, options, max_bytes) if window.start else (0, None)
     if first is None:
-        return _Taking([], 0, FileReport(window.name, 0, 0))
-    log = DamageLog(lambda span: None, None)  # noqa: ARG005 - told by the report
+        spans = () if wrong is None else (wrong,)
+        n_lost = sum(span.length for span in spans)
+        return _Taking([], len(spans), FileReport(window.name, 0, 0, spans, len(spans), n_lost))
+    log = DamageLog(lambda span: None, _MAX_DAMAGE)  # noqa: ARG005 - told by the report
     source = cast("IO[bytes]", window)
     stream = RecordStream(source, replace(options, compression=""))
     stream.begin_at(first, 0)
     skipping = log.skipping(stream, may_be_torn=not window.is_at_end)
     blocks: list[Block] = []
-    n_left_out = 0
-    while skipping.offset < edge:
-        if _leads_out(window, skipping.offset):
-            n_left_out = 1
-            break
-        if (block := skipping.next_block()) is None:
-            break
-        starts = block.offsets + (block.spans[0].base or 0)
-        blocks.append(block[: int(np.searchsorted(starts, edge))])
-    return _as_taking(
-        window, [block for block in blocks if len(block)], n_left_out, skipping.report()
+    size = None
+    try:
+        while skipping.offset < edge and (size := _size_beyond(window, skipping.offset)) is None:
+            if (block := skipping.next_block()) is None:
+                break
+            blocks.append(block)
+    except DataLossError:
+        if not log.is_over:
+            raise
+    report = skipping.report()
+    if size is not None and size <= max_bytes:  # the last one, of which the window has a part
+        frame = window.frame_at(skipping.offset, size)
+        if frame is not None:
+            blocks.append(_block_of(frame, window.name, skipping))
+        else:
+            report, size = _with_last_damaged(report, skipping, size), None
+    taking = _as_taking(window, blocks, size is not None, report)
+    longest = max((int(block.lengths.max()) for block in blocks), default=0)
+    return replace(taking, longest=max(longest, size or 0))
+
+
+def _with_last_damaged(report: FileReport, skipping: SkippingStream, size: int) -> FileReport:
+    """Return a report with the record that follows, which is damaged."""
+    place = skipping.name, skipping.offset, size
+    span = DamagedSpan(*place, Reason.DATA_CRC, None, skipping.n_records, report.records)
+    return replace(
+        report,
+        spans=(*report.spans, span),
+        n_damaged=report.n_damaged + 1,
+        lost_bytes=report.lost_bytes + size,
     )
 
 
-def _first_record(window: Window, edge: int, max_record_bytes: int) -> int | None:
-    """Return where the first intact record starts; None if there is none before `edge`."""
-    finder = RecordFinder(min(max_record_bytes, window.stop - window.start))
-    while True:
-        if window.end < edge and not window.is_full:
-            window.grow()
-        data = np.frombuffer(window.data, np.uint8)
-        found = finder.find(data, window.start, window.start, is_end=window.is_full)
-        if found is not None:
-            return found if found < min(edge, window.end) else None
-        if finder.wanted_from >= edge:
-            return None
-        window.grow()
+def _first_record(
+    window: Window, edge: int, options: ReadOptions, max_bytes: int
+) -> tuple[int | None, DamagedSpan | None]:
+    """Return where the first intact record before `edge` starts; or what is there instead, if anything.
+
+    Few headers are tried: in data that are not made for it, what looks like one is one.
+    """
+    most = min(options.max_record_bytes, max_bytes)
+    tried = 0
+    window.grow()
+    data = np.frombuffer(window.data, np.uint8)
+    for at in range(0, max(data.size, 1), _PIECE_BYTES):
+        starts, lengths = find_headers(data[at : at + _PIECE_BYTES + HEADER_BYTES - 1], most)
+        for start, length in zip(
+            (starts + (window.start + at)).tolist(), lengths.tolist(), strict=True
+        ):
+            if start >= edge:
+                break
+            frame = window.frame_at(start, length + OVERHEAD_BYTES)
+            if frame is not None:
+                return start, None
+            tried += 1
+            if tried == _MAX_TRIES:
+                return None, _empty_span(window.name, window.start, edge, Reason.DATA_CRC)
+    return None, _empty_span(window.name, window.start, edge, Reason.DATA_CRC) if tried else None
 
 
-def _leads_out(window: Window, offset: int) -> bool:
-    """Whether the record at an offset has a part that is not read, as the window may not grow more."""
+def _empty_span(name: str, start: int, stop: int, reason: Reason) -> DamagedSpan:
+    """Return the damage of a whole window."""
+    detail = "no intact record was found in these bytes, of which a sample was taken"
+    return DamagedSpan(name, start, stop - start, reason, detail, None, 0)
+
+
+def _size_beyond(window: Window, offset: int) -> int | None:
+    """Return the bytes of the record at an offset, with its frame, if it ends after the window."""
     if window.is_at_end:
-        return False
+        return None
     header = window.header_at(offset)
-    if len(header) < HEADER_BYTES:
-        return True
-    length = int.from_bytes(header[:8], "little")
-    return is_header(header) and offset + length + OVERHEAD_BYTES > window.stop
+    size = int.from_bytes(header[:8], "little") + OVERHEAD_BYTES
+    return size if is_header(header) and offset + size > window.stop else None
 
 
-def _as_taking(window: Window, blocks: list[Block], n_left_out: int, report: FileReport) -> _Taking:
-    """Return what a window gave, without what came from a file inside a record."""
-    spans = report.spans
+def _block_of(frame: bytes, name: str, skipping: SkippingStream) -> Block:
+    """Return a block of the next record of a stream."""
+    data = np.frombuffer(frame + bytes(SPARE_BYTES), np.uint8)
+    base = skipping.offset - HEADER_BYTES
+    span = Span(0, name, skipping.n_records, base, is_framed=True)
+    lengths = np.array([len(frame) - OVERHEAD_BYTES])
+    return Block(data, np.array([HEADER_BYTES]), lengths, (span,))
+
+
+def _as_taking(
+    window: Window,
+    blocks: list[Block],
+    has_last: bool,  # noqa: FBT001
+    report: FileReport,
+) -> _Taking:
+    """Return what a window gave, without what came from a file inside a record.
+
+    `has_last` tells that a record starts in it and ends after it, whether it was taken or not.
+    """
+    spans, n_damaged, n_lost = report.spans, report.n_damaged, report.lost_bytes
     if window.start and spans and spans[0].length < OVERHEAD_BYTES:
-        blocks, spans = _without(blocks, spans[0].offset), spans[1:]
+        blocks, n_damaged, n_lost = (
+            _without(blocks, spans[0].offset),
+            n_damaged - 1,
+            n_lost - spans[0].length,
+        )
+        spans = spans[1:]
     if window.start:  # the numbers of these records are not known
         blocks = [
             replace(b, spans=tuple(replace(s, is_numbered=False) for s in b.spans)) for b in blocks
         ]
         spans = tuple(replace(span, index=None) for span in spans)
     n_records, n_bytes = sum(map(len, blocks)), sum(block.nbytes for block in blocks)
-    n_lost = sum(span.length for span in spans)
-    found = FileReport(report.source, n_records, n_bytes, spans, len(spans), n_lost)
-    return _Taking(blocks, n_records + len(spans) + n_left_out, found)
+    found = FileReport(report.source, n_records, n_bytes, spans, n_damaged, n_lost)
+    n_whole = n_records - (has_last and bool(blocks) and _end_of(blocks[-1]) > window.stop)
+    return _Taking(blocks, n_whole + n_damaged + has_last, found)
+
+
+def _end_of(block: Block) -> int:
+    """Return the offset after the last record of a block."""
+    end = int(block.offsets[-1] + block.lengths[-1]) + FOOTER_BYTES
+    return end + (block.spans[0].base or 0) + HEADER_BYTES
 
 
 def _without(blocks: list[Block], offset: int) -> list[Block]:
@@ -283,9 +357,8 @@ def _damaged_windows(
         return []
     is_empty = [not taking.n_starts and not taking.report.spans for taking in takings]
     chosen = [start for start, empty in zip(starts.tolist(), is_empty, strict=False) if empty]
-    detail = "no intact record starts in these bytes, of which a sample was taken"
     return [
-        DamagedSpan(handle.name, start, width, Reason.LENGTH_CRC, detail, None, 0)
+        _empty_span(handle.name, start, start + width, Reason.LENGTH_CRC)
         for start in chosen[:_MAX_LOOKS_BACK]
         if not _is_in_record(handle, start, start + width)
     ]
@@ -315,7 +388,7 @@ def _joined(name: str, takings: list[_Taking], empty: list[DamagedSpan]) -> File
         name,
         sum(report.records for report in reports),
         sum(report.record_bytes for report in reports),
-        tuple(spans),
+        tuple(spans[:MAX_SPANS]),
         sum(report.n_damaged for report in reports) + len(empty),
         sum(report.lost_bytes for report in reports) + sum(span.length for span in empty),
     )
