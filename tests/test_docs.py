@@ -18,6 +18,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 
 import tfrecord_lite
 from tests.support.corpus import ROOT
+from tests.support.extras import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,8 @@ MODULES = [
     importlib.import_module(info.name)
     for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
     if not info.name.endswith(("__main__", "_pb2"))
+    # It is loaded when it is used, and needs its extra then.
+    if is_installed("view") or not info.name.startswith("tfrecord_lite.viewer.")
 ]
 EXAMPLES = [
     example
@@ -53,6 +56,7 @@ MARKS = {
     "tfrecord_lite.storage.formats.superserial": pytest.mark.needs("yaml"),
     "tfrecord_lite.tables": pytest.mark.needs("arrow"),
     "tfrecord_lite.storage.sidecar.load_schema": pytest.mark.needs("yaml"),
+    "tfrecord_lite.viewer": pytest.mark.needs("view"),
 }
 """What pages need, and examples of these names or of modules under them."""
 

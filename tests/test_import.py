@@ -124,7 +124,15 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         tfrecord_lite.Exampel  # noqa: B018
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.needs("view"))
+        if name.startswith("tfrecord_lite.viewer.")
+        else name
+        for name in MODULES
+    ],
+)
 def test_every_module_says_what_it_offers_and_has_it(name: str) -> None:
     module = importlib.import_module(name)
 
