@@ -243,7 +243,8 @@ def _records_note(report: Report) -> str:
 def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
     """Return the features that have a column: pictures first, then what most records have.
 
-    A feature of one value per record comes before one of several, which take more room.
+    A feature of one value per record comes before one of several, which take more room; of these,
+    names before numbers.
     """
     found: dict[tuple[str, str], list[Cell]] = {}
     for record in records:
@@ -256,7 +257,13 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
     }
     is_single = {key: all(cell.count == "1" for cell in cells) for key, cells in found.items()}
     best = sorted(
-        found, key=lambda key: (not has_picture[key], -len(found[key]), not is_single[key])
+        found,
+        key=lambda key: (
+            not has_picture[key],
+            -len(found[key]),
+            not is_single[key],
+            found[key][0].kind != "string",
+        ),
     )[:_MAX_COLUMNS]
     best.sort(key=lambda key: (not has_picture[key], order[key]))
     return [
