@@ -49,6 +49,7 @@ MARKS = {
     "tables.md": pytest.mark.needs("tables"),
     "tensors.md": pytest.mark.needs("image"),
     "testing.md": pytest.mark.full,
+    "view.md": pytest.mark.needs("view"),
     "tfrecord_lite.integrations.duckdb": pytest.mark.needs("sql"),
     "tfrecord_lite.integrations.image": pytest.mark.needs("image"),
     "tfrecord_lite.integrations.pandas": pytest.mark.needs("dataframes"),

@@ -25,7 +25,7 @@ __all__ = ["HOSTILE", "KINDS", "N_FEATURES"]
 
 N_FEATURES = 2000
 FORMATS = ("JPEG", "PNG", "WebP", "GIF")
-CITIES = ["Amsterdam", "Bogotá", "Cairo", "Dhaka", "東京", "Zürich"]
+CITIES = ["Amsterdam", "Bogotá", "Cairo", "Dhaka", "Łódź", "Zürich"]
 
 
 # --- examples

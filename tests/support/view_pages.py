@@ -1,0 +1,20 @@
+"""Pages of files, as ``tfrecord view`` writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfrecord_lite.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["page_of"]
+
+
+def page_of(paths: Iterable[Path], page: Path, *arguments: str) -> Path:
+    """Write the page of some files with the verb."""
+    status = main(["view", *map(str, paths), "-o", str(page), *arguments])
+    assert page.is_file(), f"no page was written; status {status}"
+    return page
