@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -165,3 +166,21 @@ def test_values_agree_with_dictionaries() -> None:
     decoded = decode_examples(records)
     floats = np.concatenate([row["f"] for row in decoded if row["f"].dtype == np.float32])
     assert found["f"].numbers == Distribution.of(floats)
+
+
+@pytest.mark.parametrize("cuts", [[], [1], [2], [1, 3]])
+def test_sequence_examples_without_lists_are_contexts(cuts: list[int]) -> None:
+    def record(i: int, n_steps: int) -> bytes:
+        lists = {"x": [np.array([i])] * n_steps} if n_steps else {}
+        return encode_sequence_example({"context": {"id": np.array([i])}, "feature_lists": lists})
+
+    records = [b"", *(record(i, i % 3) for i in range(6))]
+    collector = Collector()
+    for first, last in pairwise([0, *cuts, len(records)]):
+        collector.add(Block.from_records(records[first:last]))
+    found = collector.statistics()
+    assert found.is_sequence
+    assert found.n_records == 7
+    assert found["id"].numbers == Distribution.of(np.arange(6))
+    assert found["x"].n_records == 4
+    assert found["x"].steps == Distribution.of(np.array([1, 2, 1, 2]))

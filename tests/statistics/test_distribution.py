@@ -103,6 +103,36 @@ def test_quantiles_are_within_a_percent(kind: str) -> None:
         assert found.quantile(0.5) == pytest.approx(np.median(numbers), abs=200)
 
 
+@given(NUMBERS, st.floats(0, 1))
+def test_quantiles_are_within_the_range(numbers: np.ndarray, q: float) -> None:
+    finite = numbers[np.isfinite(numbers)]
+    found = Distribution.of(finite).quantile(q)
+    assert (found is None) == (not finite.size)
+    if found is not None:
+        assert finite.min().item() <= found <= finite.max().item()
+        assert isinstance(found, int if numbers.dtype == np.int64 else float)
+
+
+@pytest.mark.parametrize("n", [2**53, 2**60, 2**63 - 1, -(2**63)])
+def test_large_integers_have_a_histogram(n: int) -> None:
+    counts, edges = Distribution.of(np.full(5, n)).histogram()
+    assert counts.tolist() == [5]
+    assert edges[0] < n < edges[1]
+
+
+def test_numbers_near_the_end_of_float64_overflow_in_silence() -> None:
+    found = Distribution.of(np.array([1e308, 1e308, -1e308]))
+    assert found.mean == pytest.approx(1e308 / 3)
+    counts, edges = found.histogram(4)
+    assert counts.tolist() == [1, 0, 0, 2]
+    assert np.isfinite(edges).all()
+
+
+def test_other_types_are_rejected() -> None:
+    with pytest.raises(TypeError, match="object"):
+        Distribution.of(np.array([1, None]))
+
+
 @given(NUMBERS, st.integers(1, 40))
 def test_histograms_count_every_finite_number_once(numbers: np.ndarray, bins: int) -> None:
     found = Distribution.of(numbers)
@@ -112,6 +142,7 @@ def test_histograms_count_every_finite_number_once(numbers: np.ndarray, bins: in
     assert edges.size == (counts.size + 1 if counts.size else 0)
     assert counts.size <= bins
     assert np.isfinite(edges).all()
+    assert (np.diff(edges) > 0).all()
 
 
 def test_histogram_of_few_values_is_numpys() -> None:

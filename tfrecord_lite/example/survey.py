@@ -78,7 +78,8 @@ class Observer(Protocol):
 class Survey:
     """Survey Examples or SequenceExamples, block after block; not thread-safe.
 
-    A block that raises an error leaves no trace.
+    A block that raises an error leaves no trace. With `accept_mixed`, Examples count as contexts of
+    SequenceExamples if any record is one.
 
     >>> from tfrecord_lite import Block, Example
     >>> example = Example()
@@ -92,8 +93,9 @@ class Survey:
     age   int64  all      1       7
     """
 
-    def __init__(self, observer: Observer | None = None) -> None:
+    def __init__(self, observer: Observer | None = None, *, accept_mixed: bool = False) -> None:
         self._observer = observer
+        self._accept_mixed = accept_mixed
         self._survey: _ExampleSurvey | _SequenceSurvey | None = None
         self._n_empty = 0  # records before the first that is not empty
         self._check_type = check_of_either()
@@ -112,18 +114,20 @@ class Survey:
                 self._n_empty += len(block)
                 return
             is_sequence = has_lists is not None and bool(has_lists[filled[0]])
-            survey = (_SequenceSurvey if is_sequence else _ExampleSurvey)(self._n_empty)
+            examples = _ExampleSurvey(self._n_empty)
+            survey = _SequenceSurvey(examples) if is_sequence else examples
         else:
             survey = self._survey
         is_sequence = isinstance(survey, _SequenceSurvey)
         odd = [] if has_lists is None else filled[has_lists[filled] != is_sequence]
-        if len(odd):
+        if len(odd) and not self._accept_mixed:
             raise _mixed_error(block.place(int(odd[0])), has_lists=not is_sequence)
+        if len(odd) and isinstance(survey, _ExampleSurvey):
+            survey = _SequenceSurvey(survey)
         try:
             found = survey.read(block)
         except WireError:
-            again = type(survey)(0)
-            parse_or_first_error(block, None, again.read, survey.message_type)
+            parse_or_first_error(block, None, survey.again().read, survey.message_type)
             raise
         self._survey = survey
         for one in found:
@@ -176,6 +180,10 @@ class _ExampleSurvey:
         self._n_records = n_records
         self._found: dict[bytes, dict[Kind, ListSummary]] = {}
 
+    def again(self) -> _ExampleSurvey:
+        """Return a new survey of the same messages."""
+        return _ExampleSurvey(0)
+
     def read(self, block: Block) -> list[_Features | _FeatureList]:
         """Read the features of a block; raises WireError about one of the malformed records."""
         batch = self._keys.read_examples(block)
@@ -215,10 +223,14 @@ class _SequenceSurvey:
 
     message_type = "SequenceExample"
 
-    def __init__(self, n_records: int) -> None:
-        self._context = _ExampleSurvey(n_records)
+    def __init__(self, context: _ExampleSurvey) -> None:
+        self._context = context
         self._keys = DiscoveredKeys()
         self._found: dict[bytes, FeatureListSummary] = {}
+
+    def again(self) -> _SequenceSurvey:
+        """Return a new survey of the same messages."""
+        return _SequenceSurvey(_ExampleSurvey(0))
 
     def read(self, block: Block) -> list[_Features | _FeatureList]:
         """Read contexts and lists of a block; raises WireError about one of the malformed records."""

@@ -76,15 +76,18 @@ def compute_statistics(
     DataLossError
         If a file is damaged, unless `on_error` says otherwise.
     InvalidArgumentError
-        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample, or for
-        Examples mixed with SequenceExamples; ``UNSUPPORTED`` for lists of Examples;
+        ``MALFORMED`` for a record that is neither an Example nor a SequenceExample;
+        ``UNSUPPORTED`` for lists of Examples;
         ``BAD_ARGUMENT`` if `num_records` is not positive.
     TypeError
         For data of another type.
 
     Notes
     -----
-    Takes up to some times as long as parsing all features, and some megabytes per thousand features.
+    Takes up to some times as long as parsing all features. Memory does not grow with the data: up to 100 KB per
+    feature of numbers, and up to 2 MB per feature of byte strings that have many different values.
+
+    If some records have feature lists, all are SequenceExamples: those without lists have an Example's bytes.
 
     Examples
     --------
@@ -126,7 +129,7 @@ class Collector:
     """
 
     def __init__(self, *, skip_malformed: bool = False) -> None:
-        self._survey = Survey(self)
+        self._survey = Survey(self, accept_mixed=True)
         self._skip_malformed = skip_malformed
         self._gathered: dict[tuple[bytes, bool], _Gathered] = {}
         self.malformed: list[InvalidArgumentError] = []

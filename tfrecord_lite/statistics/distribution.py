@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MAX_BUCKETS = 2048
 _SIGN = np.int64(-(2**63))
+_HALF = 0.5
 _DENSE = 4
 """Keys are counted in an array, not sorted, if it has at most that many places per number."""
 
@@ -59,7 +60,7 @@ class Distribution:
     Immutable, a few kilobytes (32 KiB at most), can be pickled. :attr:`mean` and :attr:`std` are those of the
     finite numbers, in float64. Quantiles and histograms are exact if there are at most 2,048 distinct numbers;
     otherwise a number is known up to its bucket, which is narrower than 1 % of the number unless the numbers
-    spread over dozens of powers of two.
+    spread over dozens of powers of two. In buckets, integers beyond 2**53 are rounded to the nearest float64.
 
     Examples
     --------
@@ -92,6 +93,8 @@ class Distribution:
     def _of(cls, numbers: AnyArray, shift: int) -> Distribution:
         """Count numbers without at least `shift` of the last bits."""
         is_integer = numbers.dtype.kind in "iub"
+        if not is_integer and numbers.dtype.kind != "f":
+            raise TypeError(f"numbers must be integers or floats, not {numbers.dtype}")
         numbers = numbers.reshape(-1)
         known = numbers if is_integer else numbers[~np.isnan(numbers)]
         if not known.size:
@@ -99,7 +102,11 @@ class Distribution:
         finite = known.astype(np.float64)
         if not is_integer:
             finite = finite[np.isfinite(finite)]
-        mean = float(finite.mean()) if finite.size else 0.0
+        with np.errstate(over="ignore"):
+            mean = float(finite.mean()) if finite.size else 0.0
+            if math.isinf(mean):
+                mean = float((finite / finite.size).sum())
+            squares = float(np.square(finite - mean).sum())
         shift, keys, counts = _coarsened(*_counted(_ordered(finite), shift), shift)
         return cls(
             count=numbers.size,
@@ -110,7 +117,7 @@ class Distribution:
             max=known.max().item(),
             is_integer=is_integer,
             _mean=mean,
-            _squares=float(np.square(finite - mean).sum()),
+            _squares=squares,
             _shift=shift,
             _keys=keys,
             _counts=counts,
@@ -227,7 +234,9 @@ class Distribution:
         i = int(np.searchsorted(ends, rank, side="right"))
         share = (rank - (ends[i] - counts[i])) / max(counts[i] - 1, 1)
         number = float(starts[i] + share * (stops[i] - starts[i]))
-        return math.floor(number) if self.is_integer else number
+        if not self.is_integer or self.min is None or self.max is None:
+            return number
+        return min(max(math.floor(number), self.min), self.max)
 
     def histogram(self, bins: int = 20) -> tuple[Int64Array, Float64Array]:
         """Return how many finite numbers are in each of some bins of the same width.
@@ -253,15 +262,7 @@ class Distribution:
         starts, stops, counts = self.buckets()
         if not starts.size:
             return _NO_KEYS, np.empty(0)
-        low, high = float(starts[0]), float(stops[-1])
-        edges: Float64Array
-        if self.is_integer and high - low < bins:
-            edges = np.arange(low, high + 2) - 0.5
-        elif low == high:
-            edges = np.array([low - 0.5, high + 0.5])
-        else:
-            edges = low + (high / bins - low / bins) * np.arange(bins + 1, dtype=np.float64)
-            edges[-1] = high
+        edges = _edges(float(starts[0]), float(stops[-1]), bins, is_integer=self.is_integer)
         return _spread(starts, stops, counts, edges), edges
 
     def describe(self) -> dict[str, Any]:
@@ -335,6 +336,18 @@ def _coarsened(
     n_bits = np.searchsorted(_POWERS, changes, side="right")
     dropped = int(np.sort(n_bits)[-MAX_BUCKETS])
     return shift + dropped, *_summed(keys >> dropped, counts)
+
+
+def _edges(low: float, high: float, bins: int, *, is_integer: bool) -> Float64Array:
+    """Return the ascending edges of bins from one number to another, fewer if they are too close."""
+    step = float(np.spacing(max(abs(low), abs(high))))  # to the next number
+    if is_integer and high - low < bins and step <= _HALF:
+        return np.arange(low, high + 2, dtype=np.float64) - _HALF
+    if low == high:
+        return np.array([low - max(step, _HALF), high + max(step, _HALF)])
+    parts = np.linspace(0, 1, 1 + int(min(bins, high / step - low / step)))
+    edges: Float64Array = low * (1 - parts) + high * parts
+    return edges
 
 
 def _spread(
