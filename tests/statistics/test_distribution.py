@@ -113,6 +113,34 @@ def test_quantiles_are_within_the_range(numbers: np.ndarray, q: float) -> None:
         assert isinstance(found, int if numbers.dtype == np.int64 else float)
 
 
+@given(INTEGERS)
+def test_integers_share_a_bucket_with_at_most_a_neighbour(numbers: np.ndarray) -> None:
+    found = Distribution.of(numbers)
+    starts, stops = found._bounds()
+    assert found._shift == 0
+    assert (stops.astype(object) - starts.astype(object) <= 1).all()
+    each = np.repeat(np.arange(starts.size), found._counts)
+    assert (starts[each] <= np.sort(numbers)).all()
+    assert (np.sort(numbers) <= stops[each]).all()
+
+
+def test_times_in_nanoseconds_are_told_apart() -> None:
+    times = 1_700_000_000_000_000_000 + np.arange(100)
+    parts = [Distribution.of(part) for part in np.array_split(times, 7)]
+    found = sum(parts[1:], parts[0])
+    assert found.std == pytest.approx(np.arange(100).std())
+    quartile = found.quantile(0.25)
+    assert quartile is not None
+    assert abs(quartile - int(times[25])) <= 1
+    assert Distribution.of(np.array([2**60])) != Distribution.of(np.array([2**60 + 100]))
+
+
+def test_the_last_quantile_is_the_largest_number() -> None:
+    numbers = np.random.default_rng(4).normal(size=10_000).astype(np.float32)
+    assert Distribution.of(numbers).quantile(1) == numbers.max()
+    assert Distribution.of(numbers).quantile(0) == numbers.min()
+
+
 @pytest.mark.parametrize("n", [2**53, 2**60, 2**63 - 1, -(2**63)])
 def test_large_integers_have_a_histogram(n: int) -> None:
     counts, edges = Distribution.of(np.full(5, n)).histogram()

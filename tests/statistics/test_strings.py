@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tfrecord_lite import BytesColumn
 from tfrecord_lite.arrays import ByteRanges
 from tfrecord_lite.statistics import Distribution, StringStatistics
-from tfrecord_lite.statistics.strings import MAX_COUNTED_BYTES, MAX_DISTINCT
+from tfrecord_lite.statistics.strings import MAX_COUNTED_BYTES, MAX_DISTINCT, MAX_LOOKED_AT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +49,7 @@ def test_short_strings_are_counted(values: list[bytes], is_object: bool) -> None
         most = found.top(1)[0]
         assert most[1] == max(Counter(short).values())
     assert set(found.examples) <= set(values)
-    assert sum(found.contents.values()) == min(len(values), 16)
+    assert sum(found.contents.values()) == min(len(values), MAX_LOOKED_AT)
 
 
 @given(STRINGS, STRINGS)
@@ -84,7 +84,7 @@ def test_too_many_strings_are_counted_within_a_known_bound() -> None:
     [(b"\xff\xd8\xff\xe0" + bytes(20), "JPEG"), ("Grüße".encode(), "text"), (b"\xfe\x00", "bytes")],
 )
 def test_strings_are_told_apart_by_what_they_are(value: bytes, label: str) -> None:
-    assert StringStatistics.of(ranges_of([value] * 100)).contents == {label: 16}
+    assert StringStatistics.of(ranges_of([value] * 100)).contents == {label: MAX_LOOKED_AT}
 
 
 def test_sizes_of_pictures_are_details() -> None:
@@ -93,3 +93,26 @@ def test_sizes_of_pictures_are_details() -> None:
     assert found.contents == {"GIF": 3, "text": 1}
     assert found.details == {"GIF 640 x 480": 3}
     assert (found + found).details == {"GIF 640 x 480": 6}
+
+
+def test_strings_that_alternate_are_both_seen() -> None:
+    found = StringStatistics.of(ranges_of([b"text", b"\xfe\x00"] * 1500))
+    assert min(found.contents["text"], found.contents["bytes"]) > MAX_LOOKED_AT // 4
+
+
+def test_strings_are_looked_at_in_proportion() -> None:
+    found = StringStatistics.of(ranges_of([b"text %d" % i for i in range(10_000)]))
+    for i in range(59):
+        found = found.plus(ranges_of([b"\xfe\x00" + bytes([i, j]) for j in range(10)]))
+    assert len(found.looked_at) == MAX_LOOKED_AT
+    assert found.contents.get("bytes", 0) <= 12  # 5.6 % of all
+
+
+@given(STRINGS, STRINGS)
+def test_strings_one_by_one_or_at_once_are_the_same(
+    first: list[bytes], second: list[bytes]
+) -> None:
+    one, other = ranges_of(first), ranges_of(second)
+    assert StringStatistics.of(one).plus(other) == (
+        StringStatistics.of(one) + StringStatistics.of(other)
+    )

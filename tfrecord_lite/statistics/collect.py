@@ -240,7 +240,7 @@ class _Gathered:
             self.lengths.add(lists.counts)
         if isinstance(flat, ByteRanges) or flat.dtype == object:
             if len(flat):
-                found = StringStatistics.of(flat)
-                self.strings = found if self.strings is None else self.strings + found
+                before = self.strings
+                self.strings = StringStatistics.of(flat) if before is None else before.plus(flat)
         elif flat.size:
             self.numbers.add(flat)

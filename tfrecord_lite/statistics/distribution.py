@@ -2,14 +2,13 @@
 
 ::
 
-    float64       sign  exponent  fraction                     in the order of the numbers, as int64
-    key           sign  exponent  fract┆                       the same without its last `shift` bits
+    code          an int64 for each number, in the order of the numbers, at even *relative* distances
+    key           a code without its last `shift` bits
     keys, counts  the keys that occur, and how often each does: at most 2,048
 
 Without a shift each key is one number, so a few distinct numbers are counted exactly. When there are
-too many, one more bit is dropped, again and again, and neighbours fall together. So buckets have an
-even *relative* width: it suits ids and times that differ in their last digits, and data whose largest
-values are a million times the usual ones.
+too many, one more bit is dropped, again and again, and neighbours fall together. So it suits ids and
+times that differ in their last digits, and data whose largest values are a million times the usual ones.
 
 What is counted does not depend on the order of the numbers, nor on how they were divided: the shift is
 always the smallest with which all keys fit. So distributions can be added.
@@ -18,7 +17,7 @@ always the smallest with which all keys fit. So distributions can be added.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
 MAX_BUCKETS = 2048
 _SIGN = np.int64(-(2**63))
 _HALF = 0.5
+_BITS_OF_1 = int(np.float64(1).view(np.int64))
+_EXACT = 2**53
+_CODE_OF_EXACT = 53 * 2**52 + 1
+_HIGHEST_CODE = _CODE_OF_EXACT + (2**63 - 1 - _EXACT) // 2
 _DENSE = 4
 """Keys are counted in an array, not sorted, if it has at most that many places per number."""
 
@@ -60,7 +63,8 @@ class Distribution:
     Immutable, a few kilobytes (32 KiB at most), can be pickled. :attr:`mean` and :attr:`std` are those of the
     finite numbers, in float64. Quantiles and histograms are exact if there are at most 2,048 distinct numbers;
     otherwise a number is known up to its bucket, which is narrower than 1 % of the number unless the numbers
-    spread over dozens of powers of two. In buckets, integers beyond 2**53 are rounded to the nearest float64.
+    spread over dozens of powers of two. Integers beyond 2**53 share a bucket with one neighbour at least, and
+    in arrays of float64 they are rounded.
 
     Examples
     --------
@@ -76,12 +80,15 @@ class Distribution:
     min: float | None = None
     max: float | None = None
     is_integer: bool = False
+    _base: int = 0
+    """Of integers, a number near them, so that the digits in which they differ count."""
     _mean: float = 0.0
+    """The mean of the finite numbers, less the base."""
     _squares: float = 0.0
     """The sum of squared differences from the mean."""
     _shift: int = 0
     _keys: Int64Array = field(default_factory=lambda: _NO_KEYS, repr=False)
-    """Ascending; the first number of each bucket, as its ordered bits without the last `_shift`."""
+    """Ascending; the code of the numbers of each bucket without the last `_shift` bits."""
     _counts: Int64Array = field(default_factory=lambda: _NO_KEYS, repr=False)
 
     @classmethod
@@ -91,23 +98,22 @@ class Distribution:
 
     @classmethod
     def _of(cls, numbers: AnyArray, shift: int) -> Distribution:
-        """Count numbers without at least `shift` of the last bits."""
-        is_integer = numbers.dtype.kind in "iub"
-        if not is_integer and numbers.dtype.kind != "f":
-            raise TypeError(f"numbers must be integers or floats, not {numbers.dtype}")
+        """Count numbers without at least `shift` of the last bits of their codes."""
         numbers = numbers.reshape(-1)
-        known = numbers if is_integer else numbers[~np.isnan(numbers)]
+        if numbers.dtype.kind in "iub" and numbers.dtype != np.uint64:
+            return cls._of_integers(numbers.astype(np.int64), shift)
+        if numbers.dtype.kind not in "uf":
+            raise TypeError(f"numbers must be integers or floats, not {numbers.dtype}")
+        known = numbers[~np.isnan(numbers)]
         if not known.size:
-            return cls(count=numbers.size, n_nan=numbers.size, is_integer=is_integer)
-        finite = known.astype(np.float64)
-        if not is_integer:
-            finite = finite[np.isfinite(finite)]
+            return cls(count=numbers.size, n_nan=numbers.size)
+        finite = known[np.isfinite(known)].astype(np.float64)
         with np.errstate(over="ignore"):
             mean = float(finite.mean()) if finite.size else 0.0
             if math.isinf(mean):
                 mean = float((finite / finite.size).sum())
             squares = float(np.square(finite - mean).sum())
-        shift, keys, counts = _coarsened(*_counted(_ordered(finite), shift), shift)
+        shift, keys, counts = _coarsened(*_counted(_float_codes(finite), shift), shift)
         return cls(
             count=numbers.size,
             n_nan=numbers.size - known.size,
@@ -115,9 +121,32 @@ class Distribution:
             n_zeros=known.size - int(np.count_nonzero(known)),
             min=known.min().item(),
             max=known.max().item(),
-            is_integer=is_integer,
             _mean=mean,
             _squares=squares,
+            _shift=shift,
+            _keys=keys,
+            _counts=counts,
+        )
+
+    @classmethod
+    def _of_integers(cls, numbers: Int64Array, shift: int) -> Distribution:
+        if not numbers.size:
+            return cls(is_integer=True)
+        low, high = int(numbers.min()), int(numbers.max())
+        near = (
+            (numbers - low).view(np.uint64).astype(np.float64)
+        )  # right even where int64 overflows
+        mean = float(near.mean())
+        shift, keys, counts = _coarsened(*_counted(_integer_codes(numbers), shift), shift)
+        return cls(
+            count=numbers.size,
+            n_zeros=numbers.size - int(np.count_nonzero(numbers)),
+            min=low,
+            max=high,
+            is_integer=True,
+            _base=low,
+            _mean=mean,
+            _squares=float(np.square(near - mean).sum()),
             _shift=shift,
             _keys=keys,
             _counts=counts,
@@ -128,14 +157,14 @@ class Distribution:
         """Return the distribution of one integer, many times."""
         if not times:
             return cls(is_integer=True)
-        keys = _ordered(np.array([number], np.float64))
+        keys = _integer_codes(np.array([number]))
         return cls(
             count=times,
             n_zeros=times if number == 0 else 0,
             min=number,
             max=number,
             is_integer=True,
-            _mean=float(number),
+            _base=number,
             _keys=keys,
             _counts=np.array([times]),
         )
@@ -148,7 +177,7 @@ class Distribution:
     @property
     def mean(self) -> float | None:
         """The mean of the finite numbers; None if there are none."""
-        return self._mean if self.n_finite else None
+        return self._base + self._mean if self.n_finite else None
 
     @property
     def std(self) -> float | None:
@@ -161,10 +190,12 @@ class Distribution:
             return NotImplemented
         if not self.count or not other.count:
             return other if other.count else self
+        if self.is_integer != other.is_integer:
+            return self._as_floats() + other._as_floats()
         shift, keys, counts = self._merged_buckets(other)
         ours, theirs = self.n_finite, other.n_finite
-        n_finite = max(ours + theirs, 1)
-        gap = other._mean - self._mean
+        share = theirs / max(ours + theirs, 1)
+        gap = other._base - self._base + other._mean - self._mean
         return Distribution(
             count=self.count + other.count,
             n_nan=self.n_nan + other.n_nan,
@@ -172,17 +203,30 @@ class Distribution:
             n_zeros=self.n_zeros + other.n_zeros,
             min=min((n for n in (self.min, other.min) if n is not None), default=None),
             max=max((n for n in (self.max, other.max) if n is not None), default=None),
-            is_integer=self.is_integer and other.is_integer,
-            _mean=self._mean + gap * (theirs / n_finite) if ours else other._mean,
-            _squares=self._squares + other._squares + gap * gap * ours * (theirs / n_finite),
+            is_integer=self.is_integer,
+            _base=self._base,
+            _mean=self._mean + gap * share,
+            _squares=self._squares + other._squares + gap * gap * ours * share,
             _shift=shift,
             _keys=keys,
             _counts=counts,
         )
 
+    def _as_floats(self) -> Distribution:
+        """Return the same distribution, of floats."""
+        if not self.is_integer:
+            return self
+        starts, _, counts = self.buckets()
+        keys, counts = _summed(_float_codes(starts), counts)
+        shift, keys, counts = _coarsened(keys, counts, 0)
+        mean = self._base + self._mean
+        changed = {"is_integer": False, "_base": 0, "_mean": mean, "_shift": shift}
+        return replace(self, **changed, _keys=keys, _counts=counts)  # type: ignore[arg-type]
+
     def plus(self, numbers: AnyArray) -> Distribution:
         """Return the distribution with some more numbers: faster than ``self + Distribution.of(numbers)``."""
-        return self + Distribution._of(numbers, self._shift)
+        is_same = self.is_integer == (numbers.dtype.kind != "f")
+        return self + Distribution._of(numbers, self._shift if is_same else 0)
 
     def _merged_buckets(self, other: Distribution) -> tuple[int, Int64Array, Int64Array]:
         """Return shift, keys and counts of both together."""
@@ -200,7 +244,7 @@ class Distribution:
             all(getattr(self, name) == getattr(other, name) for name in exact)
             and np.array_equal(self._keys, other._keys)
             and np.array_equal(self._counts, other._counts)
-            and math.isclose(self._mean, other._mean, rel_tol=1e-9, abs_tol=1e-12)
+            and math.isclose(self.mean or 0, other.mean or 0, rel_tol=1e-9, abs_tol=1e-12)
         )
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
@@ -211,13 +255,23 @@ class Distribution:
         Ascending; float64, float64 and int64, shape (n_buckets,). A bucket of one number begins and ends with
         it. Infinite numbers and NaN are in none.
         """
-        starts = _numbers(self._keys << self._shift)
-        stops = _numbers((self._keys << self._shift) | ((1 << self._shift) - 1))
-        if starts.size and self.min is not None and self.max is not None:
-            starts, stops = np.maximum(starts, self.min), np.minimum(stops, self.max)
+        starts, stops = self._bounds()
+        return starts.astype(np.float64), stops.astype(np.float64), self._counts
+
+    def _bounds(self) -> tuple[AnyArray, AnyArray]:
+        """Return the first and the last number of each bucket; int64 or float64."""
+        firsts = self._keys << self._shift
+        lasts = firsts | ((1 << self._shift) - 1)
+        starts: AnyArray
+        stops: AnyArray
         if self.is_integer:
-            starts, stops = np.ceil(starts), np.floor(stops)
-        return starts, np.maximum(starts, stops), self._counts
+            starts, stops = _integers(firsts, lasts)
+        else:
+            starts, stops = _floats(firsts), _floats(lasts)
+        if starts.size:
+            starts[0] = max(starts[0], self.min)
+            stops[-1] = min(stops[-1], self.max)
+        return starts, stops
 
     def quantile(self, q: float) -> float | None:
         """Return the number below which a share `q` of the finite numbers is; None if there are none.
@@ -228,15 +282,18 @@ class Distribution:
             raise argument_error(f"q is {q}, expected a share from 0 to 1")
         if not self.n_finite:
             return None
-        starts, stops, counts = self.buckets()
-        ends = np.cumsum(counts)
+        starts, stops = self._bounds()
+        ends = np.cumsum(self._counts)
         rank = q * (self.n_finite - 1)
+        if rank in (0, self.n_finite - 1):
+            end: float = (stops[-1] if rank else starts[0]).item()
+            return end
         i = int(np.searchsorted(ends, rank, side="right"))
-        share = (rank - (ends[i] - counts[i])) / max(counts[i] - 1, 1)
-        number = float(starts[i] + share * (stops[i] - starts[i]))
-        if not self.is_integer or self.min is None or self.max is None:
-            return number
-        return min(max(math.floor(number), self.min), self.max)
+        n_others = int(self._counts[i]) - 1
+        share = (rank - (int(ends[i]) - n_others - 1)) / n_others if n_others else 0.5
+        low, high = starts[i].item(), stops[i].item()
+        number: float = low + (high - low) * share
+        return min(low + int((high - low) * share), high) if self.is_integer else number
 
     def histogram(self, bins: int = 20) -> tuple[Int64Array, Float64Array]:
         """Return how many finite numbers are in each of some bins of the same width.
@@ -290,16 +347,42 @@ def _json_number(number: float | None) -> float | str | None:
     return "Infinity" if number > 0 else "-Infinity"
 
 
-def _ordered(numbers: Float64Array) -> Int64Array:
-    """Return integers in the order of finite numbers; that of 0 is 0."""
+def _float_codes(numbers: Float64Array) -> Int64Array:
+    """Return codes of finite numbers: their bits, in the order of the numbers; that of 0 is 0."""
     bits: Int64Array = (numbers + 0.0).view(np.int64)  # of two zeros, the positive one
     return np.where(bits < 0, _SIGN - bits - 1, bits)
 
 
-def _numbers(ordered: Int64Array) -> Float64Array:
-    """Return the numbers from the integers of :func:`_ordered`."""
-    bits = np.where(ordered < 0, _SIGN - ordered - 1, ordered)
+def _floats(codes: Int64Array) -> Float64Array:
+    """Return the numbers with some codes; those beyond the largest number are infinite or NaN."""
+    bits = np.where(codes < 0, _SIGN - codes - 1, codes)
     return bits.view(np.float64)
+
+
+def _integer_codes(numbers: Int64Array) -> Int64Array:
+    """Return codes of integers: as of floats up to 2**53, then one for two neighbours each."""
+    sizes = np.where(numbers < 0, ~numbers, numbers)
+    codes = sizes.astype(np.float64).view(np.int64) - _BITS_OF_1 + 1
+    codes[sizes == 0] = 0
+    codes = np.where(sizes < _EXACT, codes, _CODE_OF_EXACT + ((sizes - _EXACT) >> 1))
+    return np.where(numbers < 0, ~codes, codes)
+
+
+def _integers(firsts: Int64Array, lasts: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the first and the last integer with codes between two codes of one sign."""
+    is_negative = firsts < 0
+    low = _sizes(np.where(is_negative, ~lasts, firsts), is_last=False)
+    high = _sizes(np.where(is_negative, ~firsts, lasts), is_last=True)
+    return np.where(is_negative, ~high, low), np.where(is_negative, ~low, high)
+
+
+def _sizes(codes: Int64Array, *, is_last: bool) -> Int64Array:
+    """Return the last integers from 0 up to some codes, or the first ones from them on."""
+    near = np.minimum(codes, _CODE_OF_EXACT)
+    floats = np.where(near > 0, near - 1 + _BITS_OF_1, 0).view(np.float64)
+    exact = (np.floor(floats) if is_last else np.ceil(floats)).astype(np.int64)
+    beyond = np.clip(codes, _CODE_OF_EXACT, _HIGHEST_CODE) - _CODE_OF_EXACT
+    return np.where(codes < _CODE_OF_EXACT, exact, _EXACT + 2 * beyond + is_last)
 
 
 def _counted(ordered: Int64Array, shift: int) -> tuple[Int64Array, Int64Array]:

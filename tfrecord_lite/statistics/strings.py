@@ -7,12 +7,13 @@ dropped, so memory is bounded, and a count may be too low by a number that is kn
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from crc32c import crc32c
 
 from tfrecord_lite.arrays import ByteRanges, row_splits
 from tfrecord_lite.errors import require_int
@@ -22,17 +23,37 @@ from tfrecord_lite.statistics.distribution import Distribution
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tfrecord_lite.arrays import ObjectArray
+    from tfrecord_lite.arrays import Float64Array, ObjectArray
 
 _Text = TypeVar("_Text", str, bytes)
 
 MAX_COUNTED_BYTES = 64
 """Longer strings are not counted one by one."""
 MAX_DISTINCT = 10_000
-_MAX_LOOKED_AT = 16
-"""Strings that are looked at closely, of each batch of them."""
-_MAX_DETAILS, _MAX_DESCRIBED = 100, 10
+MAX_LOOKED_AT = 64
+"""Strings that are looked at closely, of all."""
+_ALL = 1.0  # all lots are below
+_SEED_BYTES = 1024
+_MAX_DESCRIBED = 10
 _MAX_EXAMPLES, _MAX_EXAMPLE_BYTES = 4, 16 * 1024
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LookedAt:
+    """A string that was drawn at random, and what it is."""
+
+    lot: float
+    """The number that was drawn for it, from 0 to 1."""
+    label: str
+    """Its format: ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ..."""
+    details: str
+    """The size of a picture, the shape of a tensor, ...; may be empty."""
+
+    @classmethod
+    def of(cls, lot: float, value: bytes) -> LookedAt:
+        """Return what a string is."""
+        content = recognize_value(value)
+        return cls(lot, content.label, content.details)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +72,8 @@ class StringStatistics:
         How many strings are longer, and so not among `counts`.
     max_missed : int
         A string may occur this many times more than `counts` says; 0 if they are exact.
-    contents : mapping of str to int
-        What some of the strings, spread over all, are: ``"JPEG"``, ``"text"``, ``"float32 tensor"``,
-        ``"bytes"``, ...; and how many of them.
-    details : mapping of str to int
-        The same of those with a size, shape or duration: ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ...;
-        the 100 most frequent.
+    looked_at : tuple of LookedAt
+        Up to 64 of the strings, drawn at random from all, and what they are.
     examples : tuple of bytes
         A few strings, none larger than 16 KiB.
 
@@ -69,46 +86,52 @@ class StringStatistics:
     counts: Mapping[bytes, int]
     n_uncounted: int = 0
     max_missed: int = 0
-    contents: Mapping[str, int] = field(default_factory=dict)
-    details: Mapping[str, int] = field(default_factory=dict)
+    looked_at: tuple[LookedAt, ...] = ()
     examples: tuple[bytes, ...] = ()
 
     def __post_init__(self) -> None:
-        """Replace the mappings by read-only copies."""
-        for name in "counts", "contents", "details":
-            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        """Replace the counts by a read-only copy."""
+        object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the call that creates an equal one."""
-        looked_at = dict(self.contents), dict(self.details), self.examples
         counted = dict(self.counts), self.n_uncounted, self.max_missed
-        return (type(self), (self.lengths, *counted, *looked_at))
+        return (type(self), (self.lengths, *counted, self.looked_at, self.examples))
 
     @classmethod
     def of(cls, values: ByteRanges | ObjectArray) -> StringStatistics:
         """Return the statistics of byte strings: ranges of a buffer, or an object array of ``bytes``."""
+        return cls._of(values, _ALL)
+
+    @classmethod
+    def _of(cls, values: ByteRanges | ObjectArray, below: float) -> StringStatistics:
+        """Return the statistics of byte strings; look at those whose lot is below a number only."""
+        lots = _lots(values)
+        drawn = np.argsort(lots, kind="stable")[:MAX_LOOKED_AT]
+        drawn = drawn[lots[drawn] < below]
         if isinstance(values, ByteRanges):
             lengths = values.lengths
             short = np.flatnonzero(lengths <= MAX_COUNTED_BYTES)
             counted = _strings(values if short.size == len(values) else values.take(short))
-            looked_at = _strings(values.take(_spread(len(values))))
+            strings = _strings(values.take(drawn))
         else:
             lengths = np.fromiter(map(len, values), np.int64, values.size)
             counted = [value for value in values if len(value) <= MAX_COUNTED_BYTES]
-            looked_at = values[_spread(values.size)].tolist()
+            strings = values[drawn].tolist()
         counts, max_missed = _bounded(Counter(counted))
-        contents = [recognize_value(value) for value in looked_at]
         return cls(
             Distribution.of(lengths),
             counts,
             lengths.size - len(counted),
             max_missed,
-            Counter(content.label for content in contents),
-            Counter(
-                f"{content.label} {content.details}" for content in contents if content.details
-            ),
-            tuple(v for v in looked_at if len(v) <= _MAX_EXAMPLE_BYTES)[:_MAX_EXAMPLES],
+            tuple(map(LookedAt.of, lots[drawn].tolist(), strings)),
+            tuple(v for v in strings if len(v) <= _MAX_EXAMPLE_BYTES)[:_MAX_EXAMPLES],
         )
+
+    def plus(self, values: ByteRanges | ObjectArray) -> StringStatistics:
+        """Return the statistics with some more strings: faster than ``self + StringStatistics.of(values)``."""
+        is_full = len(self.looked_at) == MAX_LOOKED_AT
+        return self + StringStatistics._of(values, self.looked_at[-1].lot if is_full else _ALL)
 
     def __add__(self, other: StringStatistics) -> StringStatistics:
         """Return the statistics of all strings of both."""
@@ -122,9 +145,23 @@ class StringStatistics:
             counts,
             self.n_uncounted + other.n_uncounted,
             self.max_missed + other.max_missed + max_missed,
-            Counter(self.contents) + Counter(other.contents),
-            _most_frequent(Counter(self.details) + Counter(other.details), _MAX_DETAILS),
+            tuple(sorted((*self.looked_at, *other.looked_at))[:MAX_LOOKED_AT]),
             (*self.examples, *other.examples)[:_MAX_EXAMPLES],
+        )
+
+    @property
+    def contents(self) -> dict[str, int]:
+        """What the strings that were looked at are: ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ...
+
+        With how many of them, the most frequent first.
+        """
+        return _most_frequent(Counter(one.label for one in self.looked_at))
+
+    @property
+    def details(self) -> dict[str, int]:
+        """The same of those with a size, shape or duration: ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ..."""
+        return _most_frequent(
+            Counter(f"{one.label} {one.details}" for one in self.looked_at if one.details)
         )
 
     @property
@@ -140,8 +177,8 @@ class StringStatistics:
     def top(self, n: int = 10) -> list[tuple[bytes, int]]:
         """Return the `n` most frequent short strings, and how often each occurs.
 
-        At least that often, unless :attr:`is_exact`. Of strings that occur as often, the first by their bytes come first. Raises InvalidArgumentError
-        (``BAD_ARGUMENT``) for an `n` that is not positive.
+        At least that often, unless :attr:`is_exact`. Of strings that occur as often, the first by their
+        bytes come first. Raises InvalidArgumentError (``BAD_ARGUMENT``) for an `n` that is not positive.
         """
         n = require_int("n", n, 1)
         return list(_most_frequent(self.counts, n).items())
@@ -152,7 +189,8 @@ class StringStatistics:
             "lengths": self.lengths.describe(),
             "distinct": self.n_distinct,
             "top": [[_text(value), count] for value, count in self.top()],
-            "contents": _most_frequent(self.contents),
+            "looked_at": len(self.looked_at),
+            "contents": self.contents,
             "details": _most_frequent(self.details, _MAX_DESCRIBED),
         }
 
@@ -161,9 +199,22 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "backslashreplace")
 
 
-def _spread(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the numbers of a few of `n` strings, from the first to the last."""
-    return np.unique(np.linspace(0, n - 1, min(n, _MAX_LOOKED_AT)).astype(np.int64))
+def _lots(values: ByteRanges | ObjectArray) -> Float64Array:
+    """Draw a number from 0 to 1 for each string; the lowest of all strings are looked at.
+
+    The seed is in the strings, so that the same data give the same statistics.
+    """
+    n = len(values)
+    if not n:
+        return np.empty(0)
+    if isinstance(values, ByteRanges):
+        first, last = _strings(values.take(np.array([0, n - 1])))
+        seed = crc32c(values.lengths.tobytes())
+    else:
+        first, last = values[0], values[-1]
+        seed = n
+    seed = crc32c(last[:_SEED_BYTES], crc32c(first[:_SEED_BYTES], seed))
+    return np.random.default_rng(seed).random(n)
 
 
 def _strings(values: ByteRanges) -> list[bytes]:
