@@ -62,8 +62,8 @@ class Distribution:
     -----
     Immutable, a few kilobytes (32 KiB at most), can be pickled. :attr:`mean` and :attr:`std` are those of the
     finite numbers, in float64. Quantiles and histograms are exact if there are at most 2,048 distinct numbers;
-    otherwise a number is known up to its bucket, which is narrower than 1 % of the number unless the numbers
-    spread over dozens of powers of two. Integers beyond 2**53 share a bucket with one neighbour at least, and
+    otherwise a number is known up to its bucket, which is usually one or two percent of the number, and more if the
+    numbers spread over dozens of powers of two. Integers beyond 2**53 share a bucket with one neighbour at least, and
     in arrays of float64 they are rounded.
 
     Examples
