@@ -359,9 +359,10 @@ def test_file_objects_give_their_first_records(is_pipe: bool) -> None:
     sample = draw_sample(file, num_records=100, max_bytes=200_000)
 
     assert taken(sample) == records[: len(taken(sample))]
-    assert len(taken(sample)) == 100 if is_pipe else 400 < len(taken(sample)) < 1500
+    assert len(taken(sample)) == 100
     assert sample.method == f"the first {len(taken(sample)):,} records"
     assert (sample.is_whole, sample.is_estimate, sample.n_bytes) == (False, True, None)
+    assert sample.is_least
     assert sample.report.is_sound
     assert file.tell() == 0 or is_pipe
 
@@ -501,7 +502,7 @@ def test_a_sparse_file_of_gigabytes_takes_seconds(tmp_path: Path) -> None:
     sample = draw_sample(path)
 
     assert time.perf_counter() - start < 30
-    assert len(taken(sample)) >= 900
+    assert len(taken(sample)) <= 1000
     assert not sample.report.is_sound
 
 
@@ -514,7 +515,7 @@ def test_forged_headers_cost_no_more_than_the_budget(tmp_path: Path) -> None:
     sample = draw_sample(path, max_bytes=1 << 20)
 
     assert time.perf_counter() - start < 20
-    assert set(taken(sample)) == {b"x" * 84}
+    assert set(taken(sample)) <= {b"x" * 84}
 
 
 def test_all_records_are_those_of_the_reader(tmp_path: Path) -> None:
@@ -526,3 +527,71 @@ def test_all_records_are_those_of_the_reader(tmp_path: Path) -> None:
 
     assert taken(draw_sample(tmp_path / "data")) == list(reader)
     assert draw_sample(tmp_path / "data").report == reader.report
+
+
+def test_every_record_is_as_likely(tmp_path: Path) -> None:
+    records = [b"%05d" % number + bytes(79) for number in range(4000)]
+    path = write(tmp_path / "data", records)
+    counts = np.zeros(4000)
+
+    for seed in range(400):
+        sample = draw_sample(path, num_records=10**6, max_bytes=200_000, seed=seed)
+        numbers = [int(record[:5]) for record in taken(sample)]
+        assert len(set(numbers)) == len(numbers)
+        counts[numbers] += 1
+
+    assert abs(counts / 400 - 0.5).max() < 0.15
+    assert abs(counts[[0, -1]] / 400 - 0.5).max() < 0.1
+
+
+def test_a_file_of_two_halves_is_estimated_without_bias(tmp_path: Path) -> None:
+    path = write(tmp_path / "data", [*[b"s" * 34] * 2000, *[b"l" * 2034] * 2000])
+
+    samples = [draw_sample(path, max_bytes=2_000_000, seed=seed) for seed in range(60)]
+
+    counts = [sample.n_records for sample in samples]
+    error = np.std(counts) / np.sqrt(len(counts))
+    assert abs(np.mean(counts) - 4000) < 4 * error < 500
+    n_short = sum(record[:1] == b"s" for sample in samples for record in taken(sample))
+    assert n_short / sum(len(taken(sample)) for sample in samples) == pytest.approx(0.5, abs=0.05)
+
+
+def test_windows_do_not_follow_a_period_of_the_data(tmp_path: Path) -> None:
+    shard = [b"a" * 84] * 500 + [b"b" * 84] * 500
+    path = write(tmp_path / "data", shard * 8)
+
+    for seed in range(20):
+        sample = draw_sample(path, num_records=10**6, max_bytes=8 << 16, seed=seed)
+        assert sample.method == "records at 8 places"
+        kinds = {record[:1] for record in taken(sample)}
+        assert kinds == {b"a", b"b"}
+
+
+@pytest.mark.parametrize("n_files", [65, 70, 127, 128, 200])
+def test_no_file_is_opened_twice(tmp_path: Path, n_files: int) -> None:
+    for i in range(n_files):
+        write(tmp_path / f"{i:03}", [b"%03d %03d" % (i, number) * 20 for number in range(20)])
+    counts = np.zeros(n_files)
+
+    for seed in range(40):
+        sample = draw_sample(str(tmp_path / "*"), num_records=10**5, max_bytes=100_000, seed=seed)
+        names = [file.source for file in sample.report.files]
+        assert len(set(names)) == len(names) == 64
+        assert len(set(taken(sample))) == len(taken(sample))
+        counts[[int(name[-3:]) for name in names]] += 1
+
+    assert abs(counts / 40 - 64 / n_files).max() < 0.45
+
+
+@pytest.mark.parametrize("is_object", [False, True])
+def test_of_what_is_cut_only_the_records_wanted_are_taken(tmp_path: Path, is_object: bool) -> None:
+    records = [os.urandom(50) * 4 for _ in range(20_000)]
+    path = write(tmp_path / "data", records, "GZIP")
+
+    source: Any = io.BytesIO(path.read_bytes()) if is_object else path
+    sample = draw_sample(source, num_records=500, max_bytes=2_000_000)
+
+    assert taken(sample) == records[:500]
+    assert sample.method == "the first 500 records"
+    assert sample.is_least is is_object
+    assert is_object or sample.n_records == pytest.approx(20_000, rel=0.1)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
@@ -92,7 +93,7 @@ class Sample:
     blocks: list[Block]
     """Their places have no number if that is not known."""
     n_records: int
-    """Of the files; of a pipe that was not read to its end, those read."""
+    """Of the files; if that is not known, those read."""
     is_estimate: bool
     """Whether `n_records` is one."""
     is_whole: bool
@@ -105,6 +106,8 @@ class Sample:
     """Of all files on disk; None if not known."""
     compressions: tuple[str, ...]
     """Of the files that were opened, sorted; "" for none."""
+    is_least: bool = False
+    """Whether there are more records than `n_records`: of a pipe or file object not read to its end."""
 
 
 @dataclass(slots=True)
@@ -118,6 +121,8 @@ class _Part:
     is_exact: bool = True
     """Whether `n_records` is no estimate."""
     is_whole: bool = False
+    is_least: bool = False
+    """Whether `n_records` is what was read of a file of unknown size."""
     n_drawn: int = 0
     n_places: int = 0
 
@@ -166,7 +171,7 @@ def draw_sample(
     """Take all records of small files, and some of large ones.
 
     Files that together have at most `max_bytes` are read whole, however many records they have.
-    Of others about `num_records` are taken, with about `max_bytes` of data; no more than a few
+    Of others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
     times as much is read. The same `seed` takes the same records of the same files.
     `on_error` and `max_errors` of the options do not matter: damage is skipped.
 
@@ -199,10 +204,11 @@ def _chosen(sizes: list[int | None], max_bytes: int, key: Key) -> list[int]:
     fits = n_files <= _MAX_SMALL and sum(size or max_bytes for size in sizes) <= max_bytes
     if n_files <= _MAX_OPENED or fits:
         return list(range(n_files))
-    fractions = (words(key, 0, _MAX_OPENED) >> np.uint64(11)) * 2.0**-53
-    chosen = (np.arange(_MAX_OPENED) + fractions) * (n_files / _MAX_OPENED)
-    numbers: list[int] = np.minimum(chosen.astype(np.int64), n_files - 1).tolist()
-    return numbers
+    # Strata of a circle that is turned at random: no file twice, and each as likely.
+    turn, *draws = words(key, 0, _MAX_OPENED + 1).tolist()
+    edges = [(i * n_files + turn % n_files) // _MAX_OPENED for i in range(_MAX_OPENED + 1)]
+    strata = zip(pairwise(edges), draws, strict=True)
+    return sorted((first + draw % (stop - first)) % n_files for (first, stop), draw in strata)
 
 
 def _weights(sizes: list[int | None]) -> list[int]:
@@ -281,7 +287,10 @@ def _first(
     prefix: _Prefix | None = None,
     most: int | None = None,
 ) -> _Part:
-    """Take the first records of a file: up to its end, or what limits the stream, or `most`."""
+    """Take the first records of a file: all, if that is within what limits the stream, and `most`.
+
+    Of others as many as are wanted.
+    """
     log = DamageLog(lambda span: None, _MAX_DAMAGE)  # noqa: ARG005 - told by the report
     skipping = log.skipping(stream, may_be_torn=prefix is not None)
     blocks: list[Block] = []
@@ -305,7 +314,11 @@ def _first(
             report = _with_torn_end(report, skipping)
     report = replace(report, failure=failure)
     n_records = n_taken if is_end or not size else _estimate(stream, n_taken, size)
-    return _Part(report, stream.compression, blocks, n_records, is_end, is_end)
+    if not is_end and n_taken > wanted.n_records:
+        blocks = _only(blocks, np.arange(wanted.n_records))
+    return _Part(
+        report, stream.compression, blocks, n_records, is_end, is_end, not (is_end or size)
+    )
 
 
 def _with_torn_end(report: FileReport, stream: SkippingStream) -> FileReport:
@@ -447,6 +460,7 @@ def _joined(parts: list[_Part], chosen: list[int], sizes: list[int | None]) -> S
         DamageReport(tuple(part.report for part in parts)),
         n_bytes,
         tuple(sorted({part.compression for part in parts})),
+        any(part.is_least for part in parts),
     )
 
 

@@ -2,16 +2,19 @@
 
 ::
 
-    strata     |-------------------|-------------------|-------------------|
-    windows    [=====]                   [=====]          [=====]
-    records    a  b  c                    k  l  m           s  t  u
+    file       [------------------------------------------------------------]
+    strata     -------|-------------------|-------------------|--------------
+    windows       [=====]       [=====]                  [=====]
+    records       a  b  c        k  l  m                  s  t  u
 
-The file is cut into strata of equal length, with a *window* in each: the first begins with the
-file, the others at a random byte. A window gives the intact records that **start** in it, each
-whole, even if its end is beyond the window. The first is found by its CRCs
-(:func:`~tfrecord_lite.records.resync.find_headers`), the others follow it.
+The file is a circle, which is turned by a random number of bytes and cut into strata of equal length, with a
+*window* at a random place of each; one that goes beyond the end of the file goes on at its start. A
+window gives the intact records that **start** in it, each whole, even if its end is beyond the
+window. The first is found by its CRCs (:func:`~tfrecord_lite.records.resync.find_headers`), the
+others follow it.
 
-So a record is as likely as any other, whatever its length: there is one byte at which it starts.
+Every byte is as likely to be in a window as any other, and so is every record, whatever its length:
+there is one byte at which it starts.
 (An offset falls *into* a long record more often than into a short one, and a window *has room* for a
 short one more often than for a long one; neither decides here.) And the starts in windows of a
 fixed width, times the part of the file that is in windows, estimate the number of records without
@@ -158,41 +161,55 @@ def look(handle: AnyHandle, options: ReadOptions, max_bytes: int, key: Key) -> F
     width = max(min(max_bytes, size) // n_places, 1)
     if isinstance(handle, RemoteHandle):
         width = min(width, _REMOTE_BYTES)
-    starts = _starts(size, n_places, width, key)
-    read = _ahead(handle, starts, width)
+    header = handle.read(HEADER_BYTES, 0)
+    first = int.from_bytes(header[:8], "little") if is_header(header) else 0
+    if not first:
+        report = _take(Window(handle, 0, width), width, options, max_bytes).report
+        if any(span.reason is Reason.NOT_A_TFRECORD for span in report.spans):
+            return Found([], 0, 1, report)
+    starts, stops = _edges(size, n_places, width, key)
     left = _MAX_READ * max_bytes
     takings: list[_Taking] = []
-    for start, data in zip(starts.tolist(), read, strict=True):
-        window = Window(handle, start, start + width)
+    for start, stop, data in zip(
+        starts.tolist(), stops.tolist(), _ahead(handle, starts, stops), strict=True
+    ):
+        window = Window(handle, start, stop)
         window.data = data
-        takings.append(_take(window, start + width, options, max_bytes))
+        takings.append(_take(window, stop, options, max_bytes))
         left -= window.n_read
-        is_foreign = any(s.reason is Reason.NOT_A_TFRECORD for s in takings[-1].report.spans)
-        if is_foreign or left <= width:
+        if left <= width:
             break
-    empty = _damaged_windows(handle, takings, starts, width)
-    seen = sum(taking.n_starts for taking in takings) / (width * len(takings))
+    starts, stops = starts[: len(takings)], stops[: len(takings)]
+    empty = _damaged_windows(handle, takings, starts, stops, first)
+    seen = sum(taking.n_starts for taking in takings) / int((stops - starts).sum())
     blocks = [block for taking in takings for block in taking.blocks]
-    n_records = max(round(seen * size), sum(map(len, blocks)))
-    return Found(blocks, n_records, len(takings), _joined(handle.name, takings, empty))
+    n_records = max(round(seen * size), sum(map(len, blocks)), int(is_header(header)))
+    n_seen = min(len(takings), n_places)
+    return Found(blocks, n_records, n_seen, _joined(handle.name, takings, empty))
 
 
-def _starts(size: int, n_places: int, width: int, key: Key) -> Int64Array:
-    """Return where the windows begin: the first with the file, the others anywhere in their strata."""
-    fractions = (words(key, 0, n_places) >> np.uint64(11)) * 2.0**-53
-    fractions[0] = 0
-    length = size / n_places
-    return (np.arange(n_places) * length + fractions * (length - width)).astype(np.int64)
+def _edges(size: int, n_places: int, width: int, key: Key) -> tuple[Int64Array, Int64Array]:
+    """Return where the windows begin and end, in the order of the file; one may be cut in two."""
+    turn, *fractions = ((words(key, 0, n_places + 1) >> np.uint64(11)) * 2.0**-53).tolist()
+    stride = size / n_places
+    places = (turn + np.arange(n_places)) * stride + np.array(fractions) * (stride - width)
+    starts = np.sort(places.astype(np.int64) % size)
+    stops = starts + width
+    beyond = int(stops[-1]) - size
+    if beyond > 0:
+        starts, stops = np.append(0, starts), np.append(beyond, stops.clip(max=size))
+    return starts, stops
 
 
-def _ahead(handle: AnyHandle, starts: Int64Array, width: int) -> list[bytes]:
+def _ahead(handle: AnyHandle, starts: Int64Array, stops: Int64Array) -> list[bytes]:
     """Return what was read of each window together: all of a remote file's, none of a local one's."""
     if not isinstance(handle, RemoteHandle):
         return [b""] * starts.size
-    out = np.empty(starts.size * width, np.uint8)
-    places = np.arange(starts.size) * width
-    read_frames([RemoteFrames(handle, starts, np.full_like(starts, width), places)], out)
-    return [out[place : place + width].tobytes() for place in places.tolist()]
+    sizes = stops - starts
+    ends = np.cumsum(sizes)
+    out = np.empty(int(ends[-1]), np.uint8)
+    read_frames([RemoteFrames(handle, starts, sizes, ends - sizes)], out)
+    return [part.tobytes() for part in np.split(out, ends[:-1])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,18 +366,26 @@ def _without(blocks: list[Block], offset: int) -> list[Block]:
 
 
 def _damaged_windows(
-    handle: AnyHandle, takings: list[_Taking], starts: Int64Array, width: int
+    handle: AnyHandle,
+    takings: list[_Taking],
+    starts: Int64Array,
+    stops: Int64Array,
+    first: int,
 ) -> list[DamagedSpan]:
-    """Return the windows that have no record and are in none."""
-    longest = max(taking.longest for taking in takings)
-    if longest > _LOOK_BACK_BYTES // 2:  # then it cannot be told
+    """Return the windows that have no record and are in none; `first` is the length of the file's first."""
+    if (
+        max(first, *(taking.longest for taking in takings)) > _LOOK_BACK_BYTES // 2
+    ):  # then it cannot be told
         return []
-    is_empty = [not taking.n_starts and not taking.report.spans for taking in takings]
-    chosen = [start for start, empty in zip(starts.tolist(), is_empty, strict=False) if empty]
+    chosen = [
+        (start, stop)
+        for start, stop, taking in zip(starts.tolist(), stops.tolist(), takings, strict=True)
+        if not taking.n_starts and not taking.report.spans
+    ]
     return [
-        _empty_span(handle.name, start, start + width, Reason.LENGTH_CRC)
-        for start in chosen[:_MAX_LOOKS_BACK]
-        if not _is_in_record(handle, start, start + width)
+        _empty_span(handle.name, start, stop, Reason.LENGTH_CRC)
+        for start, stop in chosen[:_MAX_LOOKS_BACK]
+        if not _is_in_record(handle, start, stop)
     ]
 
 
