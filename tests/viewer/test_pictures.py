@@ -13,7 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.viewer.images import FORMATS, gif_bomb, image, png_bomb, sound
+from tests.viewer.images import (
+    FORMATS,
+    gif_bomb,
+    gif_with_small_canvas,
+    image,
+    many_scans,
+    png_bomb,
+    sound,
+)
 from tests.viewer.shown_records import cells_of, check_cell, plain
 from tfrecord_lite import serialize_tensor
 from tfrecord_lite.viewer.cells import Budget
@@ -81,6 +89,30 @@ def test_bombs_are_not_decoded() -> None:
     assert time.perf_counter() - start < 5
     assert "2,500,000,000 pixels are too many" in texts[1]
     assert "4,294,836,225 pixels are too many" in texts[0]
+
+
+def test_pictures_cost_the_pixels_that_are_decoded() -> None:
+    budget = Budget(pixels=30_000_000)
+    cells = cells_of({f"{i}": gif_with_small_canvas(4000) for i in range(3)}, budget)
+
+    assert [len(pictures(cell)) for cell in cells.values()] == [1, 0, 0]
+    assert budget.pixels == 14_000_000
+
+
+def test_many_scans_take_too_long() -> None:
+    start = time.perf_counter()
+    cells = cells_of({"many": many_scans(8000, 500), "some": many_scans(800, 40)})
+
+    assert time.perf_counter() - start < 1
+    assert "not decoded: it would take too long" in plain(cells["many"].html)
+    assert len(pictures(cells["some"])) == 2
+
+
+def test_scans_cost_pixels() -> None:
+    budget = Budget(pixels=5_000_000)
+    cells = cells_of({f"{i}": many_scans(800, 60) for i in range(3)}, budget)
+
+    assert [len(pictures(cell)) for cell in cells.values()] == [1, 0, 0]
 
 
 def test_lies_about_the_size_are_found() -> None:

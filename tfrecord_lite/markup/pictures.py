@@ -2,7 +2,7 @@
 
 Pillow makes the thumbnails if it is installed, of the formats that browsers show. Without it, and of
 what is small anyway, the image itself is used. A picture is bounded in bytes, and so is the work:
-images of too many pixels are not decoded.
+images of too many pixels are not decoded, nor JPEGs that go over them too often.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import io
 import struct
+import sys
 import warnings
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +32,9 @@ _SMALL_BYTES, _LARGEST_BYTES = 8 << 10, 64 << 10
 _MAX_PIXELS, _MAX_JPEG_PIXELS = 16 << 20, 64 << 20
 """Images of more are not decoded. Of a JPEG, only an eighth of the rows may have to be computed."""
 _MAX_ENCODED_BYTES = 64 << 20
+_START_OF_SCAN = b"\xff\xda"
+_FREE_SCANS = 16
+"""A progressive JPEG has about ten scans; in a few bytes it may have thousands, each over all pixels."""
 _EXACT_SIZE = 64
 """Images of at most so many pixels each way lose nothing: their pixels may be seen one by one."""
 
@@ -45,6 +49,22 @@ class Thumbnail(NamedTuple):
 def is_too_large(mime: str, n_pixels: int) -> bool:
     """Return whether :func:`thumbnail` does not decode an image, because of its pixels."""
     return n_pixels > (_MAX_JPEG_PIXELS if mime == "image/jpeg" else _MAX_PIXELS)
+
+
+def pixels_to_decode(data: bytes) -> int | None:
+    """Return how many pixels it takes to decode an image; None if it cannot be opened.
+
+    That is Pillow's size, which may be larger than the one that the image begins with; the pixels of
+    a JPEG of very many scans count several times. Raises ImportError without Pillow.
+    """
+    from PIL import Image  # noqa: PLC0415 - optional
+
+    try:
+        return _n_pixels(_opened(data, _FORMATS), data)
+    except Image.DecompressionBombError:
+        return sys.maxsize
+    except Exception:  # noqa: BLE001 - decoders raise anything
+        return None
 
 
 def thumbnail(
@@ -115,20 +135,34 @@ def _made(data: bytes, size: int) -> Thumbnail | None:
 def shrunk(data: bytes, size: tuple[int, int], formats: tuple[str, ...] = _FORMATS) -> Any:
     """Decode an image and make it smaller, if it is larger; Pillow's, RGB or RGBA.
 
-    None if it has too many pixels. `formats` are those allowed, as Pillow names them. Raises
-    ImportError without Pillow, and anything for bytes that are not an image.
+    None if it has too many pixels, or scans over them. `formats` are those allowed, as Pillow names
+    them. Raises ImportError without Pillow, and anything for bytes that are not an image.
     """
-    from PIL import Image  # noqa: PLC0415 - optional
-
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
-        opened: Any = Image.open(io.BytesIO(data), formats=formats)
-        if is_too_large(f"image/{opened.format.lower()}", opened.width * opened.height):
+        warnings.simplefilter("ignore")
+        opened = _opened(data, formats)
+        if is_too_large(f"image/{opened.format.lower()}", _n_pixels(opened, data)):
             return None
         opened.draft("RGB", size)
         small = _in_colour(opened)
         small.thumbnail(size)
         return small.convert("RGBA" if small.mode == "RGBA" else "RGB")
+
+
+def _opened(data: bytes, formats: tuple[str, ...]) -> Any:
+    """Open an image, which reads its header."""
+    from PIL import Image  # noqa: PLC0415 - optional
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about headers that are odd, or sizes, which are checked
+        return Image.open(io.BytesIO(data), formats=formats)
+
+
+def _n_pixels(opened: Any, data: bytes) -> int:
+    n_pixels: int = opened.width * opened.height
+    if opened.format not in {"JPEG", "MPO"}:
+        return n_pixels
+    return n_pixels * max(-(-data.count(_START_OF_SCAN) // _FREE_SCANS), 1)
 
 
 def _in_colour(opened: Any) -> Any:

@@ -29,6 +29,7 @@ from tfrecord_lite.markup.pictures import (
     SHOWN_BY_BROWSERS,
     Thumbnail,
     is_too_large,
+    pixels_to_decode,
     thumbnail,
     thumbnail_of_pixels,
 )
@@ -48,7 +49,6 @@ _LARGE_SIZE = 1024
 _TINY_SIZE = 64
 """An image that is no larger is shown with its pixels, enlarged."""
 _ENLARGED_SIZE = 256
-_UNKNOWN_PIXELS = 1 << 20
 _MAX_SOUND_BYTES = 2 << 20
 _MAX_STRIP, _MAX_HEAT = 256, 120
 _STRIP_HEIGHT = 16
@@ -115,9 +115,14 @@ def _made(
     """Return an image of at most `size` pixels each way, or why there is none."""
     if media.mime not in SHOWN_BY_BROWSERS:
         return f"{media.format} is not shown here"
-    n_pixels = (media.width or 0) * (media.height or 0) or _UNKNOWN_PIXELS
+    n_said = (media.width or 0) * (media.height or 0)
+    if is_too_large(media.mime, n_said):
+        return f"not decoded: {n_said:,} pixels are too many"
+    n_pixels = pixels_to_decode(value)
+    if n_pixels is None:
+        return f"broken {media.format}: it cannot be decoded"
     if is_too_large(media.mime, n_pixels):
-        return f"not decoded: {n_pixels:,} pixels are too many"
+        return "not decoded: it would take too long"
     if not budget.take(pictures=1, pixels=n_pixels):
         return "not shown: the page has enough pictures"
     made = thumbnail(value, media.mime, size, as_is_bytes=0)
