@@ -270,6 +270,22 @@ def test_many_tags_and_runs_are_bounded(tmp_path: Path) -> None:
     assert len(html) < 40_000
 
 
+@pytest.mark.parametrize("is_record", [False, True])
+def test_the_budget_bounds_details_too(tmp_path: Path, is_record: bool) -> None:
+    values = {f"t{k}": tensor(np.full(4096, 0.1 + k), "other") for k in range(60)}
+    budget = Budget(characters=500_000)
+    if is_record:
+        view = shown(event(1, **values), budget)
+        size = sum(len(cell.html + cell.details) for cell in view.cells)
+    else:
+        for k in range(5):
+            write(tmp_path, f"run{k}", [event(1, **values)])
+        size = len(page_of(tmp_path, budget)[0])
+
+    assert 500_000 < size < 650_000
+    assert budget.is_spent
+
+
 def test_an_event_as_a_record() -> None:
     huge = {"histo": {"min": 0, "max": 2, "bucket": [1e308, 1e308], "bucket_limit": [1, 2]}}
     shown(event(1, h=huge))

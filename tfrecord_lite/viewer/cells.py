@@ -44,6 +44,7 @@ from tfrecord_lite.viewer.parts import (
     dump,
     joined,
     more,
+    n_characters,
     note,
     shortened,
     text_prefix,
@@ -123,29 +124,20 @@ def feature_cell(section: str, row: Row, siblings: Mapping[str, Feature], budget
 
 def priced(section: str, row: Row, form: Form, budget: Budget) -> Cell:
     """Return a cell, and take its characters from the budget."""
-    budget.characters -= _n_characters(form) + len(row.name)
+    budget.characters -= n_characters(form.html, form.details) + len(row.name)
     return Cell(section, row.name, row.kind, row.count, *_in_order(form))
 
 
 def whole_cell(content: Content, budget: Budget) -> Cell:
     """Return the only cell of a record without features: its text, or its bytes as hex."""
     form = string_form(content.record, {}, budget)
-    budget.characters -= _n_characters(form)
+    budget.characters -= n_characters(form.html, form.details)
     count = plural(len(content.record), "byte")
     return Cell("", "", str(content.type), count, *_in_order(form))
 
 
 def _in_order(form: Form) -> tuple[Markup, str, Markup]:
     return form.html, shortened(form.text), form.details
-
-
-def _n_characters(form: Form) -> int:
-    """Return the characters of a form's markup, without pictures and sounds, which count as bytes."""
-    return sum(
-        len(part.split('"', 1)[-1] if at else part)
-        for html in (form.html, form.details)
-        for at, part in enumerate(html.split(";base64,"))
-    )
 
 
 def feature_form(feature: Feature, siblings: Mapping[str, Feature], budget: Budget) -> Form:

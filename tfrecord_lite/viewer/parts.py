@@ -15,6 +15,7 @@ from tfrecord_lite.example.content import text_of
 
 NO_MARKUP = Markup("")
 MAX_SEARCH_TEXT = 240
+_EMBEDDED = re.compile('"data:[a-z]+/[a-z0-9.+-]+;base64,[^"]*"')  # in text, quotes are escaped
 # What would not be seen, would reorder the text around it, or cannot be stored as UTF-8.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
@@ -58,6 +59,12 @@ class Form(NamedTuple):
     """The same as plain text on one line."""
     details: Markup = NO_MARKUP
     """The whole, up to a bound; empty if the short form shows everything."""
+
+
+def n_characters(*parts: str) -> int:
+    """Return the characters of markup, without pictures and sounds, which count as bytes."""
+    embedded = sum(len(found[0]) for part in parts for found in _EMBEDDED.finditer(part))
+    return sum(map(len, parts)) - embedded
 
 
 def visible(text: str) -> str:

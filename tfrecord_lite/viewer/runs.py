@@ -43,6 +43,7 @@ from tfrecord_lite.viewer.parts import (
     Form,
     caption,
     joined,
+    n_characters,
     note,
     shortened,
     visible,
@@ -68,6 +69,7 @@ _MAX_PROBLEMS = 5  # of one event run
 _N_BINS = 32
 _MAX_IMAGES = 4  # of one step
 _MAX_TAG = 120  # characters
+_WRAPPING = 200  # characters around what is shown of a tag
 
 
 # ------------------------------------------------------------------------------- reading
@@ -230,7 +232,6 @@ def describe_runs(
                 n_hidden += 1
                 continue
             html = _plot(tag, category, runs, budget)
-            budget.characters -= len(html.split(";base64,", 1)[0])
             groups.setdefault(tag.split("/", 1)[0], []).append(_Plot(tag, html))
     n_runs = len(_by_run(sources))
     of_runs = plural(n_runs, "run") if n_runs == len(runs) else f"{len(runs)} of {n_runs:,} runs"
@@ -268,12 +269,25 @@ def _plot(tag: str, category: str, runs: list[EventRun], budget: Budget) -> Mark
             found.append((shortened(run.name, _MAX_TAG), series))
     if category == "scalars":
         html = _scalars(tag, found)
+        budget.characters -= n_characters(html)
     else:
-        html = NO_MARKUP.join(_last(name, series, category, budget) for name, series in found)
-    remarks = NO_MARKUP.join(note(visible(problem)) for problem in problems)
+        html = NO_MARKUP.join(_lasts(found, category, budget))
+    remarks = NO_MARKUP.join(note(visible(shortened(problem))) for problem in problems)
+    budget.characters -= len(remarks) + _WRAPPING
     return Markup(
         '<figure class="v-plot"><figcaption><bdi>{}</bdi></figcaption>{}{}</figure>'
     ).format(shortened(tag, _MAX_TAG) or '""', html, remarks)
+
+
+def _lasts(found: list[tuple[str, Series]], category: str, budget: Budget) -> Iterator[Markup]:
+    """Yield what is shown of each event run, until the budget is spent."""
+    for i, (name, series) in enumerate(found):
+        if budget.is_spent:
+            yield note(f"{plural(len(found) - i, 'more run')} not shown: the page is full")
+            return
+        html = _last(name, series, category, budget)
+        budget.characters -= n_characters(html)
+        yield html
 
 
 def _scalars(tag: str, found: list[tuple[str, Series]]) -> Markup:
@@ -427,7 +441,7 @@ def _event_cell(tag: str, category: str, events: Events, budget: Budget) -> Cell
         form = Form(Markup('<span class="v-number">{}</span>').format(text), text)
     else:
         form = _value_form(series.value[-1], category, budget)
-    budget.characters -= len(form.html.split(";base64,", 1)[0]) + len(tag)
+    budget.characters -= n_characters(form.html, form.details) + len(tag)
     return Cell(
         "value",
         tag,
