@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 import webbrowser
 from html import unescape
 from html.parser import HTMLParser
@@ -278,6 +279,38 @@ def test_the_size_is_bounded_and_the_page_says_so(tmp_path: Path) -> None:
 def test_arguments_are_checked_before_a_file_is_read(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match=name):
         view("missing.tfrecord", **{name: -1})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("features", [3, b"x", [b"x"], {"x": 1, 2: 3}])
+def test_features_must_be_names(features: Any) -> None:
+    with pytest.raises(TypeError, match="features must be names, each a str, not "):
+        view("missing.tfrecord", features=features)
+
+
+def test_the_page_never_replaces_what_it_shows(tmp_path: Path) -> None:
+    record = encode_example({"x": [1]})
+    paths = [write(tmp_path / name, [record]) for name in ("a.tfrecord", "b.tfrecord")]
+    before = paths[1].read_bytes()
+    link = tmp_path / "link"
+    link.hardlink_to(paths[1])
+
+    for output in (paths[1], str(link), tmp_path / "." / "b.tfrecord"):
+        with pytest.raises(InvalidArgumentError, match="would replace a file that it shows"):
+            view(paths, output=output)
+    with pytest.raises(InvalidArgumentError, match="output is empty"):
+        view(paths, output="")
+    assert paths[1].read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["jinja2", "PIL"])
+def test_a_package_that_is_missing_is_an_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "tfrecord_lite.viewer.document", raising=False)
+
+    with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[view\]'"):
+        view(tmp_path / "missing", output=tmp_path / "page.html")
 
 
 def test_a_missing_file_is_an_error_and_leaves_no_page(tmp_path: Path) -> None:

@@ -68,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
 
 
+def _names(text: str | None) -> list[str] | None:
+    names = [name.strip() for name in (text or "").split(",")]
+    return list(filter(None, names)) or None
+
+
 def run(args: argparse.Namespace, console: Console) -> None:
     """Make the page, and show it."""
     from tfrecord_lite.viewer.page import open_page, view  # noqa: PLC0415 - loads much
@@ -76,7 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if not sources:
         return  # the reason has been reported
     options: dict[str, Any] = {
-        "features": args.features.split(",") if args.features else None,
+        "features": _names(args.features),
         "num_records": args.records,
         "sample_size": args.sample,
         "seed": args.seed,

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import tempfile
 import webbrowser
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfrecord_lite.errors import require_int
-from tfrecord_lite.files.names import is_file_object
+from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.files.names import is_file_object, is_same_file, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -86,7 +87,10 @@ def view(
         If a file cannot be opened or read, or the page not written. A file that is damaged,
         empty or not a TFRecord file has a page, which says so.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a feature that no record has, and for numbers out of range.
+        ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files
+        shown, and for numbers out of range.
+    TypeError
+        If a feature's name is not a str.
     ImportError
         If Jinja2 or Pillow is not installed (``pip install 'tfrecord-numpy[view]'``).
 
@@ -114,19 +118,53 @@ def view(
     require_int("sample_size", sample_size, 1)
     require_int("max_bytes", max_bytes, 1)
     try:
+        from PIL import Image as _  # noqa: PLC0415 - makes the pictures
+
         from tfrecord_lite.viewer.document import render  # noqa: PLC0415 - needs Jinja2
-        from tfrecord_lite.viewer.report import Wanted, make_report  # noqa: PLC0415 - the same
+        from tfrecord_lite.viewer.report import (  # noqa: PLC0415 - the same
+            Wanted,
+            find_sources,
+            make_report,
+        )
     except ImportError as error:
-        if error.name not in {"jinja2", "markupsafe"}:
+        if (error.name or "").split(".")[0] not in {"jinja2", "markupsafe", "PIL"}:
             raise
         detail = "the page needs an extra package: pip install 'tfrecord-numpy[view]'"
         raise ImportError(detail) from error
-    chosen = frozenset([features] if isinstance(features, str) else features or ())
-    report = make_report(paths, Wanted(chosen, num_records, sample_size, seed, max_bytes), options)
+    wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
+    sources = find_sources(paths, options)
+    _check_output(output, sources, storage_options)
+    report = make_report(sources, wanted, options)
     path = _write(render(report), output, storage_options)
     if open_browser or (open_browser is None and output is None):
         open_page(path)
     return path
+
+
+def _chosen(features: object) -> frozenset[str]:
+    """Return the names of the features to show; empty for all."""
+    names = [features] if isinstance(features, str) else [] if features is None else features
+    is_known = isinstance(names, Iterable) and not isinstance(names, (bytes, bytearray))
+    found = list(names) if is_known else [names]  # type: ignore[call-overload]
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(f"features must be names, each a str, not {name!r}")
+    return frozenset(found)
+
+
+def _check_output(
+    output: Source | None, sources: list[Source], storage_options: StorageOptions
+) -> None:
+    """Raise if the page would replace a file that is read, or has no name."""
+    if output is None or is_file_object(output):
+        return
+    name = name_of(output)
+    if not name:
+        raise argument_error("output is empty, expected the path of the page")
+    inputs = (name_of(source) for source in sources if not is_file_object(source))
+    if any(is_same_file(name, source, storage_options) for source in inputs):
+        detail = "the page would replace a file that it shows; give it another name"
+        raise argument_error(detail, source=name)
 
 
 def open_page(path: str) -> bool:

@@ -102,9 +102,8 @@ class Wanted:
     max_bytes: int
 
 
-def make_report(paths: Sources, wanted: Wanted, options: ReadOptions) -> Report:
+def make_report(sources: list[Source], wanted: Wanted, options: ReadOptions) -> Report:
     """Read a sample of the files, and describe it."""
-    sources = _sources(paths, options)
     files = tuple(FileEntry(name_of(source), local_size(source)) for source in sources)
     # Half for the markup of records, the rest for what they show.
     share = wanted.max_bytes // 4
@@ -129,7 +128,7 @@ def make_report(paths: Sources, wanted: Wanted, options: ReadOptions) -> Report:
     return _with_records(_with_statistics(report, wanted), wanted, budget)
 
 
-def _sources(paths: Sources, options: ReadOptions) -> list[Source]:
+def find_sources(paths: Sources, options: ReadOptions) -> list[Source]:
     """List the files, and the event files of folders."""
     is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
     sources: list[Source] = []
