@@ -34,6 +34,20 @@ def test_a_page_is_written(run: Run) -> None:
     assert "daisy" in Path("page.html").read_text("utf-8")
 
 
+def test_the_page_does_not_replace_the_data(run: Run) -> None:
+    before = Path("x").read_bytes()
+    done = run("view", "x", "-o", "x")
+
+    assert done.status == 2
+    assert "would replace a file that it shows" in done.err[0]
+    assert Path("x").read_bytes() == before
+
+
+def test_features_may_have_spaces_between_them(run: Run) -> None:
+    assert run("view", "x", "--features", "label, name,", "-o", "page.html") == (0, [], [])
+    assert Path("page.html").read_text("utf-8").count('<article class="card') == 2
+
+
 def test_the_page_opens_in_the_browser(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 

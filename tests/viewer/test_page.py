@@ -24,6 +24,7 @@ from tfrecord_lite import (
     encode_example,
     encode_examples,
     infer_schema,
+    serialize_tensor,
     view,
 )
 
@@ -216,6 +217,27 @@ def test_the_schema_is_python_that_makes_it(tmp_path: Path, kind: str) -> None:
         assert made.features == expected.features
     else:
         assert made == expected
+
+
+def test_values_of_one_name_in_a_record_are_all_shown(tmp_path: Path) -> None:
+    from tfrecord_lite.messages import Event, Summary
+    from tfrecord_lite.messages.tensor_pb2 import TensorProto
+
+    summary = Summary()
+    summary.value.add(tag="x", simple_value=42.5)
+    vector = TensorProto.FromString(serialize_tensor(np.array([7.0, 8.0, 9.0])))
+    summary.value.add(tag="x", tensor=vector)
+    event = Event(wall_time=1e9, step=1, summary=summary)
+    path = write(tmp_path / "tfevents.1", [event.SerializeToString()])
+
+    page = page_of([path])
+
+    (row,) = re.findall('<tr class="row">(.*?)</tr>', page, re.DOTALL)
+    assert re.findall(r'<td data-name="x".*?>(42\.5|7\.0, 8\.0, 9\.0)</span>', row) == [
+        "42.5",
+        "7.0, 8.0, 9.0",
+    ]
+    assert len(set(re.findall(r'data-column="(\d)"', page))) == 4
 
 
 def test_a_file_that_is_not_a_tfrecord_file_is_shown_as_such(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -26,6 +27,7 @@ from tfrecord_lite.viewer.report import schema_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from tfrecord_lite.viewer.cells import Cell
     from tfrecord_lite.viewer.records import RecordView
@@ -36,6 +38,7 @@ _MAX_TITLE = 120
 _MAX_FILES = 500
 _MAX_DAMAGE = 200
 _MAX_SCHEMA = 500_000  # characters
+_Key: TypeAlias = tuple[str, str, int]  # section, name, and how many of these are before it
 _ASSETS = resources.files("tfrecord_lite.viewer") / "assets"
 
 
@@ -52,8 +55,7 @@ class _Notice:
 class _Column:
     """A feature that has a column in the table of records."""
 
-    section: str
-    name: str
+    key: _Key
     label: str
     is_number: bool
     """Whether each record has one number in it."""
@@ -246,10 +248,10 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
     A feature of one value per record comes before one of several, which take more room; of these,
     names before numbers.
     """
-    found: dict[tuple[str, str], list[Cell]] = {}
+    found: dict[_Key, list[Cell]] = {}
     for record in records:
-        for cell in record.cells:
-            found.setdefault((cell.section, cell.name), []).append(cell)
+        for key, cell in _keyed(record):
+            found.setdefault(key, []).append(cell)
     order = {key: i for i, key in enumerate(found)}
     has_picture = {
         key: 4 * sum("<img" in cell.html for cell in cells) >= len(records)
@@ -267,9 +269,18 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
     )[:_MAX_COLUMNS]
     best.sort(key=lambda key: (not has_picture[key], order[key]))
     return [
-        _Column(*key, _label(found[key][0]), is_single[key] and _is_number(found[key]))
+        _Column(key, _label(found[key][0]), is_single[key] and _is_number(found[key]))
         for key in best
     ]
+
+
+def _keyed(record: RecordView) -> Iterator[tuple[_Key, Cell]]:
+    """Yield the cells of a record with keys; in an event, several may have one name."""
+    before = Counter[tuple[str, str]]()
+    for cell in record.cells:
+        name = cell.section, cell.name
+        yield (*name, before[name]), cell
+        before[name] += 1
 
 
 def _label(cell: Cell) -> str:
@@ -281,10 +292,10 @@ def _is_number(cells: list[Cell]) -> bool:
 
 
 def _row(report: Report, record: RecordView, columns: list[_Column]) -> _Row:
-    cells = {(cell.section, cell.name): cell for cell in record.cells}
-    in_columns = [(column, cells.get((column.section, column.name))) for column in columns]
-    numbers = {(column.section, column.name): i for i, column in enumerate(columns)}
-    entries = [(numbers.get((cell.section, cell.name)), cell) for cell in record.cells]
+    cells = dict(_keyed(record))
+    in_columns = [(column, cells.get(column.key)) for column in columns]
+    numbers = {column.key: i for i, column in enumerate(columns)}
+    entries = [(numbers.get(key), cell) for key, cell in cells.items()]
     place = record.place
     label = f"{place.index:,}" if place.index is not None else f"at {place.offset:,}"
     where = [] if place.offset is None else [f"byte {place.offset:,}"]
