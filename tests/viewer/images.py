@@ -9,7 +9,15 @@ import zlib
 
 import numpy as np
 
-__all__ = ["FORMATS", "gif_bomb", "gif_with_small_canvas", "image", "many_scans", "png_bomb", "sound"]
+__all__ = [
+    "FORMATS",
+    "gif_bomb",
+    "gif_with_small_canvas",
+    "image",
+    "many_scans",
+    "png_bomb",
+    "sound",
+]
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 

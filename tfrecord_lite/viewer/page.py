@@ -118,7 +118,7 @@ def view(
     require_int("sample_size", sample_size, 1)
     require_int("max_bytes", max_bytes, 1)
     try:
-        from PIL import Image as _  # noqa: PLC0415 - makes the pictures
+        import PIL.Image  # noqa: F401, PLC0415 - makes the pictures
 
         from tfrecord_lite.viewer.document import render  # noqa: PLC0415 - needs Jinja2
         from tfrecord_lite.viewer.report import (  # noqa: PLC0415 - the same
