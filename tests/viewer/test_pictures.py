@@ -28,6 +28,7 @@ from tfrecord_lite.viewer.cells import Budget
 from tfrecord_lite.viewer.pictures import colours, heat_map, strip
 
 if TYPE_CHECKING:
+    from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.viewer.cells import Cell
 
 pytestmark = pytest.mark.needs("view")
@@ -208,6 +209,22 @@ def test_sizes_that_do_not_fit_are_ignored(sizes: dict[str, int]) -> None:
     assert not pictures(cells["ints"])
 
 
+@pytest.mark.parametrize("form", ["raw", "ints", "floats", "tensor"])
+def test_masks_are_seen(form: str) -> None:
+    mask = np.eye(12, dtype=np.uint8)
+    value = {
+        "raw": mask.tobytes(),
+        "ints": mask.ravel().astype(np.int64),
+        "floats": mask.ravel().astype(np.float32),
+        "tensor": serialize_tensor(mask),
+    }[form]
+    cell = cells_of({"x": value, "height": 12, "width": 12})["x"]
+    (shown,) = pictures(cell)
+
+    assert set(np.unique(shown[..., 0] if shown.ndim == 3 else shown)) == {0, 255}
+    assert "12 x 12 pixels, 1 channel, each 0 or 1" in plain(cell.html)
+
+
 def test_numbers_that_are_not_pixels() -> None:
     sizes = {"height": 10, "width": 10}
     for numbers in ([-1] * 100, [256] * 100, [float("nan")] * 100):
@@ -322,6 +339,56 @@ def test_numpy_files() -> None:
 
     assert plain(cells["whole"].html) == "float64 array [2, 3] 6 values, 0 to 5"
     assert "cannot be parsed" in plain(cells["cut"].html)
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.array(["x"] * 20), f"str32 array [20] {'x ' * 12}and 8 more values"),
+        (np.array([["a", "ü<b>"], ["c", "d"]]), "str128 array [2, 2] a ü<b> c d"),
+        (np.array("ab", ">U2"), "str64 array [] ab"),
+        (np.array([["ab"] * 2] * 3).T, "str64 array [2, 3] ab ab ab ab ab ab"),
+        (np.array([b"yes", b"no"]), "bytes24 array [2] yes no"),
+        (np.zeros(2, "V3"), "void24 array [2] 00 00 00 00 00 00"),
+    ],
+)  # fmt: skip
+def test_numpy_files_of_other_dtypes(array: AnyArray, text: str) -> None:
+    out = io.BytesIO()
+    np.save(out, array)
+
+    assert plain(cells_of({"x": out.getvalue()})["x"].html) == text
+
+
+def test_numpy_files_of_impossible_characters() -> None:
+    out = io.BytesIO()
+    np.save(out, np.array(["ab"]))
+    wrong = out.getvalue()[:-4] + b"\xff\xff\xff\x7f"
+
+    assert "cannot be parsed" in plain(cells_of({"x": wrong})["x"].html)
+
+
+@pytest.mark.needs("dtypes")
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "int4"])
+def test_tensors_of_small_dtypes(dtype: str) -> None:
+    import ml_dtypes
+
+    array = np.arange(6).astype(getattr(ml_dtypes, dtype))
+    tensors = {"few": serialize_tensor(array), "matrix": serialize_tensor(array.reshape(2, 3))}
+    texts = {name: plain(cell.html) for name, cell in cells_of(tensors).items()}
+
+    assert texts["few"] == f"{dtype} tensor [6] 0.0, 1.0, 2.0, 3.0, 4.0, 5.0"
+    assert texts["matrix"] == f"{dtype} tensor [2, 3] 6 values, 0 to 5"
+
+
+def test_a_tensor_of_many_strings_counts_all() -> None:
+    from tfrecord_lite.messages.tensor_pb2 import TensorProto
+
+    proto = TensorProto.FromString(serialize_tensor(np.array([b"x"], object)))
+    proto.tensor_shape.dim[0].size = 2_000_000
+    cell = cells_of({"x": proto.SerializeToString()})["x"]
+
+    assert "and 1,999,988 more values" in plain(cell.html)
+    assert plain(cell.details).startswith("x x")
 
 
 # ------------------------------------------------------------------------------- any bytes

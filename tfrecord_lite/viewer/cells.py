@@ -24,6 +24,7 @@ The whole page has one :class:`Budget`. What is over it is not shown, and said s
 from __future__ import annotations
 
 import io
+import sys
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,7 @@ _MAX_SHORT_BYTES = 16
 _MAX_WHOLE_BYTES = 1024
 _MAX_TENSOR_BYTES = 32 << 20
 _MIN_PICTURE = 8  # rows and columns of an array that is a picture rather than a table
+_OF_ANOTHER_PACKAGE = 2  # what dtype.isbuiltin is of bfloat16, int4, ... of ml_dtypes
 _NPY_MAGIC = b"\x93NUMPY"
 _SIZES = (
     ("image/height", "image/width", "image/channels", "image/depth"),
@@ -230,20 +232,26 @@ def _number_in(feature: Feature | None) -> int:
 # ------------------------------------------------------------------------------- strings
 
 
-def strings_form(values: Sequence[bytes], siblings: Mapping[str, Feature], budget: Budget) -> Form:
-    """Show byte strings: one in full, of several the first as chips."""
-    if len(values) == 1:
+def strings_form(
+    values: Sequence[bytes],
+    siblings: Mapping[str, Feature],
+    budget: Budget,
+    n_values: int | None = None,
+) -> Form:
+    """Show byte strings, the first of `n_values`: one in full, of several the first as chips."""
+    n_values = len(values) if n_values is None else n_values
+    if n_values == 1:
         return string_form(values[0], siblings, budget)
     forms = [chip_form(value, budget) for value in islice(values, _MAX_CHIPS)]
     html = joined("ul", "v-texts", [form.html for form in forms])
-    if len(values) > _MAX_CHIPS:
-        html += more(len(values) - _MAX_CHIPS, "value")
-    is_whole = len(values) <= _MAX_CHIPS and not any(form.details for form in forms)
+    if n_values > _MAX_CHIPS:
+        html += more(n_values - _MAX_CHIPS, "value")
+    is_whole = n_values <= _MAX_CHIPS and not any(form.details for form in forms)
     text = shortened(" ".join(form.text for form in forms))
-    return Form(html, text, NO_MARKUP if is_whole else _listed(values))
+    return Form(html, text, NO_MARKUP if is_whole else _listed(values, n_values))
 
 
-def _listed(values: Sequence[bytes]) -> Markup:
+def _listed(values: Sequence[bytes], n_values: int) -> Markup:
     """Return several byte strings in the details: one per line, up to a bound."""
     texts, left = list[str](), _MAX_WHOLE_TEXT
     for value in values:
@@ -252,7 +260,7 @@ def _listed(values: Sequence[bytes]) -> Markup:
         left -= len(texts[-1]) + 8
         if left <= 0:
             break
-    return dump("\n".join(texts), len(values) - len(texts), "value")
+    return dump("\n".join(texts), n_values - len(texts), "value")
 
 
 def _in_a_line(value: bytes) -> str:
@@ -335,18 +343,29 @@ def _loaded(value: bytes) -> AnyArray:
         return parse_tensor(value, max_bytes=_MAX_TENSOR_BYTES)
     try:
         array: AnyArray = np.load(io.BytesIO(value), allow_pickle=False)
+        if array.dtype.kind == "U" and array.nbytes:
+            _check_characters(array)
     except Exception as error:  # noqa: BLE001 - its parser of headers raises anything
         detail = f"it cannot be parsed ({type(error).__name__})"
         raise InvalidArgumentError(Reason.MALFORMED, detail=detail) from None
     return array
 
 
+def _check_characters(array: AnyArray) -> None:
+    """Raise ValueError for texts with characters that do not exist, which NumPy does not check."""
+    numbers = array.ravel().view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    if numbers.max() > sys.maxunicode:
+        raise ValueError
+
+
 def array_form(array: AnyArray, budget: Budget) -> Form:
     """Show an array: as numbers, chips, a strip, a heat map or a picture."""
     if array.size == 0:
         return Form(Markup('<span class="v-empty">empty</span>'), "")
-    if array.dtype == object:
-        return strings_form(array.ravel()[:_MAX_EXAMINED_NUMBERS].tolist(), {}, budget)
+    if (strings := _strings_of(array)) is not None:
+        return strings_form(strings, {}, budget, array.size)
+    if array.dtype.isbuiltin == _OF_ANOTHER_PACKAGE:
+        array = array.astype(np.float32)
     if array.dtype.kind == "c":
         texts = ", ".join(map(str, array.ravel()[:_MAX_NUMBERS].tolist()))
         return Form(Markup('<span class="v-numbers">{}</span>').format(texts), texts)
@@ -361,6 +380,18 @@ def array_form(array: AnyArray, budget: Budget) -> Form:
         return strip(numbers.astype(np.float64), budget)._replace(details=whole)
     text = ", ".join(shown)
     return Form(Markup('<span class="v-numbers">{}</span>').format(text), text)
+
+
+def _strings_of(array: AnyArray) -> list[bytes] | None:
+    """Return the first elements of an array as byte strings; None for numbers."""
+    if array.dtype.kind in "biufc" or array.dtype.isbuiltin == _OF_ANOTHER_PACKAGE:
+        return None
+    first = array.ravel()[:_MAX_WHOLE_NUMBERS]
+    elements = (first.astype(str) if array.dtype.kind in "mM" else first).tolist()
+    return [
+        each if isinstance(each, bytes) else str(each).encode("utf-8", "surrogatepass")
+        for each in elements
+    ]
 
 
 def _is_picture(array: AnyArray) -> bool:

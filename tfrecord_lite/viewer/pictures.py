@@ -151,6 +151,8 @@ def pixels_form(pixels: Uint8Array, budget: Budget) -> Form:
     """Show pixels of shape (height, width, channels), 1, 3 or 4 of these."""
     height, width, n_channels = pixels.shape
     text = f"{width} x {height} pixels, {plural(n_channels, 'channel')}"
+    if pixels.max() == 1:  # a mask
+        pixels, text = pixels * np.uint8(255), f"{text}, each 0 or 1"
     step = max(height, width) // _LARGE_SIZE + 1
     if not budget.take(pictures=1, pixels=height * width // step):
         return Form(note("not shown: the page has enough pictures") + caption(text), text)
