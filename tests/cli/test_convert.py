@@ -304,9 +304,16 @@ def test_records_to_records_need_no_pyarrow(
 
     assert run("convert", source, tmp_path / "b.tfrecord.gz").status == 0
     assert list(TFRecordReader(tmp_path / "b.tfrecord.gz")) == list(TFRecordReader(source))
-    done = run("convert", source, tmp_path / "b.parquet")
-    assert done.status == 2
-    assert "pip install 'tfrecord-numpy[arrow]'" in done.err[0]
+    for name, what, more, extra in [
+        ("b.parquet", "converting TFRecords to Parquet", [], "arrow"),
+        ("b.jsonl", "converting TFRecords to JSON lines", [], "arrow"),
+        ("b.csv", "converting TFRecords to CSV", ["--where", "x = 1"], "sql"),
+        ("c.tfrecord", "reading the values of TFRecords", ["--columns", "x"], "arrow"),
+    ]:
+        done = run("convert", *more, source, tmp_path / name)
+        assert done.status == 2
+        hint = f"{what} needs pyarrow: pip install 'tfrecord-numpy[{extra}]'"
+        assert done.err == [f"tfrecord: {tmp_path / name}: {hint}"]
 
 
 def test_a_feature_that_comes_after_the_sample_is_not_lost(run: Run, tmp_path: Path) -> None:

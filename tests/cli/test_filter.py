@@ -45,6 +45,20 @@ def test_conditions(run: Run, tmp_path: Path, condition: str, kept: range | list
     assert f"wrote {len(kept)} of 30 records" in done.out[0]
 
 
+@pytest.mark.parametrize("missing", [["duckdb"], ["duckdb", "pyarrow"]])
+def test_without_extras_the_one_that_has_all_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: list[str]
+) -> None:
+    path = write(tmp_path / "a", map(flower, range(3)))
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
+
+    done = run("filter", "--where", "label = 1", path, tmp_path / "x")
+
+    assert done.status == 2
+    assert "SQL needs an extra package: pip install 'tfrecord-numpy[sql]'" in done.err[0]
+
+
 def test_null_is_not_true(run: Run, tmp_path: Path) -> None:
     save(tmp_path / "b", [{"x": 1}, {"x": None}, {"x": 2}])
 

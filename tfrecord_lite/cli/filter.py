@@ -68,9 +68,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _condition(args: argparse.Namespace, reader: TFRecordReader) -> Callable[[Block], BoolArray]:
     """Return the function that tells which records of a block to keep."""
-    from tfrecord_lite.integrations.duckdb import where  # noqa: PLC0415 - optional
+    from tfrecord_lite.integrations.duckdb import imported, where  # noqa: PLC0415 - optional
     from tfrecord_lite.tables.table import scan  # noqa: PLC0415 - optional
 
+    imported()  # first, since its extra has all that is needed
     is_piped = any(map(is_file_object, reader.sources))
     if is_piped and args.schema is None:
         detail = "standard input can be read only once; give --schema, or save it to a file first"

@@ -330,6 +330,7 @@ def _reading(
         if is_per_source:
             return reading, tuple(_described([piece.source], reading) for piece in sources)
         return reading, _described([piece.source for piece in sources], reading)
+    _require_pyarrow(request, sources, kind)
     files = [piece.source for piece in sources if piece.kind == "tfrecord"]
     if request.features is not None:
         reading = replace(reading, features=request.features, types=_arrow_types(request.features))
@@ -338,6 +339,20 @@ def _reading(
     if files:
         reading = replace(reading, table=_table(request, files, reading))
     return reading, None
+
+
+def _require_pyarrow(request: Request, sources: list[Piece], kind: str) -> None:
+    """Raise ImportError without pyarrow; it names the extra for all that is asked for."""
+    from tfrecord_lite.convert.dataframes.arrow import imported  # noqa: PLC0415 - needs pyarrow
+
+    try:
+        imported()
+    except ImportError:
+        old, new = formats.TITLES[sources[0].kind], formats.TITLES[kind]
+        what = f"converting {old} to {new}" if old != new else f"reading the values of {old}"
+        extra = "arrow" if request.condition is None else "sql"
+        detail = f"{what} needs pyarrow: pip install 'tfrecord-numpy[{extra}]'"
+        raise ImportError(detail) from None
 
 
 def _described(sources: list[Source], reading: Reading) -> Any:

@@ -50,6 +50,15 @@ ENDINGS: dict[str, tuple[str, ...]] = {
 """Endings of the names of files, by format; the first is the usual one."""
 
 FORMATS = tuple(ENDINGS)
+TITLES = {
+    "tfrecord": "TFRecords",
+    "parquet": "Parquet",
+    "arrow": "Arrow files",
+    "csv": "CSV",
+    "tsv": "TSV",
+    "jsonl": "JSON lines",
+}
+"""What errors call the formats."""
 _ALIASES = {"feather": "arrow", "ndjson": "jsonl", "ipc": "arrow"}
 _SHARD_NUMBER = re.compile(r"-\d+-of-\d+$")
 
