@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.samples import write_documented
+from tfrecord_lite.cli.app import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,14 @@ def test_what_the_page_shows_is_what_is_printed(
     done = run(*shlex.split(command)[1:])
 
     assert done.out == lines
+
+
+def test_the_table_has_every_verb_in_the_order_of_the_help() -> None:
+    rows = re.findall(r"^\| \[`(\w+)`\]\(#([\w-]+)\) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    heads = re.findall(r"^## (.+)$", PAGE.read_text("utf-8"), re.MULTILINE)
+
+    assert [verb for verb, _ in rows] == list(VERBS)
+    assert {place for _, place in rows} == {re.sub("[, ]+", "-", head) for head in heads}
 
 
 def test_the_page_has_an_example_of_every_verb() -> None:

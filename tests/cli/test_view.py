@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.samples import flower, write
+from tfrecord_lite.cli.formatting import exact_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +31,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_page_is_written(run: Run) -> None:
-    assert run("view", "x", "-o", "page.html") == (0, [], [])
+    done = run("view", "x", "-o", "page.html")
     assert "daisy" in Path("page.html").read_text("utf-8")
+    size = Path("page.html").stat().st_size
+    assert done == (0, [f"page.html: wrote {exact_bytes(size)}"], [])
 
 
 def test_the_page_does_not_replace_the_data(run: Run) -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfrecord_lite.cli import inputs
 from tfrecord_lite.cli.console import OutputError
+from tfrecord_lite.cli.formatting import exact_bytes
 from tfrecord_lite.errors import DataLossError
+from tfrecord_lite.files.names import local_size
 
 if TYPE_CHECKING:
     import argparse
@@ -105,5 +107,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
     except (OSError, ImportError, ValueError, TypeError) as error:
         console.complain(inputs.text_of(error, "view"))
     else:
-        if output is None and not open_page(page):
+        if args.output is None and not open_page(page):
             console.say(page)
+        elif args.output not in (None, "-"):
+            size = local_size(page)
+            console.say(f"{page}: wrote {'a page' if size is None else exact_bytes(size)}")
