@@ -104,7 +104,7 @@ class TestMerge:
         assert done == sorted(done)
         assert done[-1] == (size, size)
         split_files(paths, tmp_path / "x", num_shards=2, progress=lambda *now: done.append(now))
-        assert done[-1] == (2 * size, 2 * size)
+        assert done[-1] == (size, size)
 
 
 class TestSplit:

@@ -66,7 +66,7 @@ def merge_files(
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
         the sources that were read, and their total or None, the last time with both equal; what it
-        raises ends the work. Dividing records evenly reads the sources twice.
+        raises ends the work. Dividing records evenly reads the sources twice, so each time half counts.
     storage_options : dict, optional
         Options for fsspec, which opens URLs; those of a reader are its own.
 

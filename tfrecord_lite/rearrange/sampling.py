@@ -70,7 +70,7 @@ def sample_records(
     num_shards, bytes_per_shard, records_per_shard, compression, overwrite, storage_options
         As for :func:`merge_files`.
     progress : bool or callable, optional
-        As for :func:`merge_files`. Files are read twice.
+        As for :func:`merge_files`. Files are read twice, and each time half of their bytes counts.
 
     Returns
     -------

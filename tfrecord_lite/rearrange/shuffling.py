@@ -56,7 +56,7 @@ def shuffle_records(
     bytes_per_shard, records_per_shard, compression, overwrite, storage_options
         As for :func:`merge_files`.
     progress : bool or callable, optional
-        As for :func:`merge_files`; each byte counts twice, read and written.
+        As for :func:`merge_files`; half is done when all records are in their temporary file.
 
     Returns
     -------

@@ -56,27 +56,31 @@ class Input:
         self._progress = progress
         self._meter = Meter()
         self._total: int | None = None
+        self._num_passes = 1
         self._n_before = 0  # bytes of the passes before this one
         self.num_read: int = 0
 
     @contextmanager
     def metered(self, num_passes: int = 1) -> Iterator[Meter]:
-        """Show the progress of reading all files, maybe several times."""
+        """Show the progress of reading all files; if several times, each byte counts a part each time."""
         with metered(self._progress, title_of(self.sources), "bytes") as meter:
-            size = total_bytes(self.sources) if meter.is_on else None
-            self._total = None if size is None else size * num_passes
-            self._meter = meter
+            self._total = total_bytes(self.sources) if meter.is_on else None
+            self._meter, self._num_passes = meter, num_passes
             yield meter
 
     def _advance(self, reader: TFRecordReader) -> None:
         if self._meter.is_on:
-            self._meter.update(self._n_before + bytes_read(reader), self._total)
+            self._show(self._n_before + bytes_read(reader))
+
+    def _show(self, n_bytes: int) -> None:
+        """Show how many bytes all passes have read."""
+        self._meter.update(n_bytes // self._num_passes, self._total)
 
     def advance_written(self, num_written: int) -> None:
         """Show the progress of a second pass, over records that were read in the first."""
         if self._meter.is_on and self.num_read:
             share = num_written / self.num_read
-            self._meter.update(self._n_before + int(self._n_before * share), self._total)
+            self._show(self._n_before + int(self._n_before * share))
 
     @property
     def is_rereadable(self) -> bool:

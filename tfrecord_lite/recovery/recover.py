@@ -105,7 +105,7 @@ def recover(
         Show a progress bar; by default for work of more than a second, on a terminal or in a
         notebook, if tqdm is installed (the extra ``cli``). A callable is called with the bytes of
         the damaged file that were read, and their total or None, the last time with both equal;
-        what it raises ends the work. Compressed files are read twice.
+        what it raises ends the work. Compressed files are read twice, so each time half counts.
     storage_options : dict, optional
         Options for fsspec, which opens URLs, here of either file.
 
@@ -223,9 +223,8 @@ def _copy(source: str, options: ReadOptions, copier: Copier, meter: Meter) -> No
         return
     # The search reads in smaller pieces than those for which a ratio is computed.
     lax = replace(options.inflation, ahead_bytes=PIECE_BYTES)
-    total = None if size is None else 2 * size
     with closing(open_seekable(source, options.storage_options)) as plain:
-        file, searched = _Passes(plain, meter, total).files()
+        file, searched = _Passes(plain, meter, size).files()
         search = MemberSearch(searched, source, codec, lambda part: opened(part, lax))
         for reading in search.readings():
             if reading.start and not (copier.account.n_records or copier.account.n_damaged):
@@ -241,7 +240,7 @@ def _copy(source: str, options: ReadOptions, copier: Copier, meter: Meter) -> No
 
 
 class _Passes:
-    """Shows how far a file has been read, in two passes that may take turns."""
+    """Shows how far a file has been read, in two passes that may take turns: half of a byte in each."""
 
     def __init__(self, file: IO[bytes], meter: Meter, total: int | None) -> None:
         self._file, self._meter, self._total = file, meter, total
@@ -256,7 +255,7 @@ class _Passes:
 
     def _show(self, i: int, offset: int) -> None:
         self._furthest[i] = max(self._furthest[i], offset)
-        self._meter.update(sum(self._furthest), self._total)
+        self._meter.update(sum(self._furthest) // 2, self._total)
 
 
 class _PassFile:

@@ -44,7 +44,7 @@ from tfrecord_lite.files.names import (
 )
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.damage import DamageReport
-from tfrecord_lite.records.progress import SILENT, metered, title_of, total_bytes
+from tfrecord_lite.records.progress import SILENT, check_progress, metered, title_of, total_bytes
 from tfrecord_lite.schema import Schema
 from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.data_files import data_names
@@ -175,6 +175,7 @@ def convert(request: Request, progress: Progress = None) -> Summary:
     OSError, ImportError
         As for reading and writing. What fails for one output is in `Summary.failures`.
     """
+    check_progress(progress)
     processes = _Processes(_number_of_processes(request), may_fork=request.condition is None)
     try:
         names = [source for source in request.sources if not is_file_object(source)]
