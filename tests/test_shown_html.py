@@ -194,7 +194,7 @@ def test_images_are_pictures_and_other_values_what_they_are() -> None:
     assert page.sources[0].startswith("data:image/png;base64,")
     assert ("img", "alt", f"PNG 3 x 2, {len(png())} B") in page.attributes
     assert cells[5] == "text"
-    assert cells[8] == "empty"
+    assert cells[8] == "(empty)"
     assert cells[11].startswith(r"b'\xff\x00") and cells[11].endswith("... 40 B")  # noqa: PT018
     assert cells[14] == "ä" * 160 + "…"
     assert cells[17].startswith("WAV")

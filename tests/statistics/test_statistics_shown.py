@@ -53,9 +53,12 @@ def test_a_table_has_the_figures_of_the_text_and_a_chart_or_values() -> None:
     assert [row[0] for row in rows] == ["name", "age", "city", "id", "image", "score"]
     assert rows[2][9] == "Bern (60), Rome (40)"
     assert rows[3][9].endswith(", … 100 values")
-    assert page.tags.count("svg") == 2
-    assert page.tags.count("rect") == 16 + 1
+    assert rows[5][9] == "0.5 (90)"  # not a bar as wide as the chart
+    assert page.tags.count("svg") == 1
+    assert page.tags.count("rect") == 16
     assert 1 <= len(page.sources) <= 3
+    assert "B: lengths of byte strings" in page.text
+    assert "B: lengths" not in page_of(SEQUENCES).text
 
 
 def test_sequences_have_a_table_of_each_part() -> None:
@@ -79,17 +82,45 @@ def test_the_page_of_very_many_features_is_bounded() -> None:
 def test_numbers_are_histograms_and_strings_bars() -> None:
     figure = TABLE.plot(bins=10)
     age, city, name, image, score = figure.axes[:5]
-    stairs = [ax.patches[0].get_data() for ax in (age, name, score)]
+    stairs = age.patches[0].get_data()
 
     assert [ax.get_title() for ax in figure.axes[:5]] == list(NAMES)
-    assert stairs[0].values.tolist() == [10] * 10
-    assert stairs[0].edges[[0, -1]].tolist() == [0, 99]
+    assert stairs.values.tolist() == [10] * 10
+    assert stairs.edges[[0, -1]].tolist() == [0, 99]
     assert [bar.get_width() for bar in city.patches] == [60, 40]
     assert [text.get_text() for text in city.get_yticklabels()] == ["Bern", "Rome"]
-    assert stairs[1].values.sum() == 100
+    assert bars_of(name) == [(0.6, 1.4, 10), (1.6, 2.4, 90)]  # with gaps
     assert name.get_xlabel() == "bytes per value"
-    assert image.get_xlabel() == "bytes per value"
-    assert score.get_xlabel() == "without 10 NaN"
+    assert image.get_ylabel() == "bytes per value"
+    assert score.get_ylabel() == "without 10 NaN"
+
+
+def bars_of(ax: Any) -> list[tuple[float, float, float]]:
+    """Return the left and right end and the height of each bar."""
+    boxes = [bar.get_bbox() for bar in ax.patches]
+    return [(round(box.x0, 2), round(box.x1, 2), box.y1) for box in boxes]
+
+
+@pytest.mark.needs("plot")
+@pytest.mark.parametrize(("value", "label"), [(0.25, "0.25"), (16, "16"), (-(2**60), None)])
+def test_one_number_is_not_drawn_as_a_spread(value: float, label: str | None) -> None:
+    one = compute_statistics([encode_example({"x": [value] * 3})])
+    (ax,) = one.plot("x").axes
+
+    assert [text.get_text() for text in ax.get_yticklabels()] == [label or f"{value:,}"]
+    assert [bar.get_width() for bar in ax.patches] == [3]
+    assert ax.patches[0].get_height() < abs(np.diff(ax.get_ylim()))[0] / 3
+    assert one.plot("x", of="lengths").axes[0].get_yticklabels()[0].get_text() == "3"
+
+
+@pytest.mark.needs("plot")
+def test_ticks_of_integers_and_counts_are_integers() -> None:
+    few = compute_statistics([encode_example({"x": [0, 1, 2], "y": [0.5, 1.5]})])
+    x, y = few.plot().axes[:2]
+
+    for axis in (x.xaxis, x.yaxis, y.yaxis):
+        assert all(tick == int(tick) for tick in axis.get_ticklocs())
+    assert bars_of(x) == [(-0.4, 0.4, 1), (0.6, 1.4, 1), (1.6, 2.4, 1)]
 
 
 @pytest.mark.needs("plot")
@@ -97,10 +128,10 @@ def test_lengths_and_steps_are_histograms_too() -> None:
     lengths = SEQUENCES.plot("tokens", of="lengths").axes[0]
     steps = SEQUENCES.plot(["tokens"], of="steps").axes[0]
 
-    assert lengths.patches[0].get_data().values.tolist() == [2, 1]
+    assert bars_of(lengths) == [(0.6, 1.4, 2), (1.6, 2.4, 1)]
     assert lengths.get_xlabel() == "values per step"
-    assert steps.patches[0].get_data().values.tolist() == [1, 1]
-    assert SEQUENCES.plot("id", of="lengths").axes[0].get_xlabel() == "values per record"
+    assert bars_of(steps) == [(0.6, 1.4, 1), (1.6, 2.4, 1)]
+    assert SEQUENCES.plot("id", of="lengths").axes[0].get_ylabel() == "values per record"
 
 
 @pytest.mark.needs("plot")

@@ -38,7 +38,7 @@ _MAX_BYTES = 16 << 20
 _SHORT_TEXT, _TINY_PIXELS = 32, 48
 _TEXT_BYTES = 4 * (MAX_TEXT + 1)
 """As many bytes are decoded: a text that is cut there has more characters than are shown."""
-_EMPTY = Html('<span class="tfl-more">empty</span>')
+_EMPTY = Html('<span class="tfl-more">(empty)</span>')
 _MISSING = Html('<span class="tfl-more">missing</span>')
 _NO_VALUES = Html('<span class="tfl-more">no values</span>')
 

@@ -26,6 +26,7 @@ MAX_PANELS = 30
 _COLUMNS = 3
 _WIDTH, _HEIGHT = 4.0, 2.6  # of a panel, in inches
 _MAX_TITLE = 48
+_LEAST_BARS = 3  # there is room for as many, so that a single one does not fill the panel
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """What one set of axes shows: curves; columns from edge to edge; or bars with labels."""
+    """What one set of axes shows: curves; columns from edge to edge; or horizontal bars with labels."""
 
     title: str
     curves: Sequence[Curve] = ()
@@ -50,6 +51,8 @@ class Panel:
     """One more than `counts`."""
     labels: Sequence[str] = ()
     """As many as `counts`, instead of `edges`."""
+    is_integer: bool = False
+    """Whether only integers are between the edges."""
     x_label: str = ""
     y_label: str = field(default="")
 
@@ -127,18 +130,43 @@ def _draw(panel: Panel, ax: Any, *, is_alone: bool = True) -> None:
         (line,) = ax.plot(curve.x, curve.y, color=colour, marker=marker, **style)
         colour = line.get_color() if curve.is_background else None
     if len(panel.labels):
-        places = range(len(panel.labels))
-        ax.barh(places, panel.counts)
-        ax.set_yticks(places, [_plain(label) for label in panel.labels], fontsize="small")
-        ax.invert_yaxis()
+        _draw_bars(panel, ax)
     elif len(panel.counts):
-        ax.stairs(panel.counts, panel.edges, fill=True)
+        _draw_columns(panel, ax)
     if is_alone:
         ax.set_title(_plain(panel.title), fontsize="medium")
     ax.set_xlabel(_plain(panel.x_label))
     ax.set_ylabel(_plain(panel.y_label))
     if sum(not curve.is_background for curve in panel.curves) > 1 or not is_alone:
         ax.legend(fontsize="small")
+
+
+def _draw_bars(panel: Panel, ax: Any) -> None:
+    n_bars = len(panel.labels)
+    ax.barh(range(n_bars), panel.counts)
+    ax.set_yticks(range(n_bars), [_plain(label) for label in panel.labels], fontsize="small")
+    beside = 0.5 + max(_LEAST_BARS - n_bars, 0) / 2
+    ax.set_ylim(n_bars - 1 + beside, -beside)
+    _only_integers(ax.xaxis)
+
+
+def _draw_columns(panel: Panel, ax: Any) -> None:
+    edges = np.asarray(panel.edges, np.float64)
+    if panel.is_integer and (np.diff(edges) == 1).all():  # one integer each: with gaps
+        ax.bar(edges[:-1] + 0.5, panel.counts)
+    else:
+        ax.stairs(panel.counts, edges, fill=True)
+    if panel.is_integer:
+        _only_integers(ax.xaxis)
+    _only_integers(ax.yaxis)
+
+
+def _only_integers(axis: Any) -> None:
+    """Place ticks at integers only, unless the user's axes have others."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - optional
+
+    if isinstance(axis.get_major_locator(), MaxNLocator):
+        axis.get_major_locator().set_params(integer=True)
 
 
 def _plain(text: str) -> str:

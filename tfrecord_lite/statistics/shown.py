@@ -8,7 +8,7 @@ from tfrecord_lite.columns.cells import Cells, joined
 from tfrecord_lite.errors import argument_error, plural
 from tfrecord_lite.markup.charts import histogram
 from tfrecord_lite.markup.plots import Panel, figure_of
-from tfrecord_lite.markup.tables import Html
+from tfrecord_lite.markup.tables import Html, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +24,11 @@ _MAX_BARS, _MAX_LISTED, _MAX_EXAMPLES, _CELL_BINS = 12, 3, 2, 16
 
 
 def chart_of(name: str, found: FeatureStatistics, cells: Cells) -> Html | None:
-    """Return a cell: a histogram of numbers; of byte strings the most frequent, or what they are."""
+    """Return a cell: a histogram of numbers that differ; of byte strings the most frequent, or what they are."""
     if found.numbers is not None:
+        only = _only_number(found.numbers)
+        if only is not None:
+            return escaped("{} ({:,})".format(*only))
         counts, edges = found.numbers.histogram(_CELL_BINS)
         title = f"Histogram of {name[:40]}"
         return Html(histogram(counts, edges, title, width=120, height=28)) if counts.size else None
@@ -88,7 +91,26 @@ def _panel(name: str, found: FeatureStatistics, of: Aspect, bins: int) -> Panel:
 
 def _columns(name: str, numbers: Distribution, bins: int, x_label: str, y_label: str) -> Panel:
     counts, edges = numbers.histogram(bins)
-    return Panel(name, counts=counts, edges=edges, x_label=x_label, y_label=y_label)
+    only = _only_number(numbers)
+    if only is not None:  # a column as wide as a bin would look like a spread
+        label, count = only
+        return Panel(name, counts=[count], labels=[label], x_label=y_label, y_label=x_label)
+    return Panel(
+        name,
+        counts=counts,
+        edges=edges,
+        is_integer=numbers.is_integer,
+        x_label=x_label,
+        y_label=y_label,
+    )
+
+
+def _only_number(numbers: Distribution) -> tuple[str, int] | None:
+    """Return the number that all finite ones are, and how many; None if they differ, or there are none."""
+    if not numbers.n_finite or numbers.min is None or numbers.min != numbers.max:
+        return None
+    text = f"{int(numbers.min):,}" if numbers.is_integer else f"{numbers.min:.7g}"
+    return text, numbers.n_finite
 
 
 def _left_out(numbers: Distribution) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tfrecord_lite.columns.cells import Cells
 from tfrecord_lite.errors import plural
-from tfrecord_lite.markup.tables import panel, table
+from tfrecord_lite.markup.tables import Html, panel, table
 from tfrecord_lite.schema import FeatureListSummary, FeatureSummary, SequenceSummary, Summary
 from tfrecord_lite.schema.text import aligned, nearest, shown_name
 from tfrecord_lite.statistics.distribution import Distribution
@@ -221,10 +221,18 @@ class Statistics:
         cells, parts = Cells(), []
         for section, features in self._sections():
             rows = (
-                (*_row(name, found, self.n_records), chart_of(name, found, cells))
+                (
+                    *row[:_N_TEXTS],
+                    *(Html(figure.replace(" ", "&nbsp;")) for figure in row[_N_TEXTS:]),
+                    chart_of(name, found, cells),
+                )
                 for name, found in features.items()
+                for row in [_row(name, found, self.n_records)]
             )
-            caption = "" if section == "features" else section.replace("_", " ")
+            captions = ["" if section == "features" else section.replace("_", " ")]
+            if any(found.strings is not None for found in features.values()):
+                captions.append("B: lengths of byte strings")
+            caption = "; ".join(filter(None, captions))
             header = (*_HEADER, "distribution")
             if features:
                 parts.append(
@@ -275,6 +283,7 @@ class Statistics:
         return plot(self, features, of, bins, ax)
 
 
+_N_TEXTS = 4
 _HEADER = ("name", "kind", "present", "length", "mean", "std", "min", "median", "max")
 
 
