@@ -7,6 +7,7 @@ import hashlib
 import re
 import sys
 import webbrowser
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -27,6 +28,7 @@ from tfrecord_lite import (
     serialize_tensor,
     view,
 )
+from tfrecord_lite.statistics.sampling import draw_sample
 
 pytestmark = pytest.mark.needs("view")
 
@@ -190,6 +192,23 @@ def test_records_are_spread_evenly_and_counted(tmp_path: Path) -> None:
     assert titles[0] == "record 0"
     assert titles[-1] == "record 999"
     assert "10 of 1,000, spread over all" in outline.text
+
+
+def test_records_are_said_to_be_spread_only_over_those_that_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampled = partial(draw_sample, max_bytes=100_000)
+    monkeypatch.setattr("tfrecord_lite.viewer.report.draw_sample", sampled)
+    path = tmp_path / "a.tfrecord.gz"
+    with TFRecordWriter(path) as writer:
+        writer.write_examples({"x": np.random.default_rng(0).random((1000, 500), np.float32)})
+
+    some = Outline(page_of([path], num_records=3)).text
+    all_read = Outline(page_of([path], num_records=5000, sample_size=20)).text
+
+    assert re.search(r"3 of about [\d,]+, spread over those that were read: the first", some)
+    assert re.search(r"20 of about [\d,]+, all that were read: the first 20 records", all_read)
+    assert "spread over all" not in some + all_read
 
 
 def test_features_can_be_chosen(tmp_path: Path) -> None:

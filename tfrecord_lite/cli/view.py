@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=inputs.count_of("records", at_least=0),
         default=200,
         metavar="N",
-        help="records in the table (default: 200)",
+        help="records in the table (default: 200); of large files at most those of --sample",
     )
     parser.add_argument(
         "--sample",

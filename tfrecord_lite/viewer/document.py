@@ -238,8 +238,19 @@ def _records_note(report: Report) -> str:
     if n_shown == n_records and is_exact:
         return f"{n_shown:,}"
     about = "" if is_exact else "about "
-    spread = ", as many as the page has room for" if report.is_cut else ", spread over all"
-    return f"{n_shown:,} of {about}{n_records:,}{spread}"
+    return f"{n_shown:,} of {about}{n_records:,}, {_spread_note(report)}"
+
+
+def _spread_note(report: Report) -> str:
+    """Say which of the records are shown, where these are not all."""
+    if report.is_cut:
+        return "as many as the page has room for"
+    sample = report.sample
+    if sample is None or sample.is_whole:
+        return "spread over all"
+    if len(report.records) == sum(map(len, sample.blocks)):
+        return f"all that were read: {sample.method}"
+    return f"spread over those that were read: {sample.method}"
 
 
 def _columns(records: tuple[RecordView, ...]) -> list[_Column]:

@@ -64,7 +64,8 @@ def view(
     features : collection of str, optional
         Show only these; all by default.
     num_records : int, optional
-        How many records to show at most, spread evenly over the files.
+        How many records to show at most, spread evenly over the files; of large files, over the
+        `sample_size` records that are read.
     sample_size : int, optional
         How many records the statistics of large files are of. Small files are read whole.
     seed : int, optional
