@@ -211,6 +211,39 @@ def test_records_are_said_to_be_spread_only_over_those_that_were_read(
     assert "spread over all" not in some + all_read
 
 
+def test_a_page_without_room_for_a_record_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tfrecord", [encode_example({"x": [1]})])
+
+    outline = Outline(page_of([path], max_bytes=1))
+
+    assert outline.with_id("records")
+    assert "No record fits into the page" in outline.text
+    assert not outline.with_id("table")
+
+
+def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> None:
+    def titles(*names: str) -> list[str]:
+        for name in names:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            write(tmp_path / name, [encode_example({"x": [1]})] * 2)
+        outline = Outline(page_of([tmp_path / name for name in names]))
+        assert outline.number_of("source") == (2 * len(names) if len(names) > 1 else 0)
+        return [a["data-title"] for _, a in outline.tags if "data-title" in a]
+
+    assert titles("a") == ["record 0", "record 1"]
+    several = ["record 0 of a", "record 1 of a", "record 0 of b<", "record 1 of b<"]
+    assert titles("a", "b<") == several
+    assert len(set(titles("1/a", "2/a"))) == 4
+
+
+def test_a_feature_without_a_name_is_not_called_content(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tfrecord", [encode_example({"": [1]})])
+
+    names = [a["data-name"] for _, a in Outline(page_of([path])).tags if "data-name" in a]
+
+    assert names == ["''"]
+
+
 def test_features_can_be_chosen(tmp_path: Path) -> None:
     columns = {"a": [1, 2], "b": ["only-in-b", "y"]}
     path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())

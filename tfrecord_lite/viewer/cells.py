@@ -135,7 +135,7 @@ def whole_cell(content: Content, budget: Budget) -> Cell:
     form = string_form(content.record, {}, budget)
     budget.characters -= n_characters(form.html, form.details)
     count = plural(len(content.record), "byte")
-    return Cell("", "", str(content.type), count, *_in_order(form))
+    return Cell("", "content", str(content.type), count, *_in_order(form))
 
 
 def _in_order(form: Form) -> tuple[Markup, str, Markup]:

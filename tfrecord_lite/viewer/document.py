@@ -67,6 +67,8 @@ class _Row:
 
     title: str
     label: str
+    source: str
+    """The file, if there are several."""
     about: str
     in_columns: list[tuple[_Column, Cell | None]]
     entries: list[tuple[int | None, Cell]]
@@ -94,7 +96,7 @@ def render(report: Report) -> str:
         cards=report.cards,
         runs=report.runs,
         columns=columns,
-        rows=(_row(report, record, columns) for record in report.records),
+        rows=_rows(report, columns),
         records_note=_records_note(report),
     )
     return page
@@ -280,8 +282,7 @@ def _columns(records: tuple[RecordView, ...]) -> list[_Column]:
     )[:_MAX_COLUMNS]
     best.sort(key=lambda key: (not has_picture[key], order[key]))
     return [
-        _Column(key, _label(found[key][0]), is_single[key] and _is_number(found[key]))
-        for key in best
+        _Column(key, found[key][0].label, is_single[key] and _is_number(found[key])) for key in best
     ]
 
 
@@ -294,15 +295,25 @@ def _keyed(record: RecordView) -> Iterator[tuple[_Key, Cell]]:
         before[name] += 1
 
 
-def _label(cell: Cell) -> str:
-    return cell.label if cell.name else "content"
-
-
 def _is_number(cells: list[Cell]) -> bool:
     return all(cell.kind in {"int64", "float32"} for cell in cells)
 
 
-def _row(report: Report, record: RecordView, columns: list[_Column]) -> _Row:
+def _rows(report: Report, columns: list[_Column]) -> Iterator[_Row]:
+    labels = _file_labels(report) if len(report.files) > 1 else {}
+    for record in report.records:
+        yield _row(record, columns, labels.get(record.place.source or "", ""))
+
+
+def _file_labels(report: Report) -> dict[str, str]:
+    """Return what tells the files apart: their names without folders, if these differ."""
+    names = [file.name for file in report.files]
+    ends = [re.split(r"[/\\]", name)[-1] for name in names]
+    texts = ends if len(set(ends)) == len(set(names)) and all(ends) else map(short_name, names)
+    return dict(zip(names, map(visible, texts), strict=True))
+
+
+def _row(record: RecordView, columns: list[_Column], source: str) -> _Row:
     cells = dict(_keyed(record))
     in_columns = [(column, cells.get(column.key)) for column in columns]
     numbers = {column.key: i for i, column in enumerate(columns)}
@@ -310,12 +321,13 @@ def _row(report: Report, record: RecordView, columns: list[_Column]) -> _Row:
     place = record.place
     label = f"{place.index:,}" if place.index is not None else f"at {place.offset:,}"
     where = [] if place.offset is None else [f"byte {place.offset:,}"]
-    source = visible(short_name(place.source or ""))
-    about = ", ".join([record.size, *where, *([source] if len(report.files) > 1 else [])])
+    whole = visible(short_name(place.source or ""))
+    about = ", ".join([record.size, *where, *([whole] if source not in {"", whole} else [])])
     n_rest = sum(number is None for number, _ in entries) + record.n_hidden
     return _Row(
-        title=f"record {label}",
+        title=f"record {label} of {source}" if source else f"record {label}",
         label=label,
+        source=source,
         about=about,
         in_columns=in_columns,
         entries=entries,
