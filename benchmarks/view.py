@@ -37,7 +37,7 @@ _MADE = """
 import sys, time
 start = time.perf_counter()
 from tfrecord_lite.cli import main
-status = main(["view", sys.argv[1], "-o", sys.argv[2]])
+status = main(["view", "--overwrite", sys.argv[1], "-o", sys.argv[2]])
 print(time.perf_counter() - start)
 from benchmarks.measure import peak_bytes
 print(peak_bytes())

@@ -46,6 +46,17 @@ def test_the_page_does_not_replace_the_data(run: Run) -> None:
     assert Path("x").read_bytes() == before
 
 
+def test_a_file_that_exists_stays_unless_it_is_to_be_replaced(run: Run) -> None:
+    for name in ("page.html", "x.idx"):
+        Path(name).write_bytes(b"before")
+        done = run("view", "x", "-o", name)
+        assert (done.status, done.out) == (2, [])
+        assert done.err == [f"tfrecord: {name}: File exists; --overwrite replaces it"]
+        assert Path(name).read_bytes() == b"before"
+        assert run("view", "x", "-o", name, "--overwrite").status == 0
+        assert b"daisy" in Path(name).read_bytes()
+
+
 def test_features_may_have_spaces_between_them(run: Run) -> None:
     assert run("view", "x", "--features", "label, name,", "-o", "page.html").status == 0
     assert Path("page.html").read_text("utf-8").count('<article class="card') == 2

@@ -85,7 +85,7 @@ class Outline(HTMLParser):
 
 def page_of(paths: Any, **options: Any) -> str:
     folder = Path(paths[0]).parent
-    path = view(paths, output=folder / "page.html", **options)
+    path = view(paths, output=folder / "page.html", overwrite=True, **options)
     return Path(path).read_text("utf-8")
 
 

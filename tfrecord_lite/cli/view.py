@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
@@ -42,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="PAGE", help="write the page to this file; - is standard output"
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace PAGE if it exists")
     parser.add_argument("--features", metavar="A,B", help="show only these features (default: all)")
     parser.add_argument(
         "--records",
@@ -89,6 +92,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         "seed": args.seed,
         "max_bytes": args.max_bytes,
         "compression": inputs.compression_of(args),
+        "overwrite": args.overwrite,
         "open_browser": False,
         **inputs.limits_of(args),
     }
@@ -102,6 +106,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
         page = view(sources, output=output, **options)
     except BrokenPipeError as error:
         raise OutputError from error
+    except FileExistsError as error:
+        text = os.strerror(error.errno or errno.EEXIST)
+        console.complain(f"{error.filename}: {text}; --overwrite replaces it")
     except DataLossError as error:
         inputs.complain_of(error, "view", console)
     except (OSError, ImportError, ValueError, TypeError) as error:

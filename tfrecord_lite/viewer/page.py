@@ -9,6 +9,8 @@ Jinja2 is loaded when it is called.
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 import webbrowser
 from collections.abc import Iterable
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfrecord_lite.errors import argument_error, require_int
-from tfrecord_lite.files.names import is_file_object, is_same_file, name_of
+from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name_of
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
+    from tfrecord_lite.files.output import OutputFile
 
 NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
 """How many records a page shows, how many its statistics are of, and about its largest size."""
@@ -40,6 +43,7 @@ def view(
     sample_size: int = SAMPLE_SIZE,
     seed: int = 0,
     max_bytes: int = MAX_BYTES,
+    overwrite: bool = False,
     open_browser: bool | None = None,
     compression: CompressionType = "infer",
     max_record_bytes: int = MAX_RECORD_BYTES,
@@ -72,6 +76,8 @@ def view(
         Draws that sample; the same seed gives the same page.
     max_bytes : int, optional
         About how large the page may become: more pictures and records are left out, and it says so.
+    overwrite : bool, optional
+        Replace an `output` that exists; never one of the files shown.
     open_browser : bool, optional
         Whether to open the page in the browser; by default only if there is no `output`.
     compression, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
@@ -84,6 +90,8 @@ def view(
 
     Raises
     ------
+    FileExistsError
+        If `output` exists, unless `overwrite` is true.
     OSError
         If a file cannot be opened or read, or the page not written. A file that is damaged,
         empty or not a TFRecord file has a page, which says so.
@@ -134,9 +142,9 @@ def view(
         raise ImportError(detail) from error
     wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
     sources = find_sources(paths, options)
-    _check_output(output, sources, storage_options)
+    _check_output(output, sources, storage_options, overwrite=overwrite)
     report = make_report(sources, wanted, options)
-    path = _write(render(report), output, storage_options)
+    path = _write(render(report), output, storage_options, overwrite=overwrite)
     if open_browser or (open_browser is None and output is None):
         open_page(path)
     return path
@@ -154,9 +162,13 @@ def _chosen(features: object) -> frozenset[str]:
 
 
 def _check_output(
-    output: Source | None, sources: list[Source], storage_options: StorageOptions
+    output: Source | None,
+    sources: list[Source],
+    storage_options: StorageOptions,
+    *,
+    overwrite: bool,
 ) -> None:
-    """Raise if the page would replace a file that is read, or has no name."""
+    """Raise if the page would replace a file that is read, or any without being told to, or has no name."""
     if output is None or is_file_object(output):
         return
     name = name_of(output)
@@ -166,6 +178,14 @@ def _check_output(
     if any(is_same_file(name, source, storage_options) for source in inputs):
         detail = "the page would replace a file that it shows; give it another name"
         raise argument_error(detail, source=name)
+    if not overwrite and not is_url(name) and Path(name).is_file():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+
+
+def _check_free(file: OutputFile, *, overwrite: bool) -> None:
+    """Raise if a file was made there meanwhile, or there is one at a URL."""
+    if not overwrite and file.replaces(file.name):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), file.name)
 
 
 def open_page(path: str) -> bool:
@@ -176,7 +196,9 @@ def open_page(path: str) -> bool:
         return False
 
 
-def _write(page: str, output: Source | None, storage_options: StorageOptions) -> str:
+def _write(
+    page: str, output: Source | None, storage_options: StorageOptions, *, overwrite: bool
+) -> str:
     """Write the page, whole or not at all; return its path."""
     if output is None:
         folder = tempfile.mkdtemp(prefix="tfrecord-view-")
@@ -185,6 +207,7 @@ def _write(page: str, output: Source | None, storage_options: StorageOptions) ->
     try:
         file.write([page.encode("utf-8", "backslashreplace")])
         file.finish()
+        _check_free(file, overwrite=overwrite)
         file.commit()
     except BaseException:
         file.abandon()
