@@ -329,7 +329,7 @@ class TestBars:
         with pytest.raises(ImportError, match=r"pip install 'tfrecord-numpy\[cli\]'"):
             verify(old, progress=True)
 
-    def test_in_a_notebook_it_goes_to_standard_error_without_widgets(
+    def test_in_a_notebook_without_widgets_it_has_to_be_asked_for(
         self, old: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         shell = types.SimpleNamespace(kernel=object())
@@ -344,6 +344,8 @@ class TestBars:
         monkeypatch.setattr(module, "DELAY_SECONDS", 0)
 
         verify(old)
+        assert capsys.readouterr().err == ""  # a notebook that is saved would keep it
+        verify(old, progress=True)
         assert "old.tfrecord" in capsys.readouterr().err
         del shell.kernel  # IPython in a terminal
         verify(old)

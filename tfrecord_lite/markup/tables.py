@@ -31,7 +31,7 @@ _STYLE = """
 .tfrecord-lite table{border:0;border-collapse:collapse;color:inherit;font-size:.92em;margin:.3em 0}
 .tfrecord-lite caption{caption-side:top;color:inherit;font-weight:600;padding:.2em 0;text-align:left}
 .tfrecord-lite tr,.tfrecord-lite tr:hover{background:none}
-.tfrecord-lite th,.tfrecord-lite td{background:none;border:0;border-bottom:1px solid #8886;color:inherit;\
+.tfrecord-lite table th,.tfrecord-lite table td{background:none;border:0;border-bottom:1px solid #8886;color:inherit;\
 max-width:26em;overflow-wrap:break-word;padding:.2em .6em;text-align:left;vertical-align:top;white-space:normal}
 .tfrecord-lite th{font-weight:600}
 .tfrecord-lite th.tfl-number,.tfrecord-lite td.tfl-number{font-variant-numeric:tabular-nums;text-align:right}

@@ -6,8 +6,9 @@
 
 ======== ===============================================================================
 None     A bar after a second of work, if standard error is a terminal or the code runs in
-         a notebook, tqdm is installed (the extra ``cli``), and this is the main process:
-         no worker of a pool or loader.
+         a notebook with ipywidgets, tqdm is installed (the extra ``cli``), and this is the
+         main process: no worker of a pool or loader. As text, it would stay in a notebook
+         that is executed and saved.
 True     A bar, wherever that goes.
 False    Nothing.
 callable Called with what is done and the total, None while that is not known; once more at the
@@ -188,7 +189,7 @@ class _Bar(_Shown):
 
 def _bar_class() -> Any:
     """Return tqdm's class of bars for this place, without its thread, which would hinder forks."""
-    if _is_notebook() and find_spec("ipywidgets") is not None:
+    if _has_widgets():
         from tqdm.notebook import tqdm  # noqa: PLC0415 - optional
     else:
         from tqdm import tqdm  # type: ignore[assignment]  # noqa: PLC0415 - optional
@@ -250,7 +251,7 @@ def reported(
 def _is_seen() -> bool:
     """Whether somebody sees a bar, and does not see those of other processes beside it."""
     is_shown = is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
-    return (is_shown or _is_notebook()) and _is_main_process()
+    return (is_shown or _has_widgets()) and _is_main_process()
 
 
 def is_terminal(stream: Any) -> bool:
@@ -261,9 +262,10 @@ def is_terminal(stream: Any) -> bool:
         return False
 
 
-def _is_notebook() -> bool:
+def _has_widgets() -> bool:
+    """Whether this is a notebook that can show a bar and take it away."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None
+    return getattr(shell, "kernel", None) is not None and find_spec("ipywidgets") is not None
 
 
 def _is_main_process() -> bool:
