@@ -151,15 +151,18 @@ class StringStatistics:
 
     @property
     def contents(self) -> dict[str, int]:
-        """What the strings that were looked at are: ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ...
+        """What the strings that were looked at are, and how many of them; the most frequent first.
 
-        With how many of them, the most frequent first.
+        ``"JPEG"``, ``"text"``, ``"float32 tensor"``, ``"bytes"``, ...
         """
         return _most_frequent(Counter(one.label for one in self.looked_at))
 
     @property
     def details(self) -> dict[str, int]:
-        """The same of those with a size, shape or duration: ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ..."""
+        """The same of those with a size, shape or duration, which is in the key.
+
+        ``"JPEG 640 x 480"``, ``"float32 tensor [3, 4]"``, ...
+        """
         return _most_frequent(
             Counter(f"{one.label} {one.details}" for one in self.looked_at if one.details)
         )
