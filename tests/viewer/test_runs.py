@@ -118,7 +118,7 @@ def test_histograms_pictures_sounds_and_texts(tmp_path: Path) -> None:
     write(tmp_path, ".", records)
     _, page = page_of(tmp_path)
 
-    assert "step 4 of 5 steps" in page.text
+    assert "step 4, the last of 5" in page.text
     assert "step <b>4" in page.text
     assert "5 histograms, steps 0 to 4; values" in page.text
     assert "PNG 200 x 90" in page.text
@@ -235,6 +235,8 @@ def test_many_points_keep_their_extremes(tmp_path: Path, monkeypatch: pytest.Mon
     (run,) = read_runs([path], ReadOptions())
     found = run.events.scalars("x")
 
+    assert "5,000 points, -7 to 9; last 0 at step 4,999" in page_of(tmp_path)[1].text
+
     assert len(found) <= 200
     assert {-7, 9} <= set(found.value)
     assert found.step[-1] == 4999
@@ -250,6 +252,7 @@ def test_many_others_keep_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     assert 16 <= len(found) <= 64
     assert found.step[-1] == 999
+    assert page_of(tmp_path)[1].text.count("step 999, the last of 1,000") == 2
     monkeypatch.setattr(runs, "_MAX_STORED_BYTES", 100)
     (run,) = read_runs([path], ReadOptions())
     assert [len(run.events.images(tag)) for tag in "xy"] == [1, 1]

@@ -21,7 +21,7 @@ import os
 import posixpath
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -81,9 +81,17 @@ class EventRun:
 
     name: str
     events: Events
-    n_tags: int
-    """Of all tags, also those that are not kept."""
+    tags: Tags
+    """All, also those that are not kept."""
+    n_values: Int64Array
+    """Of each tag that is kept, by its number, also those left out; shape (_MAX_KNOWN_TAGS,)."""
     problems: list[str] = field(default_factory=list)
+
+    def n_of(self, tag: str, series: Series) -> int:
+        """Return how many values of a tag there were, of which `series` are those kept."""
+        n_categories = sum(tag in tags for tags in self.events.tags.values())
+        number = self.tags.names.index(tag)
+        return int(self.n_values[number]) if n_categories == 1 else len(series)
 
 
 def read_runs(sources: Sequence[Source], options: ReadOptions) -> list[EventRun]:
@@ -120,19 +128,21 @@ def _read_run(name: str, files: Sequence[Source], options: ReadOptions) -> Event
     """Read the files of one event run."""
     problems: list[str] = []
     tags = Tags()
-    values = EventValues.none()
-    pending, n_pending = [values], 0
+    n_values = np.zeros(_MAX_KNOWN_TAGS, np.int64)
+    pending, n_pending = [EventValues.none()], 0
     for source in files:
         try:
             for part in _values_of(source, tags, options, problems):
                 pending.append(part)
+                known = part.tag[part.tag < _MAX_KNOWN_TAGS]
+                n_values += np.bincount(known, minlength=_MAX_KNOWN_TAGS)
                 n_pending += len(part) * 64 + _stored_bytes(part)
                 if n_pending > _MAX_PENDING_BYTES:
                     pending, n_pending = [_thinned(EventValues.concat(pending))], 0
         except (TFRecordError, OSError) as error:
             problems[_MAX_PROBLEMS - 1 :] = [f"the rest is left out: {error}"]
     kept = _thinned(EventValues.concat(pending))
-    return EventRun(name, Events(kept, tags), len(tags.names), problems)
+    return EventRun(name, Events(kept, tags), tags, n_values, problems)
 
 
 def _values_of(
@@ -209,6 +219,16 @@ def _extremes(group: Int64Array, number: Float64Array) -> Int64Array:
 # ------------------------------------------------------------------------------- showing
 
 
+class _Found(NamedTuple):
+    """The values of a tag in one event run."""
+
+    name: str
+    """Of the event run; empty if there is only one."""
+    series: Series
+    n_values: int
+    """How many there were, of which `series` are those kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Plot:
     """What is shown of one tag."""
@@ -223,7 +243,7 @@ def describe_runs(
     """Return event files as curves, histograms, pictures, sounds and texts."""
     runs = read_runs(sources, options or ReadOptions())
     groups: dict[str, list[_Plot]] = {}
-    n_hidden = max((run.n_tags - _MAX_KNOWN_TAGS for run in runs), default=0)
+    n_hidden = max((len(run.tags.names) - _MAX_KNOWN_TAGS for run in runs), default=0)
     for category in CATEGORIES:
         tags = dict.fromkeys(tag for run in runs for tag in run.events.tags[category])
         n_hidden = max(n_hidden, 0) + max(len(tags) - _MAX_TAGS, 0)
@@ -266,7 +286,8 @@ def _plot(tag: str, category: str, runs: list[EventRun], budget: Budget) -> Mark
             problems.append(f"{run.name}: {getattr(error, 'detail', None) or error}")
             continue
         if len(series):
-            found.append((shortened(run.name, _MAX_TAG), series))
+            name = shortened(run.name, _MAX_TAG) if len(runs) > 1 else ""
+            found.append(_Found(name, series, run.n_of(tag, series)))
     if category == "scalars":
         html = _scalars(tag, found)
         budget.characters -= n_characters(html)
@@ -279,37 +300,42 @@ def _plot(tag: str, category: str, runs: list[EventRun], budget: Budget) -> Mark
     ).format(shortened(tag, _MAX_TAG) or '""', html, remarks)
 
 
-def _lasts(found: list[tuple[str, Series]], category: str, budget: Budget) -> Iterator[Markup]:
+def _lasts(found: list[_Found], category: str, budget: Budget) -> Iterator[Markup]:
     """Yield what is shown of each event run, until the budget is spent."""
-    for i, (name, series) in enumerate(found):
+    for i, each in enumerate(found):
         if budget.is_spent:
             yield note(f"{plural(len(found) - i, 'more run')} not shown: the page is full")
             return
-        html = _last(name, series, category, budget)
+        html = _last(each, category, budget)
         budget.characters -= n_characters(html)
         yield html
 
 
-def _scalars(tag: str, found: list[tuple[str, Series]]) -> Markup:
+def _scalars(tag: str, found: list[_Found]) -> Markup:
     """Draw the curves of a tag, and say their ends."""
-    series = [(name, each.step, each.value) for name, each in found]
+    series = [(name, each.step, each.value) for name, each, _ in found]
     ends = ", ".join(
-        f"{name} {short_number(float(each.value[-1]))} at step {each.step[-1]:,}"
-        for name, each in found
+        f"{name} {short_number(float(each.value[-1]))} at step {each.step[-1]:,}".lstrip()
+        for name, each, _ in found
     )
     title = f"{shortened(tag, _MAX_TAG)} over steps; last: {ends}"
     chart = Markup(lines(series, title))  # noqa: S704 - escaped there
-    values = np.concatenate([each.value for _, each in found]) if found else np.empty(0)
-    count = plural(sum(len(each) for _, each in found), "point")
+    values = np.concatenate([each.value for _, each, _ in found]) if found else np.empty(0)
+    count = plural(sum(each.n_values for each in found), "point")
     return chart + caption(f"{count}, {extent_text(values)}; last {ends}")
 
 
-def _last(name: str, series: Series, category: str, budget: Budget) -> Markup:
+def _last(found: _Found, category: str, budget: Budget) -> Markup:
     """Show the last value of an event run; of histograms, all of them."""
-    step = f"step {series.step[-1]:,} of {plural(len(series), 'step')}"
+    series = found.series
+    step = f"step {series.step[-1]:,}"
+    if found.n_values > 1:
+        step += f", the last of {found.n_values:,}"
     if category == "histograms":
         form = _ridges(series, budget)
-        step = plural(len(series), "step")
+        step = plural(found.n_values, "step")
+        if len(series) < found.n_values:
+            step = f"{len(series):,} of {step}"
     else:
         form = _value_form(series.value[-1], category, budget)
     larger = NO_MARKUP
@@ -318,9 +344,10 @@ def _last(name: str, series: Series, category: str, budget: Budget) -> Markup:
         larger = Markup('<details class="v-larger"><summary>{}</summary>{}</details>').format(
             summary, form.details
         )
-    return Markup(
-        '<div><div class="v-of"><bdi class="v-run">{}</bdi> <span class="v-step">{}</span></div>{}{}</div>'
-    ).format(name, step, form.html, larger)
+    run = Markup('<bdi class="v-run">{}</bdi> ').format(found.name) if found.name else NO_MARKUP
+    return Markup('<div><div class="v-of">{}<span class="v-step">{}</span></div>{}{}</div>').format(
+        run, step, form.html, larger
+    )
 
 
 def _value_form(value: Any, category: str, budget: Budget) -> Form:
