@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +31,7 @@ def test_the_same_data_in_other_files(run: Run, tmp_path: Path) -> None:
     for name in ("a@2", "a-*"):
         done = run("diff", tmp_path / name, whole)
         assert (done.status, len(done.out), done.err) == (0, 1, [])
-        assert done.out[0].endswith("(60 records): no difference")
+        assert done.out[0].endswith("4 features, each record")
 
 
 def test_what_is_found_is_printed_in_lines(run: Run, tmp_path: Path) -> None:
@@ -38,7 +41,7 @@ def test_what_is_found_is_printed_in_lines(run: Run, tmp_path: Path) -> None:
 
     assert (done.status, done.err) == (1, [])
     assert done.out == str(compare(a, b)).splitlines()
-    assert sum(line.startswith("petals: ") for line in done.out) == 1
+    assert sum(line.startswith("petals ") for line in done.out) == 1
 
 
 def test_json_is_the_description(run: Run, tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_records_need_not_be_compared(run: Run, tmp_path: Path) -> None:
     assert run("diff", a, b).status == 1
     done = run("diff", "--no-records", a, b)
     assert done.status == 0
-    assert done.out[0].endswith("no difference; records not compared one by one")
+    assert done.out[0].endswith("1 feature; records not compared one by one")
 
 
 def test_thresholds(run: Run, tmp_path: Path) -> None:
@@ -66,7 +69,7 @@ def test_thresholds(run: Run, tmp_path: Path) -> None:
     assert run("diff", a, b).status == 0
     done = run("diff", "--threshold", "min_fraction_threshold=0.9", a, b)
     assert done.status == 1
-    assert "number of records: 60 and 50" in done.out[1]
+    assert " ".join(done.out[-1].split()) == "(all) number of records 60 50 0.833 < 0.9"
 
 
 @pytest.mark.parametrize("threshold", ["x=1", "range=-1", "range", "range=much"])
@@ -102,6 +105,39 @@ def test_what_cannot_be_compared(run: Run, tmp_path: Path, names: str) -> None:
     assert (done.status, done.out, len(done.err)) == (2, [], 1)
     bad = names.replace("a", "")
     assert f"{tmp_path / bad}: " in done.err[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_are_read_once(run: Run, tmp_path: Path) -> None:
+    a = write(tmp_path / "a", map(flower, range(60)))
+    os.mkfifo(tmp_path / "pipe")
+
+    done = run("diff", a, tmp_path / "pipe")
+
+    assert (done.status, done.out, len(done.err)) == (2, [], 1)
+    assert f"{tmp_path / 'pipe'}: " in done.err[0]
+    assert "--no-records" in done.err[0]
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    a = write(tmp_path / "a", map(flower, range(60)))
+    shell = f"{sys.executable} -m tfrecord_lite diff"
+
+    def shown(arguments: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"cat {a} | {shell} {arguments}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, (done.stdout + done.stderr).strip()
+
+    assert shown(f"--no-records - {a}")[0] == 0
+    assert shown(f"--no-records {a} -")[0] == 0
+    status, text = shown(f"{a} -")
+    assert status == 2
+    assert "--no-records" in text
+    assert shown("- -") == (2, "tfrecord: only one of A and B can be standard input")
 
 
 def test_the_help_says_the_statuses(run: Run) -> None:

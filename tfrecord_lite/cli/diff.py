@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +17,26 @@ if TYPE_CHECKING:
 SUMMARY = "compare two data sets: schemas, statistics, records"
 DESCRIPTION = """\
 Compare tf.train.Example or tf.train.SequenceExample records of two data sets, each a path, a
-pattern in quotes, or shards (train@10). A says what to expect, and B is judged: print a line
-for each feature that only one has, whose kind or specification differs, or whose values are
-distributed otherwise; and if both have equally many records, how many hold different values,
-and which are the first. The order in which a program wrote the features does not matter."""
+pattern in quotes, or shards (train@10). A says what to expect, and B is judged: print both
+sides of each feature that only one has, whose kind or specification differs, or whose values
+are distributed otherwise; and if both have equally many records, how many hold different
+values, and those of the first. The order in which a program wrote the features does not
+matter."""
 EPILOG = """\
 thresholds (--threshold NAME=VALUE, which may be repeated):
   jensen_shannon_divergence  0.05   of numbers and of lengths, from 0 to 1
-  infinity_norm              0.05   of byte strings, the largest difference of a string's shares
+  infinity_norm              0.05   of byte strings, the largest difference of a string's shares,
+                                    or of a format's (JPEG, text, ...)
   presence                   0.05   of the shares of records that have the feature
   new_values                 0      the share of values that A, with few different ones, never has
-  range                      0.25   how far numbers are outside of A's range, as a part of it
+  range                      0.01   the share of numbers that are outside of A's range
   min_fraction_threshold     0      B has fewer records than so many times A's
   max_fraction_threshold     inf    B has more
 
-What random samples of the same data would differ by in 1 of 1,000 cases is no difference.
+What random samples of the same data would differ by in 1 of 1,000 cases is not a difference.
+Byte strings of more than 64 bytes are compared by their lengths and formats only, but when
+records are compared one by one. That needs files that can be read twice: for pipes, and for -,
+give --no-records.
 
 examples:
   tfrecord diff old.tfrecord new.tfrecord
@@ -39,11 +45,11 @@ examples:
   tfrecord diff --json a.tfrecord b.tfrecord | jq '.findings[].feature'
 
 with --json, one object: same (true or false), data (name and records of each), findings (what,
-feature or null, detail, and distance and threshold or null) and records (records, different,
-by_feature and the first differences; null if they were not compared). what is "missing
-feature", "new feature", "kind", "specification", "presence", "lengths", "steps", "numbers",
-"strings", "string lengths", "new values", "range", "not finite", "number of records" or
-"records"."""
+feature or null, detail, first and second in short, and distance and threshold or null) and
+records (records, different, by_feature and the first differences; null if they were not
+compared). what is "missing feature", "new feature", "kind", "specification", "presence",
+"lengths", "steps", "numbers", "strings", "string lengths", "contents", "new values", "range",
+"not finite", "number of records" or "records"."""
 STATUSES = """\
 exit status: 0 if the data sets are the same within the thresholds, 1 if they differ, 2 if a file is
 damaged, could not be read or does not hold Examples, or the arguments are wrong."""
@@ -67,7 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_skipping_argument(parser)
     for name in ("a", "b"):
-        parser.add_argument(name, metavar=name.upper(), help="a path, a URL, a pattern or shards")
+        parser.add_argument(
+            name,
+            metavar=name.upper(),
+            help="a path, a URL, a pattern or shards; one of them may be - for standard input",
+        )
     inputs.add_reading_arguments(parser)
 
 
@@ -96,14 +106,18 @@ def run(args: argparse.Namespace, console: Console) -> None:
     except TFRecordError as error:
         console.complain(f"--threshold: {error}")
         return
+    if args.a == args.b == "-":
+        console.complain("only one of A and B can be standard input")
+        return
     name = args.a
     try:
-        a = reader_with(args.a, options)
+        a = reader_with(inputs.source_of(args.a), options)
         name = args.b
-        b = reader_with(args.b, options)
+        b = reader_with(inputs.source_of(args.b), options)
         comparison = compare(a, b, records=not args.no_records, thresholds=thresholds)
     except (OSError, ImportError, ValueError) as error:
-        console.complain(inputs.complaint_of(error, name))
+        text = inputs.complaint_of(error, name)
+        console.complain(text.replace("records=False", "--no-records"))
         return
     for reader in (a, b):
         if reader.report is not None and reader.report.n_damaged:
@@ -116,9 +130,10 @@ def _show(comparison: Any, args: argparse.Namespace, console: Console) -> None:
     if args.json:
         console.say_json(comparison.describe())
     else:
-        title, *lines = str(comparison).split("\n")
+        width = shutil.get_terminal_size((100, 24)).columns
+        title, *lines = comparison.lines(width)
         console.say(style.heading(title))
-        for line in lines:
+        for line in style.table(lines, has_names=True):
             console.say(line)
     if not comparison.is_same:
         console.worsen(Status.DAMAGED)

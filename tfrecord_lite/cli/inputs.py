@@ -178,6 +178,15 @@ def options_of(args: argparse.Namespace) -> ReadOptions:
     return ReadOptions(compression_of(args), **limits_of(args))
 
 
+def source_of(name: str) -> Source:
+    """Return a name as a source: standard input for ``-``; raise OSError if it is closed."""
+    if name != "-":
+        return name
+    if sys.stdin is None:
+        raise OSError("standard input is closed")
+    return cast("IO[bytes]", _StandardInput())
+
+
 def find(args: argparse.Namespace, console: Console) -> list[Source]:
     """List the files that the arguments name; report a pattern that matches none."""
     sources: list[Source] = []
@@ -186,7 +195,7 @@ def find(args: argparse.Namespace, console: Console) -> list[Source]:
             if file == "-" and sys.stdin is None:
                 console.complain("standard input is closed")
                 continue
-            sources += [cast("IO[bytes]", _StandardInput())] if file == "-" else expand(file)
+            sources += [source_of(file)] if file == "-" else expand(file)
         # ValueError is what file systems raise for a URL that they do not accept.
         except (OSError, ImportError, ValueError) as error:
             console.complain(text_of(error, file))

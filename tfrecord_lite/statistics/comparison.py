@@ -10,14 +10,15 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.errors import FailedPreconditionError, Reason, plural, printable
-from tfrecord_lite.files.names import is_file_object, name_of
+from tfrecord_lite.errors import FailedPreconditionError, Reason, plural
+from tfrecord_lite.files.names import expand, is_file_object, is_url, name_of, position_of
 from tfrecord_lite.markup import tables
 from tfrecord_lite.reader import TFRecordReader, reader_with
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
@@ -25,6 +26,13 @@ from tfrecord_lite.records.options import ReadOptions
 from tfrecord_lite.statistics.collect import Collector
 from tfrecord_lite.statistics.differences import RecordDifferences, compare_records
 from tfrecord_lite.statistics.drift import Finding, Thresholds, findings
+from tfrecord_lite.statistics.side_by_side import (
+    WIDTH,
+    finding_rows,
+    lines_of,
+    record_rows,
+    title_of,
+)
 from tfrecord_lite.statistics.statistics import Statistics
 from tfrecord_lite.storage.infer import blocks_of
 
@@ -42,7 +50,7 @@ if TYPE_CHECKING:
 class Comparison:
     """What is different between two data sets; true if nothing is.
 
-    ``str`` returns a line per finding.
+    ``str`` returns tables of what differs, with both sides next to each other.
 
     Attributes
     ----------
@@ -84,45 +92,24 @@ class Comparison:
             "records": None if self.records is None else self.records.describe(),
         }
 
+    def lines(self, width: int = WIDTH) -> list[str]:
+        """Return the lines of ``str``, for a terminal of a width."""
+        return list(lines_of(self, width))
+
     def __str__(self) -> str:
-        """Return what was compared, and a line per finding."""
-        lines = [self._title(), *map(str, self.findings), *self._first(5)]
-        return "\n".join(map(printable, lines))
+        """Return what was compared, and tables of what differs, with both sides next to each other."""
+        return "\n".join(self.lines())
 
     __repr__ = __str__
 
-    def _title(self) -> str:
-        counts = [plural(one.n_records, "record") for one in self.statistics]
-        named = [f"{name} ({count})" for name, count in zip(self.names, counts, strict=True)]
-        found = plural(len(self.findings), "difference") if self.findings else "no difference"
-        compared = "" if self.records else "; records not compared one by one"
-        return f"{' and '.join(named)}: {found}{compared}"
-
-    def _first(self, n: int) -> list[str]:
-        """Return a line for each of the first records that differ."""
-        first = () if self.records is None else self.records.first
-        return [f"  {one}" for one in islice(first, n)]
-
     def _repr_html_(self) -> str:
-        """Return the findings as a table."""
-        rows = [
-            (
-                found.feature or "",
-                found.what,
-                found.detail,
-                _cell(found.distance),
-                _cell(found.threshold),
-            )
-            for found in self.findings
-        ]
-        header = ("feature", "what", "detail", "distance", "threshold")
+        """Return the same tables for notebooks."""
+        header, *rows = finding_rows(self)
         parts = [tables.table(header, rows, n_rows=len(rows), noun="difference")] if rows else []
-        parts += [tables.note(line.strip()) for line in self._first(5)]
-        return tables.panel(self._title(), *parts)
-
-
-def _cell(number: float | None) -> str:
-    return "" if number is None else f"{number:.3g}"
+        if self.records is not None and self.records.n_different:
+            header, *rows = record_rows(self.records)
+            parts.append(tables.table(header, rows, caption=str(self.records)))
+        return tables.panel(title_of(self), *parts)
 
 
 def compare(
@@ -154,7 +141,8 @@ def compare(
     compression, on_error, max_errors, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
         How to read files, as for :class:`TFRecordReader`.
     progress : bool or callable, optional
-        As for :func:`load`; the unit is records, first of `a`, then of `b`.
+        As for :func:`load`; the unit is records, of each data set when it is read. Both are read a second time, in
+        turns, if records are compared.
 
     Returns
     -------
@@ -168,7 +156,8 @@ def compare(
     TypeError
         If a threshold is not a number.
     FailedPreconditionError
-        ``NOT_SEEKABLE`` for a pipe, unless `records` is False.
+        Unless `records` is False: ``NOT_SEEKABLE`` for an iterator or a pipe, also one that has a path,
+        and for data that are not the same when they are read a second time.
     DataLossError, OSError
         As :func:`compute_statistics`.
 
@@ -179,15 +168,17 @@ def compare(
     1,000 cases:
 
     - ``jensen_shannon_divergence``, 0.05: of numbers and of lengths, from 0 to 1 (bits);
-    - ``infinity_norm``, 0.05: of byte strings, the largest difference of a string's two shares;
+    - ``infinity_norm``, 0.05: of byte strings, the largest difference of a string's two shares, or of a
+      format's (JPEG, text, ...);
     - ``presence``, 0.05: of the shares of records with the feature;
     - ``new_values``, 0: the share of values that `a` never has, if that has few different ones, often each;
-    - ``range``, 0.25: how far other numbers are outside of the range of `a`, as a part of it;
+    - ``range``, 0.01: the share of other numbers that are outside of the range of `a`;
     - ``min_fraction_threshold``, 0, and ``max_fraction_threshold``, no limit: how many times as many records
       `b` has as `a`.
 
-    NaN or infinite numbers are found if `a` has none. Files are read twice if their records are compared.
-    Memory does not depend on their size.
+    NaN or infinite numbers are found if `a` has none, and chance does not explain them. Byte strings of more than
+    64 bytes are compared by their lengths and formats only; records one by one are compared by all they hold.
+    Files are read twice if their records are compared. Memory does not depend on their size.
 
     Examples
     --------
@@ -199,8 +190,11 @@ def compare(
     (False, 1)
     >>> print(comparison)
     the first (4 records) and the second (4 records): 1 difference
-    records: 1 of 4 records differ: age in 1
-      record 3: age
+    <BLANKLINE>
+    1 of 4 records differ: age in 1
+    record  feature  first  second
+    ------  -------  -----  ------
+    3       age      19     20
     """
     limits = Thresholds.of(thresholds)
     options = ReadOptions(
@@ -221,22 +215,57 @@ def compare(
     differences = None
     if have_records and ours.n_records == theirs.n_records:
         blocks = (blocks_of(one, options, progress=progress) for one in data)
-        differences = compare_records(*blocks, is_sequence=ours.is_sequence)
+        is_sequence = ours.is_sequence or theirs.is_sequence
+        differences = compare_records(*blocks, is_sequence=is_sequence)
+        if differences is None or differences.n_records != ours.n_records:
+            detail = "the records are not the same when they are read a second time; records=False"
+            detail += " reads them once"
+            raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=_name(b, 1), detail=detail)
     if differences is not None and differences.n_different:
-        found.append(Finding("records", None, str(differences)))
+        found.append(Finding("records", None, str(differences), sides=differences.sides()))
     return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
 
 
 def _rereadable(data: Any, options: ReadOptions) -> Any:
-    """Return data that can be read twice, maybe a reader; raise ``NOT_SEEKABLE`` for an iterator."""
-    if is_file_object(data):
-        return reader_with(data, options)
-    if isinstance(data, list | tuple) and any(map(is_file_object, data)):
-        return reader_with(data, options)
-    if isinstance(data, Iterator):
+    """Return data that can be read twice, maybe a reader; raise ``NOT_SEEKABLE`` for what cannot."""
+    if isinstance(data, Iterator) and not is_file_object(data):
         detail = "an iterator can be read only once; give a list or a path, or records=False"
         raise FailedPreconditionError(Reason.NOT_SEEKABLE, detail=detail)
+    if is_file_object(data) or (isinstance(data, list | tuple) and any(map(is_file_object, data))):
+        data = reader_with(data, options)
+    for source in _sources_of(data, options):
+        if _is_pipe(source):
+            detail = (
+                "a pipe can be read only once; copy it into a file first, or give records=False"
+            )
+            name = name_of(source)
+            raise FailedPreconditionError(Reason.NOT_SEEKABLE, source=name, detail=detail)
     return data
+
+
+def _sources_of(data: Any, options: ReadOptions) -> list[Any]:
+    """Return the files of data, if it is in files."""
+    data = data.sources if isinstance(data, TFRecordReader) else data
+    is_path = isinstance(data, (str, os.PathLike))
+    if isinstance(data, list | tuple):
+        is_path = bool(data) and all(
+            isinstance(one, (str, os.PathLike)) or is_file_object(one) for one in data
+        )
+    return expand(data, options.storage_options) if is_path or is_file_object(data) else []
+
+
+def _is_pipe(source: Any) -> bool:
+    """Whether a file can be read only once, by what it is: nothing is opened."""
+    if is_file_object(source):
+        return position_of(source) is None
+    name = name_of(source)
+    if is_url(name):
+        return False
+    try:
+        mode = Path(name).stat().st_mode
+    except OSError:
+        return False  # the reader says why
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _statistics_of(data: Any, options: ReadOptions, progress: Progress) -> Statistics:

@@ -9,26 +9,28 @@ threshold                 of                    what is compared with it
 jensen_shannon_divergence numbers, lengths      the divergence of the two distributions, from 0
                                                 (equal) to 1 (disjoint), in bits, over ten bins that
                                                 have as many numbers each; NaN has a bin of its own
-infinity_norm             byte strings          the largest difference of a string's two shares
+infinity_norm             byte strings          the largest difference of a string's two shares, or
+                                                of a format's (JPEG, text, ...), of those looked at
 presence                  records               the difference of the shares of records with the
                                                 feature
 new_values                strings, integers     the share of values that the first data set never
                                                 has, if it has few different values, often each
-range                     other numbers         how far numbers are outside of the first range, as a
-                                                part of it
+range                     other numbers         the share of numbers outside of the range of the first
 min_fraction_threshold,   records               how many times as many records there are
 max_fraction_threshold
 ========================= ===================== ====================================================
 
 A distance counts only if it is larger than chance would make it with so few records: between two random
-samples of the same data it would be as large in 1 of 1,000 cases.
+samples of the same data it would be as large in 1 of 1,000 cases. Values of one record depend on each
+other, so no more of them count than there are records. Byte strings of more than 64 bytes are compared by
+length and by what they are only.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -42,10 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Self
 
-    from tfrecord_lite.arrays import BoolArray, Float64Array
+    from tfrecord_lite.arrays import BoolArray, Float64Array, Int64Array
     from tfrecord_lite.statistics.distribution import Distribution
     from tfrecord_lite.statistics.statistics import FeatureStatistics, Statistics
     from tfrecord_lite.statistics.strings import StringStatistics
+
+_Key = TypeVar("_Key", str, bytes)
 
 _N_BINS = 10
 _MAX_CATEGORIES, _LEAST_TIMES = 1000, 10
@@ -56,8 +60,11 @@ _NORMAL = 3.09
 """What a standard normal number exceeds in 1 of 1,000 cases."""
 _RARE = 10
 """A value that occurs at most so often is rare: others like it may not have occurred at all."""
-_MAX_CHANCE = 0.95
-"""Disjoint distributions differ, however few records there are."""
+_CHANCE = 0.001
+_MANY = 100
+"""From so many on, counts are as good as normal."""
+_MAX_EXACT = 2.0**53
+"""Integers beyond are rounded in buckets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ class Thresholds:
     infinity_norm: float = 0.05
     presence: float = 0.05
     new_values: float = 0.0
-    range: float = 0.25
+    range: float = 0.01
     min_fraction_threshold: float = 0.0
     max_fraction_threshold: float = math.inf
 
@@ -103,13 +110,15 @@ class Finding:
     what : str
         Never changes for a kind of difference: ``"missing feature"``, ``"new feature"``, ``"kind"``,
         ``"specification"``, ``"presence"``, ``"lengths"``, ``"steps"``, ``"numbers"``, ``"strings"``,
-        ``"string lengths"``, ``"new values"``, ``"range"``, ``"not finite"``, ``"number of records"`` or ``"records"``.
+        ``"string lengths"``, ``"contents"``, ``"new values"``, ``"range"``, ``"not finite"``, ``"number of records"`` or ``"records"``.
     feature : str or None
         The feature, or feature list; None if it is about all.
     detail : str
         In words.
     distance, threshold : float or None
         How large it is, and what it is larger than, where that was measured.
+    sides : tuple of two str
+        What is different, in the first and in the second data set, in a few words; empty for what is not there.
     """
 
     what: str
@@ -117,6 +126,7 @@ class Finding:
     detail: str
     distance: float | None = None
     threshold: float | None = None
+    sides: tuple[str, str] = ("", "")
 
     def __str__(self) -> str:
         """Return the feature, what is different, and how, in one line."""
@@ -135,6 +145,8 @@ class Finding:
             "what": self.what,
             "feature": self.feature,
             "detail": self.detail,
+            "first": self.sides[0],
+            "second": self.sides[1],
             "distance": finite[0],
             "threshold": finite[1],
         }
@@ -144,23 +156,26 @@ def findings(a: Statistics, b: Statistics, thresholds: Thresholds) -> Iterator[F
     """Yield what is different about `b`: of all records, then by feature, in the order of names."""
     if a.is_sequence != b.is_sequence and a.n_records and b.n_records:
         names = [("Example", "SequenceExample")[one.is_sequence] for one in (a, b)]
-        yield Finding("kind", None, f"the records are {names[0]}s and {names[1]}s")
+        detail = f"the records are {names[0]}s and {names[1]}s"
+        yield Finding("kind", None, detail, sides=(f"{names[0]}s", f"{names[1]}s"))
     ratio = b.n_records / a.n_records if a.n_records else math.inf
     low, high = thresholds.min_fraction_threshold, thresholds.max_fraction_threshold
     if not low <= ratio <= high and a.n_records != b.n_records:
         limit = low if ratio < low else high
-        detail = f"{a.n_records:,} and {b.n_records:,}"
-        yield Finding("number of records", None, detail, ratio, limit)
+        sides = f"{a.n_records:,}", f"{b.n_records:,}"
+        yield Finding("number of records", None, " and ".join(sides), ratio, limit, sides)
     sections = (a.features, b.features), (a.feature_lists, b.feature_lists)
     for ours, theirs in sections:
         for name in sorted(ours.keys() | theirs.keys()):
             one, other = ours.get(name), theirs.get(name)
             if other is None and one is not None:
                 where = f"in {_share_text(one.n_records, a.n_records)} of the first only"
-                yield Finding("missing feature", name, f"{_kinds(one)}, {where}")
+                sides = _schema_text(name, one, a.n_records), "missing"
+                yield Finding("missing feature", name, f"{_kinds(one)}, {where}", sides=sides)
             elif one is None and other is not None:
                 where = f"in {_share_text(other.n_records, b.n_records)} of the second only"
-                yield Finding("new feature", name, f"{_kinds(other)}, {where}")
+                sides = "missing", _schema_text(name, other, b.n_records)
+                yield Finding("new feature", name, f"{_kinds(other)}, {where}", sides=sides)
             elif one is not None and other is not None:
                 pair = _Pair(name, one, other, a.n_records, b.n_records, thresholds)
                 yield from pair.findings()
@@ -191,8 +206,7 @@ class _Pair:
     def findings(self) -> Iterator[Finding]:
         one, other = self.one, self.other
         if one.kinds != other.kinds:
-            detail = f"{_kinds(one)} in the first, {_kinds(other)} in the second"
-            yield Finding("kind", self.name, detail)
+            yield self._finding("kind", (_kinds(one), _kinds(other)), sides=self._schemas())
         else:
             yield from self._specification()
         yield from self._presence()
@@ -214,8 +228,32 @@ class _Pair:
         if specs[0] is None or specs[1] is None or specs[0] == specs[1]:
             return
         if not isinstance(specs[0], RaggedFeature) and not _is_looser(*specs):
-            detail = f"{_spec_text(specs[0])} in the first, {_spec_text(specs[1])} in the second"
-            yield Finding("specification", self.name, detail)
+            texts = _spec_text(specs[0]), _spec_text(specs[1])
+            yield self._finding("specification", texts, sides=self._schemas())
+
+    def _schemas(self) -> tuple[str, str]:
+        """Return the specifications of both sides, or the kinds if there are several."""
+        return (
+            _schema_text(self.name, self.one, self.n_ours),
+            _schema_text(self.name, self.other, self.n_theirs),
+        )
+
+    def _finding(
+        self,
+        what: str,
+        texts: tuple[str, str],
+        distance: float | None = None,
+        threshold: float | None = None,
+        *,
+        sides: tuple[str, str] | None = None,
+    ) -> Finding:
+        """Return a finding that is told by what is in the first and in the second."""
+        detail = f"{texts[0]} in the first, {texts[1]} in the second"
+        return Finding(what, self.name, detail, distance, threshold, sides or texts)
+
+    def _n_independent(self, n_values: int, m_values: int) -> tuple[int, int]:
+        """Return how many values count as independent ones: at most one per record."""
+        return min(n_values, self.one.n_records), min(m_values, self.other.n_records)
 
     def _presence(self) -> Iterator[Finding]:
         shares = (
@@ -230,96 +268,165 @@ class _Pair:
                 _share_text(self.other.n_records, self.n_theirs),
             )
             detail = f"in {texts[0]} of the first, in {texts[1]} of the second"
-            yield Finding("presence", self.name, detail, distance, threshold)
+            sides = f"in {texts[0]}", f"in {texts[1]}"
+            yield Finding("presence", self.name, detail, distance, threshold, sides)
 
     def _with_chance(self, threshold: float, n: int, m: int) -> float:
         """Return a threshold for the difference of two shares, which chance does not exceed."""
         chance = _KOLMOGOROV * math.sqrt(1 / max(n, 1) + 1 / max(m, 1))
-        return max(threshold, min(chance, _MAX_CHANCE))
+        return max(threshold, chance)
 
     def _distance(self, what: str, ours: Distribution, theirs: Distribution) -> Iterator[Finding]:
         """Yield that two distributions are far apart."""
         if not ours.count or not theirs.count:
             return
         distance, n_bins = divergence(ours, theirs)
-        # Values of one record depend on each other: no more of them count than there are records.
-        n, m = min(ours.count, self.one.n_records), min(theirs.count, self.other.n_records)
+        n, m = self._n_independent(ours.count, theirs.count)
         chance = _chi_squared(n_bins - 1) / (8 * math.log(2)) * (1 / max(n, 1) + 1 / max(m, 1))
-        threshold = max(self.thresholds.jensen_shannon_divergence, min(chance, _MAX_CHANCE))
+        threshold = max(self.thresholds.jensen_shannon_divergence, chance)
         if distance > threshold:
-            detail = f"{_figures(ours)} in the first, {_figures(theirs)} in the second"
-            yield Finding(what, self.name, detail, distance, threshold)
+            yield self._finding(what, (_figures(ours), _figures(theirs)), distance, threshold)
 
     def _values(self, ours: Distribution, theirs: Distribution) -> Iterator[Finding]:
         """Yield that there are numbers which the first data set does not lead one to expect."""
-        for word, n, m in (
-            ("NaN", ours.n_nan, theirs.n_nan),
-            ("infinite", ours.n_inf, theirs.n_inf),
-        ):
-            if m and not n:
-                detail = f"{m / theirs.count:.3g} of the numbers are {word} in the second, none in the first"
-                yield Finding("not finite", self.name, detail)
-        known = _categories(ours)
+        yield from self._not_finite(ours, theirs)
+        known = _categories(ours, self.one.n_records)
         if known is not None:
             starts, stops, counts = theirs.buckets()
             is_new = ~np.isin(starts, known) | (starts != stops)
             shown = [f"{int(number):,}" for number in starts[is_new][:3].tolist()]
-            rare = int((ours.buckets()[2] <= _RARE).sum())
-            chance = _chance_of_new(rare, ours.count, theirs.count)
-            yield from self._new_values(int(counts[is_new].sum()) / theirs.count, chance, shown)
+            totals = ours.count, theirs.count
+            share = int(counts[is_new].sum()) / max(theirs.count, 1)
+            yield from self._new_values(share, ours.buckets()[2], totals, shown)
         elif ours.n_finite and theirs.n_finite:
             yield from self._range(ours, theirs)
 
+    def _not_finite(self, ours: Distribution, theirs: Distribution) -> Iterator[Finding]:
+        n, m = self._n_independent(ours.count, theirs.count)
+        for word, count in _new_kinds(ours, theirs):
+            share = count / theirs.count
+            chance = _most_by_chance(n, m) / m
+            if share > chance:
+                shown = f"{100 * share:.3g} %"
+                detail = f"{shown} of the numbers are {word} in the second, none in the first"
+                sides = f"no {word}", f"{shown} {word}"
+                yield Finding("not finite", self.name, detail, share, chance, sides)
+
     def _range(self, ours: Distribution, theirs: Distribution) -> Iterator[Finding]:
-        low, high, _ = ours.buckets()
-        least, most, _ = theirs.buckets()
-        with np.errstate(over="ignore"):
-            width = high[-1] - low[0]
-            outside = max(low[0] - least[0], most[-1] - high[-1], 0.0)
-        distance = float(outside / width) if width else float(outside and math.inf)
-        if distance > self.thresholds.range and outside:
-            detail = f"{low[0]:.6g} .. {high[-1]:.6g} in the first, {least[0]:.6g} .. {most[-1]:.6g} in the second"
-            yield Finding("range", self.name, detail, distance, self.thresholds.range)
+        share = _n_outside(ours, theirs) / theirs.n_finite
+        n, m = self._n_independent(ours.n_finite, theirs.n_finite)
+        threshold = max(self.thresholds.range, _most_by_chance(n, m, 2) / m)
+        if share > threshold:
+            texts = _range_text(ours), _range_text(theirs)
+            yield self._finding("range", texts, share, threshold)
 
     def _strings(self, ours: StringStatistics, theirs: StringStatistics) -> Iterator[Finding]:
         yield from self._distance("string lengths", ours.lengths, theirs.lengths)
-        distance, value, shares = _infinity_norm(ours, theirs)
-        n, m = self.one.n_records, self.other.n_records
-        n, m = min(n, ours.lengths.count), min(m, theirs.lengths.count)
-        threshold = self._with_chance(self.thresholds.infinity_norm, n, m)
-        if distance > threshold:
-            detail = (
-                f"{_quoted(value)} is {100 * shares[0]:.3g} % in the first, "
-                f"{100 * shares[1]:.3g} % in the second"
-            )
-            yield Finding("strings", self.name, detail, distance, threshold)
-        total = ours.lengths.count
-        if ours.is_exact and _is_few(len(ours.counts), total):
+        total = ours.lengths.count, theirs.lengths.count
+        yield from self._shares("strings", _infinity_norm(ours, theirs), total)
+        looked_at = sum(ours.contents.values()), sum(theirs.contents.values())
+        yield from self._shares("contents", _norm_of_contents(ours, theirs), looked_at)
+        if ours.is_exact and _is_few(len(ours.counts), min(total[0], self.one.n_records)):
             new = sorted(theirs.counts.keys() - ours.counts.keys())
-            n_new = sum(theirs.counts[value] for value in new) + theirs.n_uncounted
+            # All but the known ones, as rare ones are not among the counts.
+            n_known = sum(theirs.counts.get(value, 0) + theirs.max_missed for value in ours.counts)
             shown = [_quoted(value) for value in new[:3]] or ["longer ones"]
-            rare = sum(count <= _RARE for count in ours.counts.values())
-            chance = _chance_of_new(rare, total, theirs.lengths.count)
-            yield from self._new_values(n_new / theirs.lengths.count, chance, shown)
+            counts = np.array(list(ours.counts.values()))
+            share = max(total[1] - n_known, 0) / max(total[1], 1)
+            yield from self._new_values(share, counts, total, shown)
 
-    def _new_values(self, share: float, chance: float, shown: list[str]) -> Iterator[Finding]:
-        threshold = max(self.thresholds.new_values, chance)
+    def _shares(
+        self, what: str, norm: tuple[float, str, tuple[float, float]], totals: tuple[int, int]
+    ) -> Iterator[Finding]:
+        """Yield that a value has quite another share in the second data set."""
+        distance, value, shares = norm
+        limit = self.thresholds.infinity_norm
+        threshold = self._with_chance(limit, *self._n_independent(*totals))
+        if distance > threshold:
+            first, second = (f"{100 * share:.3g} %" for share in shares)
+            detail = f"{value} is {first} in the first, {second} in the second"
+            sides = f"{value} {first}", f"{value} {second}"
+            yield Finding(what, self.name, detail, distance, threshold, sides)
+
+    def _new_values(
+        self, share: float, counts: Int64Array, totals: tuple[int, int], shown: list[str]
+    ) -> Iterator[Finding]:
+        """Yield that values are new; `counts` has how often each one of the first occurs.
+
+        By Good and Turing, values not seen yet are about as frequent as those seen once.
+        """
+        n, m = self._n_independent(*totals)
+        n_rare = int((counts <= _RARE * totals[0] / max(n, 1)).sum())
+        threshold = max(self.thresholds.new_values, _most_by_chance(n, m, 1 + n_rare) / max(m, 1))
         if share > threshold:
-            dots = ", ..." * (len(shown) > 2)
-            new = f"{100 * share:.3g} % of the values in the second are not in the first"
-            yield Finding(
-                "new values", self.name, f"{new}: {', '.join(shown)}{dots}", share, threshold
-            )
+            named = ", ".join(shown) + ", ..." * (len(shown) > 2)
+            new = f"{100 * share:.3g} %"
+            detail = f"{new} of the values in the second are not in the first: {named}"
+            sides = "", f"{new} new: {named}"
+            yield Finding("new values", self.name, detail, share, threshold, sides)
 
 
-def _chance_of_new(n_rare: int, n: int, m: int) -> float:
-    """Return the share of `m` values that chance makes new, if `n` had some that are rare.
+def _most_by_chance(n: int, m: int, n_parts: int = 1) -> float:
+    """Return how many of `m` values are, but for 1 in 1,000 cases, at most in gaps between `n` others.
 
-    By Good and Turing: values not seen yet are about as frequent as those seen once. If none is
-    rare, nothing new is expected.
+    `n` random numbers leave a gap on either side, and gaps between them; a random number of the same data falls
+    into each as likely, whatever its distribution is. So 1 part is what is beyond the largest, 2 are what is outside of the range.
+
+    >>> _most_by_chance(1000, 1000), _most_by_chance(1000, 10), _most_by_chance(1000, 100_000, 2) > 900
+    (9, 1, True)
     """
-    expected = m * (n_rare + _NORMAL * math.sqrt(n_rare)) / n
-    return (expected + _NORMAL * math.sqrt(expected)) / m if m else 0.0
+    if not n or not m:
+        return math.inf
+    expected = n_parts * m / n
+    if expected > _MANY:
+        most = m / n * _chi_squared(2 * n_parts) / 2
+        return most + _NORMAL * math.sqrt(most)
+    # As many as are drawn, each from the m or the n, before some of the n.
+    count, left = 0, 1.0
+    chance = (n / (n + m)) ** n_parts
+    while (left := left - chance) >= _CHANCE:
+        chance *= (count + n_parts) / (count + 1) * m / (n + m)
+        count += 1
+    return count
+
+
+def _n_outside(ours: Distribution, theirs: Distribution) -> int:
+    """Return how many finite numbers of one distribution are outside of another's range, at least."""
+    (low, high), (least, most) = _finite_range(ours), _finite_range(theirs)
+    if least > high or most < low:
+        return theirs.n_finite
+    starts, stops, counts = theirs.buckets()
+    below, above = int(counts[stops < low].sum()), int(counts[starts > high].sum())
+    return max(below, int(least < low)) + max(above, int(most > high))
+
+
+def _finite_range(numbers: Distribution) -> tuple[float, float]:
+    """Return the smallest and the largest finite number, exactly; integers are not rounded."""
+    starts, stops, _ = numbers.buckets()
+    low, high = numbers.min, numbers.max
+    return (
+        low if low is not None and math.isfinite(low) else float(starts[0]),
+        high if high is not None and math.isfinite(high) else float(stops[-1]),
+    )
+
+
+def _range_text(numbers: Distribution) -> str:
+    low, high = (f"{n:,}" if isinstance(n, int) else f"{n:.6g}" for n in _finite_range(numbers))
+    return f"{low} .. {high}"
+
+
+def _new_kinds(ours: Distribution, theirs: Distribution) -> Iterator[tuple[str, int]]:
+    """Yield what is not finite in the second distribution only, and how many there are at least."""
+    if theirs.n_nan and not ours.n_nan:
+        yield "NaN", theirs.n_nan
+    has_low, has_high = theirs.min == -math.inf, theirs.max == math.inf
+    count = 1 if has_low and has_high else theirs.n_inf
+    if theirs.n_inf and not ours.n_inf:
+        yield "infinite", theirs.n_inf
+    elif has_low and ours.min != -math.inf:
+        yield "-infinity", count
+    elif has_high and ours.max != math.inf:
+        yield "infinity", count
 
 
 def _spec_of(name: str, found: FeatureStatistics, n_records: int) -> Any:
@@ -331,6 +438,12 @@ def _spec_of(name: str, found: FeatureStatistics, n_records: int) -> Any:
         return Summary(n_records, {name: found.summary}).schema()[name]
     except InvalidArgumentError:
         return None
+
+
+def _schema_text(name: str, found: FeatureStatistics, n_records: int) -> str:
+    """Return the kind of a feature, and the specification that would be inferred."""
+    spec = _spec_of(name, found, n_records)
+    return _kinds(found) if spec is None else f"{_kinds(found)} {_spec_text(spec)}"
 
 
 def _is_looser(one: Any, other: Any) -> bool:
@@ -365,24 +478,51 @@ def _is_few(n_different: int, total: int) -> bool:
     return 0 < n_different <= _MAX_CATEGORIES and total >= _LEAST_TIMES * n_different
 
 
-def _categories(numbers: Distribution) -> Float64Array | None:
+def _categories(numbers: Distribution, n_records: int) -> Float64Array | None:
     """Return the different numbers, if they are few integers, often each."""
     starts, stops, _ = numbers.buckets()
-    if not numbers.is_integer or not _is_few(starts.size, numbers.count):
+    if not numbers.is_integer or not _is_few(starts.size, min(numbers.count, n_records)):
+        return None
+    if max(-starts[0], stops[-1]) >= _MAX_EXACT:
         return None
     return starts if bool((starts == stops).all()) else None
 
 
 def _infinity_norm(
     ours: StringStatistics, theirs: StringStatistics
-) -> tuple[float, bytes, tuple[float, float]]:
+) -> tuple[float, str, tuple[float, float]]:
     """Return the largest difference that a string's shares have at least, the string and the shares."""
-    totals = max(ours.lengths.count, 1), max(theirs.lengths.count, 1)
-    missed = ours.max_missed / totals[0] + theirs.max_missed / totals[1]
-    best: tuple[float, bytes, tuple[float, float]] = 0.0, b"", (0.0, 0.0)
-    for value in sorted(ours.counts.keys() | theirs.counts.keys()):
-        shares = ours.counts.get(value, 0) / totals[0], theirs.counts.get(value, 0) / totals[1]
-        distance = abs(shares[0] - shares[1]) - missed
+    totals = ours.lengths.count, theirs.lengths.count
+    missed = ours.max_missed / max(totals[0], 1) + theirs.max_missed / max(totals[1], 1)
+    distance, value, shares = _largest(ours.counts, theirs.counts, totals)
+    return distance - missed, _quoted(value or b""), shares
+
+
+def _norm_of_contents(
+    ours: StringStatistics, theirs: StringStatistics
+) -> tuple[float, str, tuple[float, float]]:
+    """Return the same of what the strings are.
+
+    Unless all were looked at, a share depends on how the records were divided into blocks: then only what just
+    one of the two has is different.
+    """
+    counts = dict(ours.contents), dict(theirs.contents)
+    totals = sum(counts[0].values()), sum(counts[1].values())
+    if totals != (ours.lengths.count, theirs.lengths.count):
+        both = counts[0].keys() & counts[1].keys()
+        counts = tuple({k: v for k, v in one.items() if k not in both} for one in counts)  # type: ignore[assignment]
+    distance, label, shares = _largest(*counts, totals)
+    return distance, label or "", shares
+
+
+def _largest(
+    ours: Mapping[_Key, int], theirs: Mapping[_Key, int], totals: tuple[int, int]
+) -> tuple[float, _Key | None, tuple[float, float]]:
+    """Return the largest difference of two shares, of what, and the shares."""
+    best: tuple[float, _Key | None, tuple[float, float]] = 0.0, None, (0.0, 0.0)
+    for value in sorted(ours.keys() | theirs.keys()):
+        shares = ours.get(value, 0) / max(totals[0], 1), theirs.get(value, 0) / max(totals[1], 1)
+        distance = abs(shares[0] - shares[1])
         if distance > best[0]:
             best = distance, value, shares
     return best
