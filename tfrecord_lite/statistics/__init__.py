@@ -9,6 +9,7 @@
     comparison    compare: two data sets
       drift       what is different about features, beyond thresholds
       differences records that differ, one by one
+      side_by_side  a comparison as text
     sampling      draw_sample: some records of files of any size
       windows     of places all over a file, found without an index
 """
