@@ -501,16 +501,9 @@ def _infinity_norm(
 def _norm_of_contents(
     ours: StringStatistics, theirs: StringStatistics
 ) -> tuple[float, str, tuple[float, float]]:
-    """Return the same of what the strings are.
-
-    Unless all were looked at, a share depends on how the records were divided into blocks: then only what just
-    one of the two has is different.
-    """
-    counts = dict(ours.contents), dict(theirs.contents)
+    """Return the same of what the strings are, of those that were looked at."""
+    counts = ours.contents, theirs.contents
     totals = sum(counts[0].values()), sum(counts[1].values())
-    if totals != (ours.lengths.count, theirs.lengths.count):
-        both = counts[0].keys() & counts[1].keys()
-        counts = tuple({k: v for k, v in one.items() if k not in both} for one in counts)  # type: ignore[assignment]
     distance, label, shares = _largest(*counts, totals)
     return distance, label or "", shares
 
