@@ -107,6 +107,12 @@ def test_bytes_of_no_format_are_not_recognised(data: bytes) -> None:
         assert recognize(data) is None
 
 
+def test_a_text_with_the_letters_of_a_box_is_a_text() -> None:
+    assert recognize(b"abcdftypical sentence of text") is None
+    assert recognize(b"   \nftypavif") is None
+    assert str(recognize(b"\0\0\0\x20ftypisom")) == "MP4"
+
+
 @pytest.mark.parametrize(
     "data",
     [

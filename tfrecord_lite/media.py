@@ -433,6 +433,8 @@ def _nothing(data: bytes) -> _Details:  # noqa: ARG001
 
 
 _JPEG_2000 = Media("JPEG 2000", "image", "image/jp2", ".jp2")
+_FTYP = rb"\0\0[\0-\x03].ftyp"
+"""The start of a box of few bytes; a text may have these letters at its fifth byte."""
 _FORMATS = (
     _Format(_begins(rb"\xff\xd8\xff"), Media("JPEG", "image", "image/jpeg", ".jpg"), _jpeg),
     _Format(_begins(rb"\x89PNG\r\n\x1a\n"), Media("PNG", "image", "image/png", ".png"), _png),
@@ -449,9 +451,9 @@ _FORMATS = (
         Media("TIFF", "image", "image/tiff", ".tif"),
         _tiff,
     ),
-    _Format(_begins(rb"....ftypavi[fs]"), Media("AVIF", "image", "image/avif", ".avif"), _heif),
+    _Format(_begins(_FTYP + rb"avi[fs]"), Media("AVIF", "image", "image/avif", ".avif"), _heif),
     _Format(
-        _begins(rb"....ftyp(hei[cmsx]|hev[cmsx]|mif1|msf1)"),
+        _begins(_FTYP + rb"(hei[cmsx]|hev[cmsx]|mif1|msf1)"),
         Media("HEIC", "image", "image/heic", ".heic"),
         _heif,
     ),
@@ -475,11 +477,11 @@ _FORMATS = (
         Media("MP3", "audio", "audio/mpeg", ".mp3"),
         _mp3,
     ),
-    _Format(_begins(rb"....ftypM4A "), Media("M4A", "audio", "audio/mp4", ".m4a"), _mp4),
+    _Format(_begins(_FTYP + rb"M4A "), Media("M4A", "audio", "audio/mp4", ".m4a"), _mp4),
     _Format(
-        _begins(rb"....ftypqt  "), Media("QuickTime", "video", "video/quicktime", ".mov"), _mp4
+        _begins(_FTYP + rb"qt  "), Media("QuickTime", "video", "video/quicktime", ".mov"), _mp4
     ),
-    _Format(_begins(rb"....ftyp"), Media("MP4", "video", "video/mp4", ".mp4"), _mp4),
+    _Format(_begins(_FTYP), Media("MP4", "video", "video/mp4", ".mp4"), _mp4),
     _Format(_begins(rb"RIFF....AVI "), Media("AVI", "video", "video/x-msvideo", ".avi"), _avi),
     _Format(
         _begins(rb"\x1a\x45\xdf\xa3.{0,40}webm"),

@@ -15,7 +15,7 @@ from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
@@ -65,7 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         metavar="N",
         help="print record N of each file instead, counted from 0, or from the end if negative; "
-        "may be repeated, or be a list (--record=0,7,-1). An index beside the file is used",
+        "may be repeated, or be a list (--record=0,7,-1). They are printed once, in the order of the "
+        "file, those counted from its end last. An index beside the file is used",
     )
     parser.add_argument(
         "--features", type=_names, action="extend", metavar="A,B", help="these features only"
@@ -142,7 +143,7 @@ def _show(
         if args.record is None:
             found = _first(stream, args.n)
         else:
-            found = _numbered(stream, dict.fromkeys(args.record), args, console)
+            found = _numbered(stream, set(args.record), args, console)
         try:
             for number, record in found:
                 show(record, number, stream.name)
@@ -162,20 +163,25 @@ def _first(stream: Records, n_records: int) -> Numbered:
 
 
 def _numbered(
-    stream: Records, numbers: Iterable[int], args: argparse.Namespace, console: Console
+    stream: Records, numbers: set[int], args: argparse.Namespace, console: Console
 ) -> Numbered:
-    """Yield the records of some numbers, by an index if there is one beside the file."""
+    """Yield the records of some numbers, by an index if there is one beside the file.
+
+    Each once, in the order of the file, those counted from its end last.
+    """
     file = None if args.skip_damage else _opened_by_index(stream.name, args)
     if file is None:
         yield from _by_reading(stream, numbers, console)
         return
     with file:
         n_records = len(file)
-        for number in numbers:
-            if -n_records <= number < n_records:
-                yield number % n_records, file[number]
-            else:
-                _complain_of_number(stream.name, number, n_records, console)
+        for number in sorted(n for n in numbers if 0 <= n < n_records):
+            yield number, file[number]
+        for number in sorted(n + n_records for n in numbers if -n_records <= n < 0):
+            if number not in numbers:
+                yield number, file[number]
+        for number in sorted(n for n in numbers if not -n_records <= n < n_records):
+            _complain_of_number(stream.name, number, n_records, console)
 
 
 def _opened_by_index(name: str, args: argparse.Namespace) -> TFRecordFile | None:
@@ -190,11 +196,11 @@ def _opened_by_index(name: str, args: argparse.Namespace) -> TFRecordFile | None
         return None
 
 
-def _by_reading(stream: Records, numbers: Iterable[int], console: Console) -> Numbered:
-    """Yield the records of some numbers in the order of the file, those counted from its end last."""
+def _by_reading(stream: Records, numbers: set[int], console: Console) -> Numbered:
+    """Yield the records of some numbers by reading the file."""
     left = set(numbers)
     from_end = sorted(number for number in left if number < 0)
-    last: deque[bytes] = deque(maxlen=-min(from_end, default=0))
+    last: deque[tuple[int, bytes]] = deque(maxlen=-min(from_end, default=0))
     while max(left, default=-1) >= 0 or from_end:
         if (records := stream.next_records()) is None:
             break
@@ -202,11 +208,12 @@ def _by_reading(stream: Records, numbers: Iterable[int], console: Console) -> Nu
         here = sorted(left.intersection(range(first, stream.n_records)))
         left.difference_update(here)
         yield from ((number, records[number - first]) for number in here)
-        last.extend(records)
+        last.extend(enumerate(records, first))
     for number in from_end:
         if -number <= len(last):
-            yield stream.n_records + number, last[number]
             left.remove(number)
+            if last[number][0] not in numbers:
+                yield last[number]
     for number in sorted(left):
         _complain_of_number(stream.name, number, stream.n_records, console)
 
