@@ -22,6 +22,7 @@ One module per verb, each with ``SUMMARY``, ``DESCRIPTION`` and ``EPILOG`` (its 
     display     a record as text            jsonlines   a record as JSON
     image_files      encoded images of records to files
     terminal_images  images on the terminal, as escape sequences
+    stats_table      statistics, a row per feature
     formatting  numbers, sizes, columns of text, lines of JSON
 """
 

@@ -6,36 +6,34 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tfrecord_lite.cli import inputs, style
-from tfrecord_lite.cli.display import bytes_text
-from tfrecord_lite.cli.formatting import aligned
+from tfrecord_lite.cli import inputs
+from tfrecord_lite.cli.console import Status
 from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.cli.schema import check_content
-from tfrecord_lite.errors import plural
-from tfrecord_lite.schema.text import nearest, shown_name
+from tfrecord_lite.cli.stats_table import lines_of
+from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
+from tfrecord_lite.example.content import OTHERS, ContentType, detect_all
+from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
 
+    from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
-    from tfrecord_lite.statistics import (
-        Distribution,
-        FeatureStatistics,
-        Statistics,
-        StringStatistics,
-    )
+    from tfrecord_lite.statistics import Statistics
+    from tfrecord_lite.statistics.collect import Collector
     from tfrecord_lite.statistics.sampling import Sample
 
 SUMMARY = "show how the values of each feature are distributed"
 DESCRIPTION = """\
 Read tf.train.Example or tf.train.SequenceExample records, and show for each feature its kind, how
 many records have it, and the number of values per record; of numbers a histogram, their range,
-mean, standard deviation and quartiles, and how many are zero, NaN or infinite; of byte strings
-their lengths, what they are, and the most frequent ones. Several files are treated as one data
-set. With --sample, only some records are read, spread over all files: seconds, however large
-they are."""
+mean, standard deviation and median, and how many are zero, NaN or infinite, as far as the width
+of the terminal allows; of byte strings their lengths, what they are, and the most frequent ones.
+Several files are treated as one data set. With --sample, only some records are read, spread over
+all files: seconds, however large they are. At a record that cannot be parsed, a file ends, as at
+a damaged one; with --skip-damage such records are left out too, up to 1,000."""
 EPILOG = """\
 examples:
   tfrecord stats train.tfrecord
@@ -44,18 +42,16 @@ examples:
   tfrecord stats --json train.tfrecord | jq .features.age.numbers.mean
 
 with --json, one object: records (read), features (of SequenceExamples context and feature_lists),
-and sample (null unless --sample is given: method, is_whole, total_records and whether that is
-an estimate). A feature has kinds, records (with it), values, lengths (values per record; of a
+and sample (null unless --sample is given: method, is_whole, total_records, null if not known, and
+whether that is an estimate). A feature has kinds, records (with it), values, lengths (values per record; of a
 feature list, per step), numbers or strings, and steps (of a feature list). lengths, numbers and
 steps have count, nan, infinite, zeros, min, max, mean, std, quartiles and histogram (counts,
 edges); strings have lengths (bytes), distinct (null if there are too many), top (the most
 frequent of up to 64 bytes, with their counts) and contents (what some of them are). A number
 that JSON cannot express is "Infinity" or "-Infinity"; null is a figure of no values."""
 
-_BINS = 16
-_BLOCKS = "▁▂▃▄▅▆▇█"
-_MAX_TOP, _MAX_STRING = 5, 24
-_INDENT = "    "
+_N_LOOKED_AT = 8
+_OTHERS = ContentType.EXAMPLE_LIST, ContentType.EVENT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,16 +73,16 @@ def run(args: argparse.Namespace, console: Console) -> None:
     """Compute and show the statistics."""
     from tfrecord_lite.statistics.collect import Collector  # noqa: PLC0415 - loads the engine
 
-    collector = Collector()
+    collector = Collector(skip_malformed=args.skip_damage)
     sample = None
 
     def add_records(stream: Records) -> None:
         is_first = True
         while (block := stream.next_block()) is not None:
             if is_first:
-                check_content(block, stream.name)
+                _check(block, stream.name)
             is_first = False
-            collector.add(block)
+            _add(block, collector)
             progress.show(stream)
 
     sources = inputs.find(args, console)
@@ -95,26 +91,63 @@ def run(args: argparse.Namespace, console: Console) -> None:
             inputs.for_each_skipping(sources, args, console, add_records)
     elif sources:
         sample = _add_sample(collector, sources, args, console)
+    _complain_of_malformed(collector, console)
     statistics = collector.statistics()
     if sources and (statistics.n_records or not console.status):
         _show(statistics, sample, args, console)
 
 
+def _check(block: Block, name: str) -> None:
+    """Raise if most of the first records of a file are of a type that there are no statistics of."""
+    check_content(block, name)
+    types = detect_all(block[:_N_LOOKED_AT])
+    if not types or types[0] in (ContentType.EXAMPLE, ContentType.SEQUENCE_EXAMPLE):
+        return
+    if types[0] in _OTHERS:
+        detail = f"the records are of the type {types[0]}, of which there are no statistics; tfrecord view shows them"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, source=name, detail=detail)
+    if types[0] in OTHERS:
+        detail = f"the records {OTHERS[types[0]].format(wanted='Example')}"
+        raise InvalidArgumentError(Reason.MALFORMED, source=name, detail=detail)
+
+
+def _add(block: Block, collector: Collector) -> None:
+    """Examine the records of a block, before an error all those before its record."""
+    try:
+        collector.add(block)
+    except InvalidArgumentError:
+        if len(block) == 1:
+            raise
+        middle = len(block) // 2
+        _add(block[:middle], collector)
+        _add(block[middle:], collector)
+
+
+def _complain_of_malformed(collector: Collector, console: Console) -> None:
+    """Report the records that were left out, if any were."""
+    if collector.malformed:
+        left_out = f"left out {plural(len(collector.malformed), 'malformed record')}"
+        console.complain(f"{left_out}; the first: {collector.malformed[0]}", Status.FAILED)
+
+
 def _add_sample(
-    collector: Any, sources: list[Any], args: argparse.Namespace, console: Console
+    collector: Collector, sources: list[Any], args: argparse.Namespace, console: Console
 ) -> Sample | None:
     """Draw a sample and examine it; report what fails."""
     from tfrecord_lite.statistics.sampling import draw_sample  # noqa: PLC0415 - not light
 
     try:
         sample = draw_sample(sources, num_records=args.sample, options=inputs.options_of(args))
-        for block in sample.blocks[:1]:
-            check_content(block, block.place(0).source or "")
-        for block in sample.blocks:
-            collector.add(block)
     except (OSError, ImportError, ValueError) as error:
         inputs.complain_of(error, str(args.files[0]), console)
         return None
+    try:
+        for block in sample.blocks[:1]:
+            _check(block, block.place(0).source or "")
+        for block in sample.blocks:
+            _add(block, collector)
+    except TFRecordError as error:
+        inputs.complain_of(error, str(args.files[0]), console)
     inputs.complain_of_skipped(sample.report, console)
     for file in sample.report.files:
         if file.failure is not None:
@@ -137,8 +170,10 @@ def _show(
         console.say_json(_as_json(statistics, sample, chosen))
         return
     is_utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    page = _Page(shutil.get_terminal_size((100, 24)).columns, has_blocks=is_utf8)
-    for line in page.lines(statistics, sample, chosen):
+    n_features = plural(len(statistics), "feature")
+    console.say(f"{plural(statistics.n_records, 'record')}, {n_features}{_sample_text(sample)}")
+    width = shutil.get_terminal_size((100, 24)).columns
+    for line in lines_of(statistics, chosen, width, has_blocks=is_utf8):
         console.say(line)
 
 
@@ -151,161 +186,15 @@ def _as_json(statistics: Statistics, sample: Sample | None, chosen: set[str]) ->
     drawn = sample and {
         "method": sample.method,
         "is_whole": sample.is_whole,
-        "total_records": sample.n_records,
+        "total_records": None if sample.is_least else sample.n_records,
         "is_estimate": sample.is_estimate,
     }
     return {**described, "sample": drawn}
 
 
-class _Page:
-    """Statistics as lines of text of a width, with a histogram of block characters or without."""
-
-    def __init__(self, width: int, *, has_blocks: bool) -> None:
-        self._width = width
-        self._has_blocks = has_blocks
-
-    def lines(
-        self, statistics: Statistics, sample: Sample | None, chosen: set[str]
-    ) -> Iterator[str]:
-        """Yield all lines."""
-        n_features = plural(len(statistics), "feature")
-        yield f"{plural(statistics.n_records, 'record')}, {n_features}{_sample_text(sample)}"
-        title = "context" if statistics.is_sequence else ""
-        yield from self._section(title, statistics.features, statistics.n_records, chosen)
-        lists = statistics.feature_lists
-        yield from self._section("feature lists", lists, statistics.n_records, chosen)
-
-    def _section(
-        self,
-        title: str,
-        features: Mapping[str, FeatureStatistics],
-        n_records: int,
-        chosen: set[str],
-    ) -> Iterator[str]:
-        shown = {name: found for name, found in features.items() if name in chosen}
-        if not shown:
-            return
-        yield ""
-        if title:
-            yield style.heading(f"{title}:")
-        has_steps = any(found.steps is not None for found in shown.values())
-        header = ("name", "kind", "records", "steps", "length")
-        rows = [header, *(_row(name, found, n_records) for name, found in shown.items())]
-        if not has_steps:
-            rows = [(*row[:3], row[4]) for row in rows]
-        lines = aligned(rows, "<<<<<")
-        yield style.heading(lines[0])
-        for line, found in zip(lines[1:], shown.values(), strict=True):
-            yield line
-            if found.numbers is not None:
-                yield from self._wrapped(self._number_texts(found.numbers))
-            if found.strings is not None:
-                yield from self._wrapped(_string_texts(found.strings))
-
-    def _number_texts(self, numbers: Distribution) -> list[str]:
-        texts = _number_texts(numbers)
-        if self._has_blocks and numbers.min != numbers.max and numbers.n_finite:
-            texts[0] = f"{_blocks(numbers)}  {texts[0]}"
-        return texts
-
-    def _wrapped(self, texts: list[str]) -> Iterator[str]:
-        """Join texts by commas, on as many lines as they need."""
-        line = ""
-        for text in texts:
-            joined = f"{line}, {text}" if line else text
-            if line and len(_INDENT + joined) > self._width:
-                yield f"{_INDENT}{line},"
-                joined = text
-            line = joined
-        yield f"{_INDENT}{line}"
-
-
 def _sample_text(sample: Sample | None) -> str:
+    """Say how the records were chosen, and of how many if that is known."""
     if sample is None or sample.is_whole:
         return ""
     about = "about " * sample.is_estimate
-    return f"; {sample.method}, of {about}{sample.n_records:,}"
-
-
-def _row(name: str, found: FeatureStatistics, n_records: int) -> tuple[str, ...]:
-    """Return the cells of one feature."""
-    share = 100 * found.n_records / max(n_records, 1)
-    return (
-        style.name(shown_name(name)),
-        "/".join(kind.label for kind in found.kinds) or "none",
-        "all" if found.n_records == n_records else f"{found.n_records:,} ({share:.1f} %)",
-        "" if found.steps is None else _range(found.steps),
-        _range(found.lengths),
-    )
-
-
-def _range(numbers: Distribution) -> str:
-    """Return the range of some numbers, and their mean if they differ."""
-    if numbers.min is None or numbers.max is None:
-        return ""
-    low, high = _number(numbers.min), _number(numbers.max)
-    return low if low == high else f"{low} .. {high}, mean {_number(numbers.mean or 0.0)}"
-
-
-def _number(number: float) -> str:
-    """Return a number with four digits, an integer with all."""
-    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
-
-
-def _number_texts(numbers: Distribution) -> list[str]:
-    """Return what there is to say of numbers."""
-    texts = []
-    if numbers.min is not None and numbers.max is not None:
-        low, high = _number(numbers.min), _number(numbers.max)
-        texts.append(low if low == high else f"{low} .. {high}")
-    if numbers.min != numbers.max and numbers.mean is not None and numbers.std is not None:
-        quartiles = (numbers.quantile(q) for q in (0.25, 0.5, 0.75))
-        shown = " ".join(_number(number) for number in quartiles if number is not None)
-        texts.append(f"mean {_number(numbers.mean)}")
-        texts.append(f"std {_number(numbers.std)}")
-        texts.append(f"quartiles {shown}")
-    for count, noun in (
-        (numbers.n_zeros, "zeros"),
-        (numbers.n_nan, "NaN"),
-        (numbers.n_inf, "infinite"),
-    ):
-        if count:
-            texts.append(f"{_percent(count, numbers.count)} {noun}")
-    return texts or ["no values"]
-
-
-def _percent(count: int, total: int) -> str:
-    """Return a share; one that is not all or nothing does not look like it."""
-    share = 100 * count / max(total, 1)
-    shown = f"{share:.1f} %"
-    return {"0.0 %": "< 0.1 %", "100.0 %": "100 %" if count == total else "> 99.9 %"}.get(
-        shown, shown
-    )
-
-
-def _blocks(numbers: Distribution) -> str:
-    """Draw a histogram in one line; a bin that is not empty is never as low as one that is."""
-    counts, _ = numbers.histogram(_BINS)
-    most = max(int(counts.max()), 1)
-    return "".join(_BLOCKS[-(-count * 7 // most)] for count in counts.tolist())
-
-
-def _string_texts(strings: StringStatistics) -> list[str]:
-    """Return what there is to say of byte strings."""
-    low, high = strings.lengths.min, strings.lengths.max
-    texts = [plural(int(low or 0), "byte") if low == high else f"{low:,} .. {high:,} bytes"]
-    looked_at = sum(strings.contents.values())
-    contents = sorted(strings.contents.items(), key=lambda item: (-item[1], item[0]))
-    if len(contents) == 1:
-        texts += [contents[0][0]] * (contents[0][0] != "bytes")
-    else:
-        texts += [f"{name} {_percent(count, looked_at)}" for name, count in contents[:4]]
-    if strings.n_distinct is not None:
-        texts.append(f"{strings.n_distinct:,} different")
-    total = strings.lengths.count
-    texts += [
-        f"{bytes_text(value, _MAX_STRING)} {_percent(count, total)}"
-        for value, count in strings.top(_MAX_TOP)
-        if count > 1
-    ]
-    return texts
+    return f"; {sample.method}" + ("" if sample.is_least else f", of {about}{sample.n_records:,}")
