@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfrecord_lite.markup.charts import bars, histogram, lines, sparkline
+from tfrecord_lite.markup.charts import bars, histogram, lines, short_numbers, sparkline
 
 HOSTILE = "<script>alert('\"&')</script>"
 EDGES = [0.0, 5e-324, -5e-324, 1.7976931348623157e308, -1.7976931348623157e308, math.nan, math.inf]
@@ -54,6 +54,24 @@ def test_a_column_is_as_tall_as_its_share() -> None:
     first, second = (float(c.attrib["height"]) for c in svg.findall("rect"))
     assert first == pytest.approx(2 * second)
     assert [c.findtext("title") for c in svg.findall("rect")] == ["0 to 1: 10", "1 to 2: 5"]
+
+
+def test_bins_are_named_so_that_they_differ() -> None:
+    edges = 1_700_000_000 + np.arange(4) * 1000.0
+    titles = [c.findtext("title") for c in parse(histogram([1, 1, 1], edges, "t")).iter("rect")]
+    whole = parse(histogram([1, 2], [7, 8, 9], "t", is_integer=True)).iter("rect")
+    wide = parse(histogram([1], [2**62, 2**62 + 3], "t", is_integer=True)).iter("rect")
+
+    assert titles[0] == "1,700,000,000 to 1,700,001,000: 1"
+    assert len(set(titles)) == 3
+    assert [c.findtext("title") for c in whole] == ["7: 1", "8: 2"]
+    assert [c.findtext("title") for c in wide] == [f"{2**62} to {2**62 + 2}: 1"]
+
+
+@given(st.lists(st.floats() | st.integers(-(2**63), 2**63 - 1), max_size=5))
+def test_any_numbers_are_short(values: list[float]) -> None:
+    assert len(short_numbers(values)) == len(values)
+    assert all(len(text) <= 32 for text in short_numbers(values))
 
 
 def test_a_line_keeps_its_extremes_however_many_points_there_are() -> None:

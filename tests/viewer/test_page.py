@@ -271,6 +271,30 @@ def test_the_schema_is_python_that_makes_it(tmp_path: Path, kind: str) -> None:
         assert made == expected
 
 
+def test_integers_are_exact_in_cards(tmp_path: Path) -> None:
+    rows = 30
+    columns = {
+        "date": [20240101, 20240102] * (rows // 2),
+        "one": [2**62 + 1] * rows,
+        "id": [2**62 + i for i in range(rows)],
+        "time": [1_700_000_000 + 1000 * i for i in range(rows)],
+        "level": [1000 + i / 256 for i in range(rows)],
+        "digit": [i % 10 for i in range(rows)],
+    }
+    path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())
+
+    page = page_of([path], num_records=0)
+    cards = dict(re.findall(r'<article.*?<h3 title="(\w+)">(.*?)</article>', page, re.DOTALL))
+
+    assert {"20240101", "20240102"} <= set(re.findall(r">(\d+)</span>", cards["date"]))
+    assert f"<dd>{2**62 + 1}</dd>" in cards["one"]
+    assert f"<span>{2**62}</span><span>{2**62 + rows - 1}</span>" in cards["id"]
+    assert "<span>1700000000</span><span>1700029000</span>" in cards["time"]
+    assert "<dt>mean</dt><dd>1,700,014,500</dd>" in cards["time"]
+    assert "<span>1,000</span><span>1,000.11</span>" in cards["level"]
+    assert "<title>9: 3</title>" in cards["digit"]
+
+
 def test_values_of_one_name_in_a_record_are_all_shown(tmp_path: Path) -> None:
     from tfrecord_lite.messages import Event, Summary
     from tfrecord_lite.messages.tensor_pb2 import TensorProto

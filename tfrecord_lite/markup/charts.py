@@ -15,6 +15,7 @@ bounded: a line has no more points than the chart has pixels.
 
 from __future__ import annotations
 
+import itertools
 import math
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,25 @@ def short_number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= size < 1_000_000 else f"{value:.3g}"
 
 
+def short_numbers(values: Iterable[float]) -> list[str]:
+    """Return numbers as `short_number` does, with more digits if they are close to each other.
+
+    >>> short_numbers([1_700_000_000, 1_700_000_500]), short_numbers([1.0, 1.00025, 1.0005])
+    (['1,700,000,000', '1,700,000,500'], ['1', '1.00025', '1.0005'])
+    """
+    numbers = list(values)
+    known = [value for value in numbers if math.isfinite(value)] or [0.0]
+    width, largest = max(known) - min(known), max(map(abs, known))
+    if not 0 < width < math.inf or largest / width < 10:
+        return list(map(short_number, numbers))
+    n_digits = min(math.floor(math.log10(largest / width)) + 3, 17)
+    if not 1e-4 < largest < 1e15:
+        return [f"{value:.{n_digits}g}" for value in numbers]
+    n_decimals = max(n_digits - 1 - math.floor(math.log10(largest)), 0)
+    texts = (f"{value:,.{n_decimals}f}" for value in numbers)
+    return [text.rstrip("0").rstrip(".") if "." in text else text for text in texts]
+
+
 def histogram(
     counts: Sequence[int] | AnyArray,
     edges: Sequence[float] | AnyArray,
@@ -54,8 +74,11 @@ def histogram(
     *,
     width: int = 240,
     height: int = 56,
+    is_integer: bool = False,
 ) -> str:
     """Draw a column per bin; `edges` has one number more than `counts`.
+
+    With `is_integer`, edges are integers, and a bin is without the second of its two.
 
     >>> histogram([1, 3], [0, 1, 2], "two bins").count("<rect")
     2
@@ -63,17 +86,24 @@ def histogram(
     n_bins = len(counts)
     most = max(map(int, counts), default=0) or 1
     step = width / max(n_bins, 1)
+    names = _bin_names(edges, is_integer=is_integer)
     columns = []
     for i, count in enumerate(map(int, counts)):
         if not count:
             continue
         tall = max(count / most * (height - 1), 1.5)
-        low, high = short_number(float(edges[i])), short_number(float(edges[i + 1]))
         columns.append(
             f'<rect x="{i * step:.4g}" y="{height - tall:.4g}" width="{max(step - 1, 0.5):.4g}" '
-            f'height="{tall:.4g}"><title>{low} to {high}: {count:,}</title></rect>'
+            f'height="{tall:.4g}"><title>{names[i]}: {count:,}</title></rect>'
         )
     return _svg("histogram", title, width, height, "".join(columns), is_stretched=True)
+
+
+def _bin_names(edges: Sequence[float] | AnyArray, *, is_integer: bool) -> list[str]:
+    if is_integer:
+        whole = list(map(int, edges))
+        return [f"{a}" if b == a + 1 else f"{a} to {b - 1}" for a, b in itertools.pairwise(whole)]
+    return [f"{a} to {b}" for a, b in itertools.pairwise(short_numbers(map(float, edges)))]
 
 
 def bar(share: float) -> str:
@@ -226,16 +256,18 @@ def _axes(
 ) -> str:
     left, right, bottom, top = area
     drawn = []
-    for value in _ticks(*y_extent, 4):
+    ticks = _ticks(*y_extent, 4)
+    for value, name in zip(ticks, short_numbers(ticks), strict=True):
         y = float(_scaled(np.asarray(value), y_extent, bottom, top))
         drawn.append(
             f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{short_number(value)}</text>'
+            f'<text x="{left - 6}" y="{y + 3.5:.1f}" text-anchor="end">{name}</text>'
         )
-    for value in _ticks(*x_extent, 5):
+    ticks = _ticks(*x_extent, 5)
+    for value, name in zip(ticks, short_numbers(ticks), strict=True):
         x = float(_scaled(np.asarray(value), x_extent, left, right))
         drawn.append(
-            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{short_number(value)}</text>'
+            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{name}</text>'
         )
     return "".join(drawn)
 

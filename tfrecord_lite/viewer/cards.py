@@ -20,11 +20,11 @@ from markupsafe import Markup
 
 from tfrecord_lite.errors import human_bytes
 from tfrecord_lite.example.content import text_of
-from tfrecord_lite.markup.charts import bars, histogram, short_number
+from tfrecord_lite.markup.charts import bars, histogram, short_numbers
 from tfrecord_lite.viewer.parts import shortened, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from tfrecord_lite.arrays import AnyArray
     from tfrecord_lite.statistics import (
@@ -42,6 +42,7 @@ _BINS, _FEW_BINS = 24, 12
 _TOP, _FEW_TOP = 5, 3
 _MAX_NAME, _MAX_LABEL = 200, 60
 _SHORT_BYTES = 64  # a longer string is not a label
+_MAX_EXACT = 1 << 53  # of integers in float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +168,10 @@ def _chart(found: FeatureStatistics, name: str, *, is_brief: bool) -> tuple[str,
         values = _few_values(numbers, n_bars)
         if values:
             return bars(values, f"Values of {shown}", total=numbers.count), ()
-        counts, edges = _histogram(numbers, n_bins)
-        chart = histogram(counts, edges, f"Histogram of the values of {shown}")
-        return chart, (short_number(numbers.min), short_number(numbers.max or 0))
+        counts, edges, is_integer = _histogram(numbers, n_bins)
+        title = f"Histogram of the values of {shown}"
+        chart = histogram(counts, edges, title, is_integer=is_integer)
+        return chart, tuple(_figures(numbers, [numbers.min, numbers.max or 0]))
     if strings is None or not strings.lengths.count:
         return "", ()
     labels = _labels(strings, n_bars)
@@ -179,8 +181,9 @@ def _chart(found: FeatureStatistics, name: str, *, is_brief: bool) -> tuple[str,
     low, high = strings.lengths.min or 0, strings.lengths.max or 0
     if low == high:
         return "", ()
-    counts, edges = _histogram(strings.lengths, n_bins)
-    chart = histogram(counts, edges, f"Histogram of the sizes of {shown}")
+    counts, edges, is_integer = _histogram(strings.lengths, n_bins)
+    title = f"Histogram of the sizes of {shown}"
+    chart = histogram(counts, edges, title, is_integer=is_integer)
     return chart, (human_bytes(int(low)), "bytes per value", human_bytes(int(high)))
 
 
@@ -188,12 +191,13 @@ def _few_values(numbers: Distribution, n_bars: int) -> list[tuple[str, int]]:
     """Return integers and their counts; empty if there are more than `n_bars`."""
     lows, highs, counts = numbers.buckets()
     is_few = numbers.is_integer and len(counts) <= n_bars and (lows == highs).all()
-    pairs = zip(lows.tolist(), counts.tolist(), strict=True)
-    return [(short_number(value), count) for value, count in pairs] if is_few else []
+    if not is_few or max(abs(lows[0]), abs(lows[-1])) > _MAX_EXACT:
+        return []
+    return [(f"{v:.0f}", count) for v, count in zip(lows, counts.tolist(), strict=True)]
 
 
-def _histogram(numbers: Distribution, n_bins: int) -> tuple[AnyArray, AnyArray]:
-    """Return a histogram; of integers with bins of equally many integers, if there are few."""
+def _histogram(numbers: Distribution, n_bins: int) -> tuple[AnyArray, AnyArray, bool]:
+    """Return a histogram, and whether its bins are of equally many integers, if there are few."""
     low, high = numbers.min or 0, numbers.max or 0
     if numbers.is_integer and high - low < 1 << 20:
         lows, highs, counts = numbers.buckets()
@@ -201,8 +205,18 @@ def _histogram(numbers: Distribution, n_bins: int) -> tuple[AnyArray, AnyArray]:
             width = -(-int(high - low + 1) // n_bins)
             places = (lows - low).astype(np.int64) // width
             binned = np.bincount(places, weights=counts).astype(np.int64)
-            return binned, low + width * np.arange(binned.size + 1, dtype=np.float64)
-    return numbers.histogram(n_bins)
+            return binned, int(low) + width * np.arange(binned.size + 1), True
+    return *numbers.histogram(n_bins), False
+
+
+def _figures(numbers: Distribution, values: Iterable[float]) -> list[str]:
+    """Write numbers of a distribution: integers exactly, as the table has them."""
+    figures = list(values)
+    texts = short_numbers(map(float, figures))
+    return [
+        str(value) if numbers.is_integer and isinstance(value, int) else text
+        for value, text in zip(figures, texts, strict=True)
+    ]
 
 
 def _labels(strings: StringStatistics, n_labels: int) -> list[tuple[str, int]]:
@@ -248,12 +262,13 @@ def _numbers(numbers: Distribution, *, has_range: bool) -> Iterator[tuple[str, s
     if low is None or high is None:
         yield "values", "none" if not numbers.count else "all NaN"
     elif low == high:
-        yield "always", short_number(low)
+        yield "always", _figures(numbers, [low])[0]
     else:
         figures = {"min": low, "median": numbers.quantile(0.5), "mean": numbers.mean, "max": high}
-        for name, value in figures.items():
-            if value is not None and not (has_range and name in {"min", "max"}):
-                yield name, short_number(value)
+        known = {name: value for name, value in figures.items() if value is not None}
+        for name, text in zip(known, _figures(numbers, known.values()), strict=True):
+            if not (has_range and name in {"min", "max"}):
+                yield name, text
         if numbers.n_zeros:
             yield "zeros", percent(numbers.n_zeros / numbers.count)
     for name, count in (("NaN", numbers.n_nan), ("infinite", numbers.n_inf)):

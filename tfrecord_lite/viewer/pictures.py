@@ -24,7 +24,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tfrecord_lite.errors import plural
-from tfrecord_lite.markup.charts import short_number
+from tfrecord_lite.markup.charts import short_numbers
 from tfrecord_lite.markup.pictures import (
     SHOWN_BY_BROWSERS,
     Thumbnail,
@@ -216,7 +216,7 @@ def extent_text(values: Float64Array) -> str:
     finite = values[np.isfinite(values)]
     parts = []
     if finite.size:
-        low, high = short_number(float(finite.min())), short_number(float(finite.max()))
+        low, high = short_numbers([float(finite.min()), float(finite.max())])
         parts.append(f"all {low}" if low == high else f"{low} to {high}")
     for count, name in ((np.isnan(values).sum(), "NaN"), (np.isinf(values).sum(), "infinite")):
         if count:
