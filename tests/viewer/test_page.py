@@ -252,6 +252,7 @@ def test_features_can_be_chosen(tmp_path: Path) -> None:
 
     assert outline.number_of("card") == 1
     assert "only-in-b" not in outline.text
+    assert "have no card" not in outline.text
     with pytest.raises(InvalidArgumentError, match=r"feature 'aa': no such feature.*'a'"):
         view(path, output=tmp_path / "b.html", features={"aa"})
     assert not (tmp_path / "b.html").exists()
@@ -371,6 +372,22 @@ def test_the_size_is_bounded_and_the_page_says_so(tmp_path: Path) -> None:
 
     assert len(page) < 1_500_000
     assert "as many as the page has room for" in page
+
+
+def test_cards_and_schema_count_as_well(tmp_path: Path) -> None:
+    names = [f"feature_{i:04}" for i in range(1500)]
+    rng = np.random.default_rng(0)
+    rows = [dict(zip(names, rng.random((1500, 1)), strict=True)) for _ in range(20)]
+    path = write(tmp_path / "a.tfrecord", [encode_example(row) for row in rows])
+
+    page = page_of([path], max_bytes=1_000_000)
+    outline = Outline(page)
+    n_cards = outline.number_of("card")
+
+    assert len(page) < 1_100_000
+    assert 20 < n_cards < 1500
+    assert f"{1500 - n_cards:,} more features have no card, as the page is full" in outline.text
+    assert outline.number_of("record") > 0
 
 
 @pytest.mark.parametrize("name", ["num_records", "sample_size", "max_bytes"])

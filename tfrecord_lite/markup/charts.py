@@ -266,9 +266,7 @@ def _axes(
     ticks = _ticks(*x_extent, 5)
     for value, name in zip(ticks, short_numbers(ticks), strict=True):
         x = float(_scaled(np.asarray(value), x_extent, left, right))
-        drawn.append(
-            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{name}</text>'
-        )
+        drawn.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{name}</text>')
     return "".join(drawn)
 
 

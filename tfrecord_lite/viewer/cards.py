@@ -12,6 +12,7 @@ text, which the template escapes.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Statistics,
         StringStatistics,
     )
+    from tfrecord_lite.viewer.parts import Budget
 
 MAX_CARDS = 4000
 """Most cards of a page; the others are only counted."""
@@ -42,6 +44,7 @@ _BINS, _FEW_BINS = 24, 12
 _TOP, _FEW_TOP = 5, 3
 _MAX_NAME, _MAX_LABEL = 200, 60
 _SHORT_BYTES = 64  # a longer string is not a label
+_WRAPPING, _WRAPPED = 400, 20  # characters around a card, and around each text in it
 _MAX_EXACT = 1 << 53  # of integers in float64
 
 
@@ -71,11 +74,18 @@ class Card:
     facts: tuple[tuple[str, str], ...]
     """Names and values of figures."""
 
+    @property
+    def n_characters(self) -> int:
+        """About how many characters its markup has."""
+        texts = *self.caption, *self.contents, *self.examples, *itertools.chain(*self.facts)
+        shown = 2 * len(self.name) + len(self.spec) + sum(map(len, texts)) + _WRAPPED * len(texts)
+        return len(self.chart) + shown + _WRAPPING
+
 
 def make_cards(
-    statistics: Statistics, specs: Mapping[str, str], chosen: Collection[str]
+    statistics: Statistics, specs: Mapping[str, str], chosen: Collection[str], budget: Budget
 ) -> list[Card]:
-    """Return a card per chosen feature, those of feature lists last.
+    """Return a card per chosen feature, those of feature lists last, until the budget is spent.
 
     `specs` are by section and name; without names in `chosen`, all features have a card.
     """
@@ -89,7 +99,12 @@ def make_cards(
         for name, found in group.items()
         if not chosen or name in chosen
     )
-    return [card for card, _ in zip(cards, range(MAX_CARDS), strict=False)]
+    made = []
+    for card in itertools.islice(cards, MAX_CARDS):
+        if not budget.take(card_characters=card.n_characters):
+            break
+        made.append(card)
+    return made
 
 
 def _card(

@@ -23,7 +23,6 @@ from tfrecord_lite.errors import human_bytes, plural
 from tfrecord_lite.example.content import ContentType
 from tfrecord_lite.files.names import short_name
 from tfrecord_lite.viewer.parts import shortened, visible
-from tfrecord_lite.viewer.report import schema_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +36,6 @@ _MAX_COLUMNS = 8
 _MAX_TITLE = 120
 _MAX_FILES = 500
 _MAX_DAMAGE = 200
-_MAX_SCHEMA = 500_000  # characters
 _Key: TypeAlias = tuple[str, str, int]  # section, name, and how many of these are before it
 _ASSETS = resources.files("tfrecord_lite.viewer") / "assets"
 
@@ -92,7 +90,7 @@ def render(report: Report) -> str:
         notices=list(_notices(report)),
         files=report.files[:_MAX_FILES],
         n_more_files=max(len(report.files) - _MAX_FILES, 0),
-        schema=_schema_text(report),
+        schema=visible(report.schema),
         cards=report.cards,
         runs=report.runs,
         columns=columns,
@@ -219,15 +217,6 @@ def _notices(report: Report) -> Iterator[_Notice]:
             else "Not everything could be read"
         )
         yield _Notice(title, tuple(visible(text) for text in problems[:_MAX_DAMAGE]))
-
-
-def _schema_text(report: Report) -> str:
-    if report.schema is None:
-        return ""
-    text = visible(schema_code(report.schema))
-    if len(text) > _MAX_SCHEMA:
-        return f"# {human_bytes(len(text))}: too long for this page; infer_schema(paths) returns it"
-    return text
 
 
 # ------------------------------------------------------------------------------ the table

@@ -24,10 +24,12 @@ _UNSEEN = re.compile(
 
 @dataclass(slots=True)
 class Budget:
-    """What the records of one page may still take, all together; cells take it as they are made."""
+    """What the contents of one page may still take, all together; cells take it as they are made."""
 
     characters: int = 8_000_000
     """Of markup, without pictures and sounds."""
+    card_characters: int = 4_000_000
+    """Of the cards and the schema."""
     pictures: int = 1000
     pixels: int = 300_000_000
     """That may be decoded, which takes some seconds for all of them."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, plural
+from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, human_bytes, plural
 from tfrecord_lite.events import EventFiles, find_runs
 from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
 from tfrecord_lite.files.names import expand, is_file_object, local_size, name_of
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.viewer.records import RecordView
 
 _N_DETECTED = 8
+_MAX_SCHEMA = 500_000  # characters
 _FIRST_BYTES = 512
 _WRAPPING = 300
 """About how many characters the page adds around a cell."""
@@ -80,7 +81,9 @@ class Report:
     statistics: Statistics | None = None
     cards: tuple[Card, ...] = ()
     n_features: int = 0
-    schema: Schema | SequenceSchema | None = None
+    n_without_card: int = 0
+    schema: str = ""
+    """As Python; empty if there is none."""
     records: tuple[RecordView, ...] = ()
     is_cut: bool = False
     """Whether fewer records are shown than were asked for, as the page would be too large."""
@@ -105,9 +108,9 @@ class Wanted:
 def make_report(sources: list[Source], wanted: Wanted, options: ReadOptions) -> Report:
     """Read a sample of the files, and describe it."""
     files = tuple(FileEntry(name_of(source), local_size(source)) for source in sources)
-    # Half for the markup of records, the rest for what they show.
-    share = wanted.max_bytes // 4
-    budget = Budget(characters=share, picture_bytes=share, detail_bytes=share)
+    # A quarter each for cards and records, the rest for pictures, which take a third more as text.
+    share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
+    budget = Budget(share, card_characters=share, picture_bytes=rest, detail_bytes=rest)
     try:
         sample = draw_sample(
             sources,
@@ -125,7 +128,7 @@ def make_report(sources: list[Source], wanted: Wanted, options: ReadOptions) -> 
     if report.types and report.types[0] is ContentType.EVENT:
         report = replace(report, runs=describe_runs(sources, budget, options))
         return _with_records(report, wanted, budget)
-    return _with_records(_with_statistics(report, wanted), wanted, budget)
+    return _with_records(_with_statistics(report, wanted, budget), wanted, budget)
 
 
 def find_sources(paths: Sources, options: ReadOptions) -> list[Source]:
@@ -168,7 +171,7 @@ def _first_bytes(source: Source) -> str:
 # ------------------------------------------------------------------------------ statistics
 
 
-def _with_statistics(report: Report, wanted: Wanted) -> Report:
+def _with_statistics(report: Report, wanted: Wanted, budget: Budget) -> Report:
     """Add cards and the schema, if the records are Examples or SequenceExamples."""
     if report.sample is None or not report.types or report.types[0] not in _WITH_STATISTICS:
         return report
@@ -190,15 +193,31 @@ def _with_statistics(report: Report, wanted: Wanted) -> Report:
         schema = _chosen(statistics.schema(), wanted.features)
     except TFRecordError as error:
         problems = (*problems, f"There is no schema for all records: {error}")
-    cards = make_cards(statistics, _spec_texts(schema), wanted.features)
+    code = _code(schema, budget)
+    cards = make_cards(statistics, _spec_texts(schema), wanted.features, budget)
+    n_features = len(statistics.features) + len(statistics.feature_lists)
+    is_chosen = [
+        not wanted.features or name in wanted.features
+        for name in (*statistics.features, *statistics.feature_lists)
+    ]
     return replace(
         report,
         problems=problems,
         statistics=statistics,
         cards=tuple(cards),
-        n_features=len(statistics.features) + len(statistics.feature_lists),
-        schema=schema,
+        n_features=n_features,
+        n_without_card=sum(is_chosen) - len(cards),
+        schema=code,
     )
+
+
+def _code(schema: Schema | SequenceSchema | None, budget: Budget) -> str:
+    """Return a schema as Python, if the page has room for it."""
+    code = "" if schema is None else schema_code(schema)
+    n_characters = len(code) + 4 * code.count("'")
+    if n_characters <= _MAX_SCHEMA and budget.take(card_characters=n_characters):
+        return code
+    return f"# {human_bytes(len(code))}: too long for this page; infer_schema(paths) returns it"
 
 
 def _chosen(schema: Schema | SequenceSchema, names: frozenset[str]) -> Schema | SequenceSchema:
