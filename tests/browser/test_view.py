@@ -150,6 +150,22 @@ def use_the_keyboard(one: Watched) -> None:
     assert has_focus(one, ".record .open")
 
 
+def test_the_search_finds_names_and_values_and_nothing_else(
+    chromium: Browser, pages: Callable[[str], Path]
+) -> None:
+    def n_found(text: str) -> int:
+        one.page.fill("#search", text)
+        one.page.wait_for_timeout(300)
+        return shown(one)
+
+    with watched(chromium, pages("mixed")) as one:
+        assert n_found("details") == n_found("int64") == n_found("not there") == 0
+        assert not one.page.locator("#pager").is_visible()
+        assert n_found("") == n_found("record") == 25
+        assert one.page.locator("#pager").is_visible()
+        assert 0 < n_found("record 7") < 25
+
+
 def test_the_keyboard_is_enough(chromium: Browser, pages: Callable[[str], Path]) -> None:
     with watched(chromium, pages("table")) as one:
         use_the_keyboard(one)
@@ -180,6 +196,27 @@ def test_a_page_is_whole_without_scripts(
             fold.click()
             assert page.locator(".record details[open] .entry:visible").count() > 0
         assert page.locator("input:visible, select:visible, button:visible").count() == 0
+
+
+OUTSIDE = """
+() => [...document.querySelectorAll(".record .row td[data-name]")].flatMap((cell) => {
+  const room = cell.getBoundingClientRect(), name = cell.dataset.name;
+  const tall = parseFloat(getComputedStyle(cell, "::before").height);
+  const found = tall > room.height ? [`the name ${name} is higher than its row`] : [];
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  if (range.getBoundingClientRect().right > room.right) found.push(`the value of ${name} is cut`);
+  return found;
+})
+"""
+
+
+@pytest.mark.parametrize("kind", ["images", "hostile"])
+def test_names_and_values_stay_in_their_rows_on_a_phone(
+    chromium: Browser, pages: Callable[[str], Path], kind: str
+) -> None:
+    with watched(chromium, pages(kind), 400) as one:
+        assert one.page.evaluate(OUTSIDE) == []
 
 
 # --- what must not happen

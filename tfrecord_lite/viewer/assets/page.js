@@ -84,7 +84,7 @@
       ? `${(first + 1).toLocaleString("en")} to ${(first + visible.size).toLocaleString("en")} of ${matching.length.toLocaleString("en")}`
       : "";
     at("no-records").hidden = matching.length > 0;
-    at("pager").hidden = records.length <= 10;
+    at("pager").hidden = records.length <= 10 || !matching.length;
   };
   const turn = (by) => { page += by; show(); table.parentElement.scrollTop = 0; };
   const turnTo = (record) => { page = Math.floor(matching.indexOf(record) / perPage()); show(); };
@@ -92,8 +92,18 @@
   on(at("previous"), "click", () => turn(-1));
   on(at("next"), "click", () => turn(1));
   on(at("per-page"), "change", () => { page = 0; show(); });
+  /* What is in a record: its name, those of its features, and their values; no words of ours. */
+  const textOf = (record) => {
+    const parts = all(".row > td:not(.is-absent), .entry dd", record).map((value) => {
+      const copy = value.cloneNode(true);
+      for (const ours of all(".v-more, .v-note, .v-empty, summary", copy)) ours.remove();
+      return copy.textContent;
+    });
+    const features = all(".entry dt", record).map((name) => name.firstChild.textContent);
+    return [record.dataset.title, ...features, ...parts].join(" ").toLowerCase();
+  };
   on(at("search"), "input", later(() => {
-    texts ??= records.map((record) => `${record.dataset.title} ${record.textContent}`.toLowerCase());
+    texts ??= records.map(textOf);
     const wanted = words(at("search").value);
     matching = records.filter((_, i) => wanted.every((word) => texts[i].includes(word)));
     page = 0;
