@@ -330,6 +330,9 @@ SAME_DATA: dict[str, Callable[[Any, int], Any]] = {
     "rare NaN": lambda rng, n: np.where(rng.random(n) < 0.001, math.nan, 1).astype(np.float32),
     "one topic": lambda rng, n: np.repeat(rng.integers(0, 200, (n, 1)), 30, axis=1),
     "one word": lambda rng, n: [[b"%d" % i] * 30 for i in rng.integers(0, 200, n)],
+    "digits": lambda rng, n: rng.integers(0, 10, n),
+    "labels": lambda rng, n: rng.integers(0, 100, n),
+    "counts": lambda rng, n: rng.geometric(0.1, n),
     "large ids": lambda rng, n: rng.integers(2**60, 2**62, n),
 }
 
@@ -369,6 +372,26 @@ def test_the_share_outside_of_the_range_is_measured() -> None:
 
     assert found.distance == pytest.approx(0.1)
     assert found.sides == ("0 .. 1", "-5 .. 5")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (lambda rng: rng.integers(0, 100, 5000), lambda rng: 2 * rng.integers(0, 50, 5000)),
+        (lambda rng: rng.integers(0, 2, 5000), lambda rng: (rng.random(5000) < 0.7).astype(int)),
+        (
+            lambda rng: rng.normal(size=5000).astype(np.float32),
+            lambda rng: (rng.normal(size=5000) * (rng.random(5000) < 0.9)).astype(np.float32),
+        ),
+    ],
+    ids=["every second is missing", "other shares", "zeros"],
+)
+def test_other_shares_of_single_numbers_are_found(
+    before: Callable[[Any], Any], after: Callable[[Any], Any]
+) -> None:
+    rng = np.random.default_rng(3)
+
+    assert set(the_findings(features(x=before(rng)), features(x=after(rng)))) == {"numbers"}
 
 
 def test_infinity_has_a_sign() -> None:
@@ -443,6 +466,18 @@ def test_a_pipe_is_not_opened_to_be_read_twice(tmp_path: Path) -> None:
                 compare(*pair)
             assert caught.value.reason is Reason.NOT_SEEKABLE
             assert caught.value.source == str(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_a_file_that_does_not_exist_is_an_error_before_the_first_is_read(
+    tmp_path: Path, records: bool
+) -> None:
+    (tmp_path / "damaged").write_bytes(b"x" * 99)
+
+    with pytest.raises(FileNotFoundError):
+        compare(tmp_path / "damaged", tmp_path / "missing", records=records)
+    with pytest.raises(FileNotFoundError):
+        compare([tmp_path / "damaged"], TFRecordReader(tmp_path / "missing"), records=records)
 
 
 def test_data_that_change_between_two_readings_are_an_error(

@@ -24,16 +24,18 @@ values, and those of the first. The order in which a program wrote the features 
 matter."""
 EPILOG = """\
 thresholds (--threshold NAME=VALUE, which may be repeated):
-  jensen_shannon_divergence  0.05   of numbers and of lengths, from 0 to 1
-  infinity_norm              0.05   of byte strings, the largest difference of a string's shares,
-                                    or of a format's (JPEG, text, ...)
+  jensen_shannon_divergence  0.05   of numbers and of lengths, from 0 to 1, over ten bins or a few
+                                    different integers
+  infinity_norm              0.05   the largest difference of the two shares of a byte string, a
+                                    number or a format (JPEG, text, ...)
   presence                   0.05   of the shares of records that have the feature
   new_values                 0      the share of values that A, with few different ones, never has
   range                      0.01   the share of numbers that are outside of A's range
   min_fraction_threshold     0      B has fewer records than so many times A's
   max_fraction_threshold     inf    B has more
 
-What random samples of the same data would differ by in 1 of 1,000 cases is not a difference.
+What random samples of the same data would differ by in 1 of 1,000 cases is not a difference,
+but for the schema: a missing or new feature, another kind and another specification always are.
 Byte strings of more than 64 bytes are compared by their lengths and formats only, but when
 records are compared one by one. That needs files that can be read twice: for pipes, and for -,
 give --no-records.

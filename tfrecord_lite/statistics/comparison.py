@@ -167,9 +167,10 @@ def compare(
     inferred from `a`; and what exceeds a threshold, or what random samples of the same data would differ by in 1 of
     1,000 cases:
 
-    - ``jensen_shannon_divergence``, 0.05: of numbers and of lengths, from 0 to 1 (bits);
-    - ``infinity_norm``, 0.05: of byte strings, the largest difference of a string's two shares, or of a
-      format's (JPEG, text, ...);
+    - ``jensen_shannon_divergence``, 0.05: of numbers and of lengths, from 0 to 1 (bits), over ten bins
+      or a few different integers;
+    - ``infinity_norm``, 0.05: the largest difference of the two shares of a byte string, a number or a
+      format (JPEG, text, ...);
     - ``presence``, 0.05: of the shares of records with the feature;
     - ``new_values``, 0: the share of values that `a` never has, if that has few different ones, often each;
     - ``range``, 0.01: the share of other numbers that are outside of the range of `a`;
@@ -206,9 +207,7 @@ def compare(
         max_inflated_ratio=max_inflated_ratio,
         storage_options=storage_options,
     )
-    data = (a, b)
-    if records:
-        data = _rereadable(a, options), _rereadable(b, options)
+    data = tuple(_checked(one, options, is_read_twice=records) for one in (a, b))
     have_records = records and not any(isinstance(one, Statistics) for one in data)
     ours, theirs = (_statistics_of(one, options, progress) for one in data)
     found = list(findings(ours, theirs, limits))
@@ -226,15 +225,15 @@ def compare(
     return Comparison((_name(a, 0), _name(b, 1)), (ours, theirs), tuple(found), differences)
 
 
-def _rereadable(data: Any, options: ReadOptions) -> Any:
-    """Return data that can be read twice, maybe a reader; raise ``NOT_SEEKABLE`` for what cannot."""
-    if isinstance(data, Iterator) and not is_file_object(data):
+def _checked(data: Any, options: ReadOptions, *, is_read_twice: bool) -> Any:
+    """Return data, maybe as a reader; raise if files do not exist, or cannot be read twice if they have to be."""
+    if isinstance(data, Iterator) and is_read_twice and not is_file_object(data):
         detail = "an iterator can be read only once; give a list or a path, or records=False"
         raise FailedPreconditionError(Reason.NOT_SEEKABLE, detail=detail)
     if is_file_object(data) or (isinstance(data, list | tuple) and any(map(is_file_object, data))):
         data = reader_with(data, options)
     for source in _sources_of(data, options):
-        if _is_pipe(source):
+        if _is_pipe(source) and is_read_twice:
             detail = (
                 "a pipe can be read only once; copy it into a file first, or give records=False"
             )
@@ -261,10 +260,7 @@ def _is_pipe(source: Any) -> bool:
     name = name_of(source)
     if is_url(name):
         return False
-    try:
-        mode = Path(name).stat().st_mode
-    except OSError:
-        return False  # the reader says why
+    mode = Path(name).stat().st_mode
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 

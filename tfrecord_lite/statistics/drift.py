@@ -8,8 +8,9 @@ threshold                 of                    what is compared with it
 ========================= ===================== ====================================================
 jensen_shannon_divergence numbers, lengths      the divergence of the two distributions, from 0
                                                 (equal) to 1 (disjoint), in bits, over ten bins that
-                                                have as many numbers each; NaN has a bin of its own
-infinity_norm             byte strings          the largest difference of a string's two shares, or
+                                                have as many numbers each, or a bin for each of a few
+                                                integers; NaN has a bin of its own
+infinity_norm             byte strings, numbers the largest difference of a value's two shares, or
                                                 of a format's (JPEG, text, ...), of those looked at
 presence                  records               the difference of the shares of records with the
                                                 feature
@@ -277,15 +278,19 @@ class _Pair:
         return max(threshold, chance)
 
     def _distance(self, what: str, ours: Distribution, theirs: Distribution) -> Iterator[Finding]:
-        """Yield that two distributions are far apart."""
+        """Yield that two distributions are far apart, or else that a number has quite another share."""
         if not ours.count or not theirs.count:
             return
-        distance, n_bins = divergence(ours, theirs)
         n, m = self._n_independent(ours.count, theirs.count)
+        distance, n_bins = divergence(ours, theirs, max_integers=min(n, m) // _LEAST_TIMES)
         chance = _chi_squared(n_bins - 1) / (8 * math.log(2)) * (1 / max(n, 1) + 1 / max(m, 1))
         threshold = max(self.thresholds.jensen_shannon_divergence, chance)
         if distance > threshold:
             yield self._finding(what, (_figures(ours), _figures(theirs)), distance, threshold)
+        else:
+            yield from self._shares(
+                what, _norm_of_numbers(ours, theirs), (ours.count, theirs.count)
+            )
 
     def _values(self, ours: Distribution, theirs: Distribution) -> Iterator[Finding]:
         """Yield that there are numbers which the first data set does not lead one to expect."""
@@ -521,8 +526,28 @@ def _largest(
     return best
 
 
-def divergence(ours: Distribution, theirs: Distribution) -> tuple[float, int]:
+def _norm_of_numbers(
+    ours: Distribution, theirs: Distribution
+) -> tuple[float, str, tuple[float, float]]:
+    """Return the same of a number, or of some that are next to each other."""
+    starts, stops, _ = (ours + theirs).buckets()
+    p, q = _shares(ours, starts), _shares(theirs, starts)
+    i = int(np.abs(p - q).argmax())
+    if i >= starts.size:
+        label = ("NaN", "infinite")[i - starts.size]
+    elif starts[i] == stops[i]:
+        label = f"{starts[i]:.6g}"
+    else:
+        label = f"{starts[i]:.6g} .. {stops[i]:.6g}"
+    return abs(float(p[i] - q[i])), label, (float(p[i]), float(q[i]))
+
+
+def divergence(
+    ours: Distribution, theirs: Distribution, *, max_integers: int = 0
+) -> tuple[float, int]:
     """Return the Jensen-Shannon divergence of two distributions in bits, and over how many bins.
+
+    Integers have a bin each if they are few enough; other numbers are divided into ten.
 
     >>> from tfrecord_lite.statistics import Distribution
     >>> ones, twos = Distribution.of(np.ones(5)), Distribution.of(np.full(7, 2.0))
@@ -536,7 +561,10 @@ def divergence(ours: Distribution, theirs: Distribution) -> tuple[float, int]:
     # A bucket is in the bin that its middle is in, if bins have the same share each.
     middles = np.cumsum(finite) - finite / 2
     bins = np.minimum((middles / max(finite.sum(), 1e-300) * _N_BINS).astype(np.int64), _N_BINS - 1)
-    bins = np.concatenate([bins, [_N_BINS, _N_BINS + 1]])
+    if ours.is_integer and theirs.is_integer and starts.size <= max_integers:
+        bins = np.arange(starts.size)
+    last = int(bins.max(initial=0))
+    bins = np.concatenate([bins, [last + 1, last + 2]])
     ours_by_bin, theirs_by_bin = (np.bincount(bins, one).astype(np.float64) for one in (p, q))
     n_used = int(np.count_nonzero(ours_by_bin + theirs_by_bin))
     return _divergence(ours_by_bin, theirs_by_bin), n_used
