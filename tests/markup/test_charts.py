@@ -74,6 +74,20 @@ def test_any_numbers_are_short(values: list[float]) -> None:
     assert all(len(text) <= 32 for text in short_numbers(values))
 
 
+def test_curves_are_told_apart_however_many_there_are() -> None:
+    markup = parse(lines([(f"run {i}", [0, 1], [0, i]) for i in range(24)], "t"))
+
+    def looks(tag: str) -> list[tuple[str, str]]:
+        drawn = [each.attrib for each in markup.iter(tag)]
+        return [(a["class"], a.get("stroke-dasharray", "")) for a in drawn if a["class"] != "grid"]
+
+    assert len(set(looks("path"))) == 24
+    assert looks("line") == looks("path")  # in the legend
+    assert [path.findtext("title") for path in markup.iter("path")] == [
+        f"run {i}" for i in range(24)
+    ]
+
+
 def test_a_line_keeps_its_extremes_however_many_points_there_are() -> None:
     y = np.zeros(1_000_000)
     y[123_456], y[654_321] = 5, -7

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     AnyArray: TypeAlias = npt.NDArray[Any]
 
 N_COLOURS = 6
-"""How many colours the series of a chart have before they repeat."""
+"""How many colours the series of a chart have before they repeat, with other dashes."""
+
+_DASHES = ("", "7 4", "2 3", "10 3 2 3")
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 8, 22  # pixels around the area of `lines`
 
@@ -161,20 +163,25 @@ def lines(
     x_extent, y_extent = _extent(xs), _extent(ys)
     area = (_LEFT, width - _RIGHT, height - _BOTTOM, _TOP)
     drawn = [_axes(x_extent, y_extent, area)]
-    for i, (x, y) in enumerate(parts):
-        points = _thinned(x, y, width)
-        drawn.append(
-            f'<path class="line series-{i % N_COLOURS}" d="{_path(points, x_extent, y_extent, area)}"/>'
-        )
+    for i, ((name, _, _), (x, y)) in enumerate(zip(series, parts, strict=True)):
+        path = _path(_thinned(x, y, width), x_extent, y_extent, area)
+        drawn.append(f'<path {_pen(i)} d="{path}"><title>{escape(name)}</title></path>')
     svg = _svg("lines", title, width, height, "".join(drawn))
     if len(series) < 2:
         return svg
     names = "".join(
-        f'<li><svg class="key" aria-hidden="true" width="12" height="12"><rect '
-        f'class="series-{i % N_COLOURS}" width="12" height="12" rx="3"/></svg>{escape(name)}</li>'
+        f'<li><svg class="key" aria-hidden="true" width="24" height="12">'
+        f'<line {_pen(i)} x1="1" x2="23" y1="6" y2="6"/></svg>{escape(name)}</li>'
         for i, (name, _, _) in enumerate(series)
     )
     return f'{svg}<ul class="legend">{names}</ul>'
+
+
+def _pen(i: int) -> str:
+    """Return the attributes that tell the line of a series from all others."""
+    dash = _DASHES[i // N_COLOURS % len(_DASHES)]
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'class="line series-{i % N_COLOURS}"{dashes}'
 
 
 # ---------------------------------------------------------------------------------- parts
