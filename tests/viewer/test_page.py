@@ -233,7 +233,7 @@ def test_records_of_several_files_have_the_file_in_the_table(tmp_path: Path) -> 
     assert titles("a") == ["record 0", "record 1"]
     several = ["record 0 of a", "record 1 of a", "record 0 of b<", "record 1 of b<"]
     assert titles("a", "b<") == several
-    assert len(set(titles("1/a", "2/a"))) == 4
+    assert titles("1/a", "2/a")[1:3] == ["record 1 of 1/a", "record 0 of 2/a"]
 
 
 def test_a_feature_without_a_name_is_not_called_content(tmp_path: Path) -> None:

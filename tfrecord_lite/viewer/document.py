@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -295,11 +296,11 @@ def _rows(report: Report, columns: list[_Column]) -> Iterator[_Row]:
 
 
 def _file_labels(report: Report) -> dict[str, str]:
-    """Return what tells the files apart: their names without folders, if these differ."""
+    """Return the names of the files, without the folders that all are in."""
     names = [file.name for file in report.files]
-    ends = [re.split(r"[/\\]", name)[-1] for name in names]
-    texts = ends if len(set(ends)) == len(set(names)) and all(ends) else map(short_name, names)
-    return dict(zip(names, map(visible, texts), strict=True))
+    common = os.path.commonprefix(names)
+    start = max(common.rfind("/"), common.rfind("\\")) + 1
+    return {name: visible(short_name(name[start:])) for name in names}
 
 
 def _row(record: RecordView, columns: list[_Column], source: str) -> _Row:
