@@ -298,7 +298,7 @@ def _rows(report: Report, columns: list[_Column]) -> Iterator[_Row]:
 def _file_labels(report: Report) -> dict[str, str]:
     """Return the names of the files, without the folders that all are in."""
     names = [file.name for file in report.files]
-    common = os.path.commonprefix(names)
+    common = os.path.commonprefix(names)  # noqa: RUF071 - cut after a folder in the next line
     start = max(common.rfind("/"), common.rfind("\\")) + 1
     return {name: visible(short_name(name[start:])) for name in names}
 
