@@ -140,6 +140,22 @@ def test_a_page_has_the_sections_of_its_data(tmp_path: Path, kind: str, sections
     assert outline.with_id("notice-1") == ("notice-1" in sections)
 
 
+def test_tags_of_events_can_be_chosen(tmp_path: Path) -> None:
+    from tfrecord_lite.messages import Event, Summary
+
+    summary = Summary()
+    for tag in ("loss", "accuracy"):
+        summary.value.add(tag=tag, simple_value=0.5)
+    event = Event(wall_time=1e9, step=1, summary=summary)
+    path = write(tmp_path / "tfevents.1", [event.SerializeToString()])
+
+    text = Outline(page_of([path], features=["loss"])).text
+    assert "1 tag of 1 run" in text
+    assert "accuracy" not in text
+    with pytest.raises(InvalidArgumentError, match=r"'los': no such tag in the event.*'loss'"):
+        view(path, output=tmp_path / "b.html", features=["loss", "los"])
+
+
 def test_the_policy_allows_our_own_style_and_script_and_nothing_else(tmp_path: Path) -> None:
     page = page_of(KINDS["table"](tmp_path))
 

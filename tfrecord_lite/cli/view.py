@@ -45,7 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="PAGE", help="write the page to this file; - is standard output"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace PAGE if it exists")
-    parser.add_argument("--features", metavar="A,B", help="show only these features (default: all)")
+    parser.add_argument(
+        "--features",
+        metavar="A,B",
+        help="show only these features, or tags of events (default: all)",
+    )
     parser.add_argument(
         "--records",
         type=inputs.count_of("records", at_least=0),

@@ -66,7 +66,7 @@ def view(
         Where to write the page; a file appears there only when it is complete. By default, it is
         a new file in the folder for temporary files, which stays there.
     features : collection of str, optional
-        Show only these; all by default.
+        Show only these, or of event files these tags; all by default.
     num_records : int, optional
         How many records to show at most, spread evenly over the files; of large files, over the
         `sample_size` records that are read.
@@ -96,8 +96,8 @@ def view(
         If a file cannot be opened or read, or the page not written. A file that is damaged,
         empty or not a TFRecord file has a page, which says so.
     InvalidArgumentError
-        ``BAD_ARGUMENT`` for a feature that no record has, for an `output` that is one of the files
-        shown, and for numbers out of range.
+        ``BAD_ARGUMENT`` for a feature that no record has, or a tag that no event has, for an
+        `output` that is one of the files shown, and for numbers out of range.
     TypeError
         If a feature's name is not a str.
     ImportError

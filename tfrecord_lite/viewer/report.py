@@ -126,7 +126,7 @@ def make_report(sources: list[Source], wanted: Wanted, options: ReadOptions) -> 
     if not sample.n_records and sample.report.n_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
     if report.types and report.types[0] is ContentType.EVENT:
-        report = replace(report, runs=describe_runs(sources, budget, options))
+        report = replace(report, runs=describe_runs(sources, budget, options, wanted.features))
         return _with_records(report, wanted, budget)
     return _with_records(_with_statistics(report, wanted, budget), wanted, budget)
 
@@ -302,7 +302,7 @@ def _with_records(report: Report, wanted: Wanted, budget: Budget) -> Report:
         content = detect(record, likely)
         if wanted.features and content.message is not None:
             _keep_only(content.message, wanted.features)
-        view = describe_record(content, place, budget)
+        view = _only_tags(describe_record(content, place, budget), wanted.features)
         budget.characters -= _WRAPPING * (1 + len(view.cells))
         shown.append(view)
     return replace(report, records=tuple(shown), is_cut=is_cut)
@@ -318,6 +318,14 @@ def _spread(sample: Sample, num_records: int) -> Iterator[tuple[bytes, Place]]:
         for i in here.tolist():
             yield block[i], block.place(i)
         first += len(block)
+
+
+def _only_tags(view: RecordView, names: Collection[str]) -> RecordView:
+    """Remove the values of all other tags from an event."""
+    if view.type is not ContentType.EVENT or not names:
+        return view
+    cells = (cell for cell in view.cells if not cell.section or cell.name in names)
+    return replace(view, cells=tuple(cells))
 
 
 def _keep_only(message: Message, names: Collection[str]) -> None:

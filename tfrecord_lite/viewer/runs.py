@@ -27,7 +27,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tfrecord_lite.block import Block
-from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, plural
+from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error, plural
 from tfrecord_lite.events.contents import Image
 from tfrecord_lite.events.parse import EventValues, parse_events
 from tfrecord_lite.events.series import CATEGORIES, Events
@@ -36,6 +36,7 @@ from tfrecord_lite.files.names import is_file_object, is_url, name_of
 from tfrecord_lite.markup.charts import histogram, lines, short_number
 from tfrecord_lite.reader import reader_with
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.viewer.cells import Cell, array_form, chip_form, string_form, strings_form
 from tfrecord_lite.viewer.parts import (
     MAX_SEARCH_TEXT,
@@ -51,7 +52,7 @@ from tfrecord_lite.viewer.parts import (
 from tfrecord_lite.viewer.pictures import extent_text, heat_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tfrecord_lite.arrays import Float64Array, Int64Array
     from tfrecord_lite.events.series import Series
@@ -238,16 +239,25 @@ class _Plot:
 
 
 def describe_runs(
-    sources: Sequence[Source], budget: Budget, options: ReadOptions | None = None
+    sources: Sequence[Source],
+    budget: Budget,
+    options: ReadOptions | None = None,
+    chosen: Collection[str] = (),
 ) -> Markup:
-    """Return event files as curves, histograms, pictures, sounds and texts."""
+    """Return event files as curves, histograms, pictures, sounds and texts; chosen tags, or all.
+
+    Raises InvalidArgumentError (``BAD_ARGUMENT``) for a chosen tag that is in none of them.
+    """
     runs = read_runs(sources, options or ReadOptions())
+    _check_tags(chosen, runs)
     groups: dict[str, list[_Plot]] = {}
-    n_hidden = max((len(run.tags.names) - _MAX_KNOWN_TAGS for run in runs), default=0)
+    n_unknown = max((len(run.tags.names) - _MAX_KNOWN_TAGS for run in runs), default=0)
+    n_hidden = 0 if chosen else max(n_unknown, 0)
     for category in CATEGORIES:
-        tags = dict.fromkeys(tag for run in runs for tag in run.events.tags[category])
-        n_hidden = max(n_hidden, 0) + max(len(tags) - _MAX_TAGS, 0)
-        for tag in list(tags)[:_MAX_TAGS]:
+        found = dict.fromkeys(tag for run in runs for tag in run.events.tags[category])
+        tags = [tag for tag in found if not chosen or tag in chosen]
+        n_hidden += max(len(tags) - _MAX_TAGS, 0)
+        for tag in tags[:_MAX_TAGS]:
             if budget.is_spent:
                 n_hidden += 1
                 continue
@@ -264,6 +274,13 @@ def describe_runs(
     for run in runs:
         remarks += [f"{run.name}: {problem}" for problem in run.problems]
     return head + body + NO_MARKUP.join(note(visible(remark)) for remark in remarks)
+
+
+def _check_tags(chosen: Collection[str], runs: list[EventRun]) -> None:
+    known = {tag for run in runs for tag in run.tags.names}
+    for tag in sorted(chosen):
+        if tag not in known:
+            raise argument_error(f"no such tag in the event files{nearest(tag, known)}", key=tag)
 
 
 def _group(name: str, plots: list[_Plot]) -> Markup:
