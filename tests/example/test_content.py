@@ -39,6 +39,10 @@ examples = st.dictionaries(names, some_features, min_size=1, max_size=4).map(
 )
 
 
+def _varint(number: int) -> bytes:
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + _varint(number >> 7)
+
+
 class TestDetect:
     @pytest.mark.parametrize(
         ("record", "kind"),
@@ -70,6 +74,25 @@ class TestDetect:
 
         assert content.type is ContentType.EXAMPLE
         assert content.message == example
+
+    @pytest.mark.parametrize("name", ["\n", "\n\n", "\nline", "\n\ttabs and more", "a\nb"])
+    def test_a_name_may_begin_with_a_line_break(self, name: str) -> None:
+        example = Example(features=features(**{name: feature(5)}))
+
+        assert detect(example.SerializeToString()).type is ContentType.EXAMPLE
+        assert detect_all([example.SerializeToString()] * 2) == [ContentType.EXAMPLE]
+
+    @given(st.lists(examples, min_size=1, max_size=3), st.none() | examples)
+    def test_every_list_of_examples_is_told(
+        self, items: list[Example], context: Example | None
+    ) -> None:
+        parts = [(1, item) for item in items] + [(2, context)] * (context is not None)
+        record = b"".join(
+            bytes([number << 3 | 2]) + _varint(len(encoded)) + encoded
+            for number, message in parts
+            for encoded in [message.SerializeToString() if message else b""]
+        )
+        assert detect(record).type is ContentType.EXAMPLE_LIST
 
     @given(st.binary(max_size=200), st.sampled_from([None, *ContentType]))
     def test_any_bytes_are_detected_as_something(

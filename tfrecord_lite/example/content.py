@@ -221,7 +221,14 @@ def _has_kind(feature: Feature) -> bool:
 
 
 def _is_name(name: str) -> bool:
-    return not name.startswith("\n")
+    """Return whether a name is one, and not the entry of a map, as in a message of one more level."""
+    if not name.startswith("\n"):
+        return True
+    data = name.encode()
+    try:
+        return not {field[:2] for field in walk(data, 0, len(data))} <= {(1, LEN), (2, LEN)}
+    except WireError:
+        return True
 
 
 def _is_event(fields: list[tuple[int, int, bytes]]) -> bool:
