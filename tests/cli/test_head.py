@@ -67,6 +67,17 @@ class TestRecord:
 
         assert numbers(run("head", "--skip-damage", "--record=7,-1", path).out) == [7]
 
+    def test_an_old_index_of_a_damaged_file_is_not_used(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [encode_example({"a": i}) for i in range(9)])
+        TFRecordFile(path).save_index()
+        data = bytearray(path.read_bytes() * 2)
+        data[len(data) // 2 - 20] ^= 1
+        path.write_bytes(data)
+
+        done = run("head", "--record=0", path)
+
+        assert (done.status, numbers(done.out), done.err) == (0, [0], [])
+
     def test_an_image_of_two_numbers_is_written_once(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", [encode_example({"i": PNG})] * 9)
 
@@ -74,6 +85,14 @@ class TestRecord:
 
         assert (done.status, done.err) == (0, [])
         assert len(list((tmp_path / "out").iterdir())) == 1
+
+    def test_the_folder_of_images_is_one(self, run: Run, tmp_path: Path) -> None:
+        path = write(tmp_path / "a", [encode_example({"i": PNG})])
+
+        done = run("head", "--image", "i", "-o", path, path)
+
+        assert done.status == 2
+        assert done.err == [f"tfrecord: {path}: is not a folder; name one with -o"]
 
     def test_the_record_is_the_one_of_that_number(self, run: Run, tmp_path: Path) -> None:
         path = write(tmp_path / "a", map(flower, range(5)))

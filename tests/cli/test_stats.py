@@ -204,6 +204,15 @@ def test_some_features(run: Run, tmp_path: Path) -> None:
     assert list(json.loads(done.out[0])["features"]) == ["ratio"]
 
 
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_nothing_is_shown_of_features_that_are_not_there(
+    run: Run, tmp_path: Path, how: list[str]
+) -> None:
+    done = run("stats", *how, "--features", "zro", write(tmp_path / "d", [odd()]))
+
+    assert (done.status, done.out, len(done.err)) == (2, [], 1)
+
+
 def test_a_sample(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "d", map(flower, range(60)))
     whole = run("stats", "--sample", 10, path)

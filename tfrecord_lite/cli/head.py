@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.cli import inputs, printing, terminal_images
 from tfrecord_lite.cli.image_files import ImageFiles
-from tfrecord_lite.errors import FailedPreconditionError, plural
+from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
 from tfrecord_lite.example.content import ExampleList, is_sequence
 from tfrecord_lite.files.names import INDEX_SUFFIX
 from tfrecord_lite.schema.text import nearest
@@ -192,7 +192,7 @@ def _opened_by_index(name: str, args: argparse.Namespace) -> TFRecordFile | None
 
     try:
         return TFRecordFile(name, max_record_bytes=args.max_record_bytes)
-    except FailedPreconditionError:
+    except (FailedPreconditionError, DataLossError):  # an old index of a damaged file
         return None
 
 

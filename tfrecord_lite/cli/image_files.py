@@ -98,7 +98,11 @@ class ImageFiles:
 
     def _write_file(self, path: str, data: bytes) -> None:
         """Write a new file, which appears when it is complete."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            detail = "is not a folder; name one with -o"
+            raise NotADirectoryError(errno.ENOTDIR, detail, str(self._folder)) from None
         if Path(path).is_symlink() or Path(path).exists():
             detail = "exists; remove it, or name another folder with -o"
             raise FileExistsError(errno.EEXIST, detail, path)

@@ -62,8 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sample",
         type=inputs.count_of("records"),
         metavar="N",
-        help="take about N records from all over the files instead of all: by an index beside a file, "
-        "or at random places; of compressed files and pipes the first. Small files are read whole",
+        help="take about N records, or fewer that have 64 MiB, from all over the files instead of all: "
+        "by an index beside a file, or at random places; of compressed files and pipes the first. Small "
+        "files are read whole",
     )
     inputs.add_skipping_argument(parser)
     inputs.add_arguments(parser)
@@ -165,7 +166,9 @@ def _show(
         for name in wanted:
             if name not in statistics:
                 console.complain(f"--features: no feature {name!r}{nearest(name, statistics)}")
-        chosen = set(wanted)
+        chosen = set(wanted).intersection(statistics)
+        if not chosen:
+            return
     if args.json:
         console.say_json(_as_json(statistics, sample, chosen))
         return
