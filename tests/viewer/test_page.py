@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
+import os
 import re
 import sys
+import threading
 import webbrowser
 from functools import partial
 from html import unescape
@@ -225,6 +228,24 @@ def test_records_are_said_to_be_spread_only_over_those_that_were_read(
     assert re.search(r"3 of about [\d,]+, spread over those that were read: the first", some)
     assert re.search(r"20 of about [\d,]+, all that were read: the first 20 records", all_read)
     assert "spread over all" not in some + all_read
+
+
+def test_the_number_of_records_of_a_pipe_is_not_known(tmp_path: Path) -> None:
+    records = encode_examples({"x": range(1000)}).to_list()
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def fill() -> None:
+        with contextlib.suppress(BrokenPipeError):
+            write(path, records)
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+
+    text = Outline(page_of([path], num_records=10, sample_size=20)).text
+    thread.join()
+
+    assert "10 of at least 20, spread over those that were read" in text
 
 
 def test_a_page_without_room_for_a_record_says_so(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeAlias
 
+    from tfrecord_lite.statistics.sampling import Sample
     from tfrecord_lite.viewer.cells import Cell
     from tfrecord_lite.viewer.records import RecordView
     from tfrecord_lite.viewer.report import Report
@@ -174,7 +175,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str, str]]:
     sample = report.sample
     if sample is not None:
         n_sampled = sum(map(len, sample.blocks))
-        about = "about " if sample.is_estimate else ""
+        about = _about(sample)
         remark = "" if sample.is_whole else f"statistics of {n_sampled:,}: {sample.method}"
         yield "records", f"{about}{sample.n_records:,}", remark
     if report.statistics is not None:
@@ -229,8 +230,15 @@ def _records_note(report: Report) -> str:
     is_exact = report.sample is not None and not report.sample.is_estimate
     if n_shown == n_records and is_exact:
         return f"{n_shown:,}"
-    about = "" if is_exact else "about "
+    about = "" if report.sample is None else _about(report.sample)
     return f"{n_shown:,} of {about}{n_records:,}, {_spread_note(report)}"
+
+
+def _about(sample: Sample) -> str:
+    """Return what the number of records begins with: nothing if it is exact."""
+    if sample.is_least:
+        return "at least "
+    return "about " if sample.is_estimate else ""
 
 
 def _spread_note(report: Report) -> str:
