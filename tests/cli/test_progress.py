@@ -26,6 +26,7 @@ sys.exit(main(sys.argv[1:]))
 VERBS: dict[str, list[str]] = {
     "info": ["a"],
     "stats": ["a"],
+    "view": ["a", "-o", "page.html"],
     "schema": ["a"],
     "verify": ["a"],
     "recover": ["a", "new"],
@@ -39,7 +40,7 @@ VERBS: dict[str, list[str]] = {
     "unpack": ["images", "out"],
     "pack": ["folder", "new"],
 }
-NEEDED = {"filter": "sql", "convert": "arrow", "pack": "image", "unpack": "image"}
+NEEDED = {"filter": "sql", "view": "view", "convert": "arrow", "pack": "image", "unpack": "image"}
 
 
 @pytest.fixture
@@ -78,6 +79,19 @@ def test_long_work_shows_rate_and_time_left_and_then_nothing(folder: Path, verb:
     assert "<" in shown.text
     assert not [line for line in terminal.screen(shown.text) if "%|" in line or "/s]" in line]
     assert "".join(terminal.screen(shown.text))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["head", "--record", "-1", "c.gz"], ["stats", "--sample", "9", "c.gz", "a"]]
+)
+def test_looks_at_large_files_show_one_too(folder: Path, arguments: list[str]) -> None:
+    save(folder / "c.gz", {"x": np.random.default_rng(1).random((3000, 300))})
+
+    shown = terminal.on_terminal("-c", RUN, *arguments)
+
+    assert shown.status == 0, shown.text
+    assert "B/s]" in shown.text
+    assert not [line for line in terminal.screen(shown.text) if "B/s]" in line]
 
 
 def test_cat_shows_one_if_records_go_elsewhere(folder: Path) -> None:  # noqa: ARG001

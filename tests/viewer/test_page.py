@@ -24,10 +24,12 @@ from tests.support.view_files import HOSTILE, KINDS, N_FEATURES
 from tfrecord_lite import (
     InvalidArgumentError,
     Schema,
+    TFRecordReader,
     TFRecordWriter,
     encode_example,
     encode_examples,
     infer_schema,
+    save,
     serialize_tensor,
     view,
 )
@@ -498,3 +500,29 @@ def test_the_same_seed_makes_the_same_page(tmp_path: Path) -> None:
     paths = KINDS["images"](tmp_path)
 
     assert page_of(paths, seed=3) == page_of(paths, seed=3)
+
+
+def test_progress_is_reported_and_what_it_raises_leaves_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tfrecord_lite.records.progress.INTERVAL_SECONDS", 0)
+    save(tmp_path / "a", {"x": np.arange(90_000.0).reshape(3000, 30)})
+    n_bytes = 2 * sum(map(len, TFRecordReader(tmp_path / "a")))
+    seen: list[tuple[int, int | None]] = []
+
+    view(tmp_path / "a", output=tmp_path / "b", progress=lambda *now: seen.append(now))
+
+    assert len(seen) > 2
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert {total for _, total in seen} == {None, n_bytes}
+    assert seen[-1] == (n_bytes, n_bytes)
+
+    def stop(done: int, total: int | None) -> None:
+        if done == total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        view(tmp_path / "a", output=tmp_path / "c", progress=stop)
+    assert not (tmp_path / "c").exists()
+    with pytest.raises(TypeError, match="progress must be"):
+        view(tmp_path / "a", output=tmp_path / "c", progress=1)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tfrecord_lite.cli import inputs, printing, terminal_images
 from tfrecord_lite.cli.image_files import ImageFiles
+from tfrecord_lite.cli.progress import reading
 from tfrecord_lite.errors import DataLossError, FailedPreconditionError, plural
 from tfrecord_lite.example.content import ExampleList, is_sequence
 from tfrecord_lite.files.names import INDEX_SUFFIX
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
+    from tfrecord_lite.cli.progress import Reading
     from tfrecord_lite.example.content import Content, Message
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.index import TFRecordFile
@@ -143,14 +145,16 @@ def _show(
         if args.record is None:
             found = _first(stream, args.n)
         else:
-            found = _numbered(stream, set(args.record), args, console)
+            found = _numbered(stream, set(args.record), args, console, progress)
         try:
             for number, record in found:
                 show(record, number, stream.name)
         finally:
             finish(stream.name)
 
-    inputs.for_each_skipping(sources, args, console, show_some)
+    # The first records take long only if they are many, which are printed.
+    with reading(sources, is_shown=args.record is not None) as progress:
+        inputs.for_each_skipping(sources, args, console, show_some)
 
 
 def _first(stream: Records, n_records: int) -> Numbered:
@@ -163,7 +167,11 @@ def _first(stream: Records, n_records: int) -> Numbered:
 
 
 def _numbered(
-    stream: Records, numbers: set[int], args: argparse.Namespace, console: Console
+    stream: Records,
+    numbers: set[int],
+    args: argparse.Namespace,
+    console: Console,
+    progress: Reading,
 ) -> Numbered:
     """Yield the records of some numbers, by an index if there is one beside the file.
 
@@ -171,7 +179,7 @@ def _numbered(
     """
     file = None if args.skip_damage else _opened_by_index(stream.name, args)
     if file is None:
-        yield from _by_reading(stream, numbers, console)
+        yield from _by_reading(stream, numbers, console, progress)
         return
     with file:
         n_records = len(file)
@@ -196,7 +204,9 @@ def _opened_by_index(name: str, args: argparse.Namespace) -> TFRecordFile | None
         return None
 
 
-def _by_reading(stream: Records, numbers: set[int], console: Console) -> Numbered:
+def _by_reading(
+    stream: Records, numbers: set[int], console: Console, progress: Reading
+) -> Numbered:
     """Yield the records of some numbers by reading the file."""
     left = set(numbers)
     from_end = sorted(number for number in left if number < 0)
@@ -204,6 +214,7 @@ def _by_reading(stream: Records, numbers: set[int], console: Console) -> Numbere
     while max(left, default=-1) >= 0 or from_end:
         if (records := stream.next_records()) is None:
             break
+        progress.show(stream)
         first = stream.n_records - len(records)
         here = sorted(left.intersection(range(first, stream.n_records)))
         left.difference_update(here)

@@ -13,6 +13,7 @@ from tfrecord_lite.cli.schema import check_content
 from tfrecord_lite.cli.stats_table import lines_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, TFRecordError, plural
 from tfrecord_lite.example.content import OTHERS, ContentType, detect_all
+from tfrecord_lite.records.progress import metered, title_of
 from tfrecord_lite.schema.text import nearest
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.block import Block
     from tfrecord_lite.cli.console import Console
     from tfrecord_lite.cli.inputs import Records
+    from tfrecord_lite.records.progress import Meter
     from tfrecord_lite.statistics import Statistics
     from tfrecord_lite.statistics.collect import Collector
     from tfrecord_lite.statistics.sampling import Sample
@@ -91,7 +93,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         with reading(sources) as progress:
             inputs.for_each_skipping(sources, args, console, add_records)
     elif sources:
-        sample = _add_sample(collector, sources, args, console)
+        with metered(None, title_of(sources), "bytes") as meter:
+            sample = _add_sample(collector, sources, args, console, meter)
     _complain_of_malformed(collector, console)
     statistics = collector.statistics()
     if sources and (statistics.n_records or not console.status):
@@ -132,21 +135,28 @@ def _complain_of_malformed(collector: Collector, console: Console) -> None:
 
 
 def _add_sample(
-    collector: Collector, sources: list[Any], args: argparse.Namespace, console: Console
+    collector: Collector,
+    sources: list[Any],
+    args: argparse.Namespace,
+    console: Console,
+    meter: Meter,
 ) -> Sample | None:
     """Draw a sample and examine it; report what fails."""
     from tfrecord_lite.statistics.sampling import draw_sample  # noqa: PLC0415 - not light
 
+    options = inputs.options_of(args)
     try:
-        sample = draw_sample(sources, num_records=args.sample, options=inputs.options_of(args))
+        sample = draw_sample(sources, num_records=args.sample, options=options, meter=meter)
     except (OSError, ImportError, ValueError) as error:
         inputs.complain_of(error, str(args.files[0]), console)
         return None
     try:
         for block in sample.blocks[:1]:
             _check(block, block.place(0).source or "")
+        meter.expect_more(sum(block.nbytes for block in sample.blocks))
         for block in sample.blocks:
             _add(block, collector)
+            meter.advance(block.nbytes)
     except TFRecordError as error:
         inputs.complain_of(error, str(args.files[0]), console)
     inputs.complain_of_skipped(sample.report, console)

@@ -78,6 +78,9 @@ class Meter:
     def expect(self, total: int | None) -> None:
         """Note what :meth:`advance` will add up to."""
 
+    def expect_more(self, more: int) -> None:
+        """Note what :meth:`advance` will add to what is done."""
+
     def finish(self) -> None:
         """Note that all is done; before files appear, since a callable may raise."""
 
@@ -106,6 +109,10 @@ class _Shown(Meter):
 
     def expect(self, total: int | None) -> None:
         self._total = total
+
+    def expect_more(self, more: int) -> None:
+        with self._lock:
+            self._total = self._done + more
 
     def _show_if_due(self, share: float | None) -> None:
         now = time.monotonic()

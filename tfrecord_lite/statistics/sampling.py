@@ -56,6 +56,7 @@ from tfrecord_lite.records.damage import (
     FileReport,
 )
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import SILENT
 from tfrecord_lite.records.stream import RecordStream
 from tfrecord_lite.statistics import windows
 
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.index.pread import AnyHandle
     from tfrecord_lite.records.damage import SkippingStream
+    from tfrecord_lite.records.progress import Meter
 
 NUM_RECORDS, MAX_BYTES = 10_000, 64 * 1024 * 1024
 """How large a sample is."""
@@ -150,6 +152,7 @@ class _Wanted:
     n_records: int
     n_bytes: int
     key: Key
+    meter: Meter
 
     @property
     def limits(self) -> InflationLimits:
@@ -167,13 +170,15 @@ def draw_sample(
     seed: int = 0,
     options: ReadOptions = _DEFAULTS,
     storage_options: StorageOptions = None,
+    meter: Meter = SILENT,
 ) -> Sample:
     """Take all records of small files, and some of large ones.
 
     Files that together have at most `max_bytes` are read whole, however many records they have.
     Of others about `num_records` are taken, with at most about `max_bytes` of data; no more than a few
     times as much is read. The same `seed` takes the same records of the same files.
-    `on_error` and `max_errors` of the options do not matter: damage is skipped.
+    `on_error` and `max_errors` of the options do not matter: damage is skipped. `meter` is told of
+    the bytes of the records that are read.
 
     Raises as :class:`TFRecordReader` for files that cannot be opened or read, and for damage that
     is not skipped there.
@@ -192,7 +197,7 @@ def draw_sample(
     for number, weight in zip(chosen, weights, strict=True):
         few, small = max(num_records * weight // total, 1), max(max_bytes * weight // total, 1)
         part, sizes[number] = _take(
-            sources[number], sizes[number], _Wanted(options, few, small, (seed, number))
+            sources[number], sizes[number], _Wanted(options, few, small, (seed, number), meter)
         )
         parts.append(part)
     return _joined(parts, chosen, sizes)
@@ -302,6 +307,7 @@ def _first(
             if block is not None:
                 blocks.append(block)
                 n_taken += len(block)
+                wanted.meter.advance(block.nbytes)
     except DataLossError as error:
         if error.reason is not Reason.INFLATED_TOO_LARGE and not log.is_over:
             raise
@@ -379,7 +385,9 @@ def _drawn(file: TFRecordFile, wanted: _Wanted) -> _Part:
         spans: list[DamagedSpan] = []
         blocks: list[Block] = []
         for first in range(0, numbers.size, _BLOCK_RECORDS):
-            blocks += _intact(file, numbers[first : first + _BLOCK_RECORDS], spans)
+            some = _intact(file, numbers[first : first + _BLOCK_RECORDS], spans)
+            wanted.meter.advance(sum(block.nbytes for block in some))
+            blocks += some
     report = _report(name, blocks, spans)
     return _Part(report, "", blocks, len(index), is_exact=True, n_drawn=report.records)
 
@@ -416,7 +424,7 @@ def _placed(block: Block, name: str, numbers: Int64Array, offsets: Int64Array) -
 
 def _from_windows(handle: AnyHandle, wanted: _Wanted) -> _Part:
     """Take records at places all over a file, at most as many as are wanted."""
-    found = windows.look(handle, wanted.options, wanted.n_bytes, wanted.key)
+    found = windows.look(handle, wanted.options, wanted.n_bytes, wanted.key, wanted.meter)
     n_found = sum(map(len, found.blocks))
     kept = permutation((*wanted.key, 1), n_found)[: wanted.n_records]
     blocks = _only(found.blocks, np.sort(kept)) if n_found > kept.size else found.blocks

@@ -53,6 +53,7 @@ from tfrecord_lite.records.framing import (
     data_of_frame,
     is_header,
 )
+from tfrecord_lite.records.progress import SILENT
 from tfrecord_lite.records.resync import find_headers
 from tfrecord_lite.records.stream import RecordStream
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.index.pread import AnyHandle
     from tfrecord_lite.records.damage import SkippingStream
     from tfrecord_lite.records.options import ReadOptions
+    from tfrecord_lite.records.progress import Meter
 
 _MAX_PLACES = 64
 """How many windows a file has at most."""
@@ -154,7 +156,9 @@ class Window:
         return self._at
 
 
-def look(handle: AnyHandle, options: ReadOptions, max_bytes: int, key: Key) -> Found:
+def look(
+    handle: AnyHandle, options: ReadOptions, max_bytes: int, key: Key, meter: Meter = SILENT
+) -> Found:
     """Take the records of windows of about `max_bytes` together; `key` is for random places."""
     size = handle.size()
     n_places = max(2, min(_MAX_PLACES, max_bytes // _LEAST_BYTES))
@@ -176,6 +180,7 @@ def look(handle: AnyHandle, options: ReadOptions, max_bytes: int, key: Key) -> F
         window = Window(handle, start, stop)
         window.data = data
         takings.append(_take(window, stop, options, max_bytes))
+        meter.advance(sum(block.nbytes for block in takings[-1].blocks))
         left -= window.n_read
         if left <= width:
             break

@@ -22,6 +22,7 @@ from tfrecord_lite.files.names import is_file_object, is_same_file, is_url, name
 from tfrecord_lite.files.output import open_output
 from tfrecord_lite.records.framing import MAX_RECORD_BYTES
 from tfrecord_lite.records.options import ReadOptions
+from tfrecord_lite.records.progress import check_progress, metered, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import Source, Sources, StorageOptions
     from tfrecord_lite.files.output import OutputFile
+    from tfrecord_lite.records.progress import Progress
 
 NUM_RECORDS, SAMPLE_SIZE, MAX_BYTES = 200, 10_000, 16 << 20
 """How many records a page shows, how many its statistics are of, and about its largest size."""
@@ -45,6 +47,7 @@ def view(
     max_bytes: int = MAX_BYTES,
     overwrite: bool = False,
     open_browser: bool | None = None,
+    progress: Progress = None,
     compression: CompressionType = "infer",
     max_record_bytes: int = MAX_RECORD_BYTES,
     max_inflated_bytes: int | None = None,
@@ -80,6 +83,11 @@ def view(
         Replace an `output` that exists; never one of the files shown.
     open_browser : bool, optional
         Whether to open the page in the browser; by default only if there is no `output`.
+    progress : bool or callable, optional
+        Show a progress bar; by default for work of more than a second, on a terminal or in a
+        notebook with ipywidgets, if tqdm is installed (the extra ``cli``). A callable is called with
+        the bytes of records that were read, and then also examined, and their total, None while
+        they are read; the last time with both equal. What it raises ends the work.
     compression, max_record_bytes, max_inflated_bytes, max_inflated_ratio, storage_options
         How to read files, as for :class:`TFRecordReader`. Damage is skipped, and listed.
 
@@ -123,6 +131,7 @@ def view(
         max_inflated_ratio=max_inflated_ratio,
         storage_options=storage_options,
     )
+    check_progress(progress)
     require_int("num_records", num_records, 0)
     require_int("sample_size", sample_size, 1)
     require_int("max_bytes", max_bytes, 1)
@@ -143,8 +152,10 @@ def view(
     wanted = Wanted(_chosen(features), num_records, sample_size, seed, max_bytes)
     sources = find_sources(paths, options)
     _check_output(output, sources, storage_options, overwrite=overwrite)
-    report = make_report(sources, wanted, options)
-    path = _write(render(report), output, storage_options, overwrite=overwrite)
+    with metered(progress, title_of(sources), "bytes") as meter:
+        page = render(make_report(sources, wanted, options, meter))
+        meter.finish()
+    path = _write(page, output, storage_options, overwrite=overwrite)
     if open_browser or (open_browser is None and output is None):
         open_page(path)
     return path

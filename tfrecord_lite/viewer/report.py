@@ -24,6 +24,7 @@ from tfrecord_lite.errors import DataLossError, TFRecordError, argument_error, h
 from tfrecord_lite.events import EventFiles, find_runs
 from tfrecord_lite.example.content import ContentType, ExampleList, detect, detect_all, is_sequence
 from tfrecord_lite.files.names import expand, is_file_object, local_size, name_of
+from tfrecord_lite.records.progress import SILENT
 from tfrecord_lite.schema import Schema, SequenceSchema
 from tfrecord_lite.schema.kinds import kind_of
 from tfrecord_lite.schema.text import nearest
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tfrecord_lite.example.content import Message
     from tfrecord_lite.files.names import Source, Sources
     from tfrecord_lite.records.options import ReadOptions
+    from tfrecord_lite.records.progress import Meter
     from tfrecord_lite.schema import FeatureSpec
     from tfrecord_lite.statistics import Statistics
     from tfrecord_lite.statistics.sampling import Sample
@@ -105,8 +107,10 @@ class Wanted:
     max_bytes: int
 
 
-def make_report(sources: list[Source], wanted: Wanted, options: ReadOptions) -> Report:
-    """Read a sample of the files, and describe it."""
+def make_report(
+    sources: list[Source], wanted: Wanted, options: ReadOptions, meter: Meter = SILENT
+) -> Report:
+    """Read a sample of the files, and describe it; `meter` is told of its bytes twice."""
     files = tuple(FileEntry(name_of(source), local_size(source)) for source in sources)
     # A quarter each for cards and records, the rest for pictures, which take a third more as text.
     share, rest = wanted.max_bytes // 4, wanted.max_bytes // 6
@@ -118,6 +122,7 @@ def make_report(sources: list[Source], wanted: Wanted, options: ReadOptions) -> 
             seed=wanted.seed,
             options=options,
             storage_options=options.storage_options,
+            meter=meter,
         )
     except DataLossError as error:
         first = _first_bytes(sources[0])
@@ -128,7 +133,7 @@ def make_report(sources: list[Source], wanted: Wanted, options: ReadOptions) -> 
     if report.types and report.types[0] is ContentType.EVENT:
         report = replace(report, runs=describe_runs(sources, budget, options, wanted.features))
         return _with_records(report, wanted, budget)
-    return _with_records(_with_statistics(report, wanted, budget), wanted, budget)
+    return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
 
 
 def find_sources(paths: Sources, options: ReadOptions) -> list[Source]:
@@ -171,12 +176,12 @@ def _first_bytes(source: Source) -> str:
 # ------------------------------------------------------------------------------ statistics
 
 
-def _with_statistics(report: Report, wanted: Wanted, budget: Budget) -> Report:
+def _with_statistics(report: Report, wanted: Wanted, budget: Budget, meter: Meter) -> Report:
     """Add cards and the schema, if the records are Examples or SequenceExamples."""
     if report.sample is None or not report.types or report.types[0] not in _WITH_STATISTICS:
         return report
     try:
-        statistics, malformed = _statistics(report.sample)
+        statistics, malformed = _statistics(report.sample, meter)
     except TFRecordError as error:
         return replace(report, problems=(*report.problems, f"There are no statistics: {error}"))
     if malformed:
@@ -229,11 +234,13 @@ def _chosen(schema: Schema | SequenceSchema, names: frozenset[str]) -> Schema | 
     return SequenceSchema(*(part.select(sorted(names & part.keys())) for part in schema))
 
 
-def _statistics(sample: Sample) -> tuple[Statistics, list[InvalidArgumentError]]:
+def _statistics(sample: Sample, meter: Meter) -> tuple[Statistics, list[InvalidArgumentError]]:
     """Return the statistics of the records that can be examined, and the errors of others."""
     collector = Collector(skip_malformed=True)
+    meter.expect_more(sum(block.nbytes for block in sample.blocks))
     for block in sample.blocks:
         collector.add(block)
+        meter.advance(block.nbytes)
     return collector.statistics(), collector.malformed
 
 
