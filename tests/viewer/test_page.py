@@ -283,6 +283,27 @@ def test_a_feature_without_a_name_is_not_called_content(tmp_path: Path) -> None:
     assert names == ["''"]
 
 
+@pytest.mark.parametrize("n_examples", [1, 40])
+def test_events_and_examples_on_one_page_are_told_apart(tmp_path: Path, n_examples: int) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "data").mkdir()
+    events = KINDS["events"](tmp_path / "runs")
+    data = [tmp_path / "data" / f"{i}.tfrecord" for i in range(n_examples)]
+    for path in data:
+        write(path, [encode_example({"x": [1]})] * 5)
+
+    page = Outline(page_of([*events, *data]))
+    alone = Outline(page_of(events))
+
+    is_of_events = n_examples == 1
+    assert page.with_id("runs") == is_of_events
+    assert page.with_id("features") != is_of_events
+    assert "Events and other records" in page.text
+    assert "Events and other records" not in alone.text
+    (count,) = re.findall(r"\d+ tags of \d+ runs?", alone.text)
+    assert (count in page.text) == is_of_events
+
+
 def test_features_can_be_chosen(tmp_path: Path) -> None:
     columns = {"a": [1, 2], "b": ["only-in-b", "y"]}
     path = write(tmp_path / "a.tfrecord", encode_examples(columns).to_list())

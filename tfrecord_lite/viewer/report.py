@@ -131,6 +131,7 @@ def make_report(
     if not sample.n_records and sample.report.n_damaged:
         return replace(report, first_bytes=_first_bytes(sources[0]))
     if report.types and report.types[0] is ContentType.EVENT:
+        sources = _with_events(sources, sample)
         report = replace(report, runs=describe_runs(sources, budget, options, wanted.features))
         return _with_records(report, wanted, budget)
     return _with_records(_with_statistics(report, wanted, budget, meter), wanted, budget)
@@ -154,6 +155,18 @@ def _types(sample: Sample) -> list[ContentType]:
     step = max(len(blocks) // _N_DETECTED, 1)
     few = _N_DETECTED if len(blocks) == 1 else 2
     return detect_all(record for block in blocks[::step] for record in block[:few])
+
+
+def _with_events(sources: list[Source], sample: Sample) -> list[Source]:
+    """Return the files that do not begin with records of another kind."""
+    firsts = {block.place(0).source: block[0] for block in reversed(sample.blocks) if len(block)}
+    types = {source: detect(record).type for source, record in firsts.items()}
+    kinds = (types.get(name_of(source), ContentType.EVENT) for source in sources)
+    return [
+        source
+        for source, kind in zip(sources, kinds, strict=True)
+        if kind in {ContentType.EVENT, ContentType.EMPTY}
+    ]
 
 
 def _first_bytes(source: Source) -> str:
