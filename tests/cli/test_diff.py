@@ -133,7 +133,8 @@ def test_standard_input(tmp_path: Path) -> None:
         return done.returncode, (done.stdout + done.stderr).strip()
 
     assert shown(f"--no-records - {a}")[0] == 0
-    assert shown(f"--no-records {a} -")[0] == 0
+    status, text = shown(f"--no-records {a} -")
+    assert (status, "and <stdin> (60 records): no difference" in text) == (0, True)
     status, text = shown(f"{a} -")
     assert status == 2
     assert "--no-records" in text

@@ -281,6 +281,8 @@ def _name(data: Any, number: int) -> str:
         (data,) = data
     if isinstance(data, (str, os.PathLike)):
         return name_of(data)
+    if is_file_object(data) and isinstance(getattr(data, "name", None), str):
+        return name_of(data)
     if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
         return f"{name_of(data[0])} and {plural(len(data) - 1, 'more file')}"
     return ("the first", "the second")[number]
