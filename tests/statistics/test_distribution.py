@@ -135,6 +135,13 @@ def test_times_in_nanoseconds_are_told_apart() -> None:
     assert Distribution.of(np.array([2**60])) != Distribution.of(np.array([2**60 + 100]))
 
 
+@given(st.lists(st.integers(-120, 120) | st.just(2**30), min_size=1))
+def test_a_quantile_between_two_numbers_is_the_smaller_one(numbers: list[int]) -> None:
+    for q in (0.25, 0.5, 0.75):
+        expected = np.quantile(numbers, q, method="lower")
+        assert Distribution.of(np.array(numbers)).quantile(q) == expected
+
+
 def test_the_last_quantile_is_the_largest_number() -> None:
     numbers = np.random.default_rng(4).normal(size=10_000).astype(np.float32)
     assert Distribution.of(numbers).quantile(1) == numbers.max()

@@ -276,6 +276,8 @@ class Distribution:
     def quantile(self, q: float) -> float | None:
         """Return the number below which a share `q` of the finite numbers is; None if there are none.
 
+        Between two numbers that are told apart, it is the smaller one.
+
         Raises InvalidArgumentError (``BAD_ARGUMENT``) unless `q` is from 0 to 1.
         """
         if not 0 <= q <= 1:
