@@ -289,6 +289,22 @@ def test_the_budget_bounds_details_too(tmp_path: Path, is_record: bool) -> None:
     assert budget.is_spent
 
 
+def test_tensors_that_repeat_a_value_are_not_filled(tmp_path: Path) -> None:
+    from tfrecord_lite.messages.tensor_pb2 import TensorProto
+
+    bomb = TensorProto.FromString(bytes.fromhex("0801 2a040000003f"))
+    bomb.tensor_shape.dim.add(size=60_000_000)
+    events = [event(k, x={"tensor": bomb}) for k in range(60)]
+    write(tmp_path, "run", events)
+    start = time.perf_counter()
+    _, page = page_of(tmp_path)
+    cells = {cell.name: cell for cell in shown(events[0]).cells}
+
+    assert time.perf_counter() - start < 2
+    assert "240000000 bytes" in page.text
+    assert "240000000 bytes" in plain(cells["x"].html)
+
+
 def test_an_event_as_a_record() -> None:
     huge = {"histo": {"min": 0, "max": 2, "bucket": [1e308, 1e308], "bucket_limit": [1, 2]}}
     shown(event(1, h=huge))

@@ -41,18 +41,26 @@ class Image:
     """Usually PNG; :func:`decode_image` decodes them to arrays."""
 
 
-def decode(category: str, form: int, content: bytes | np.float32) -> Any:
+def decode(
+    category: str, form: int, content: bytes | np.float32, max_bytes: int | None = None
+) -> Any:
     """Decode the message stored in the field `form` of a Value, or the number of a tensor.
 
     A tensor becomes a value of its category, one of :data:`~.series.CATEGORIES`. Raises
-    ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`.
+    ``MALFORMED`` if it does not fit that; otherwise as :func:`parse_tensor`, whose `max_bytes` may
+    be given.
     """
-    from tfrecord_lite.tensors.parse import parse_tensor  # noqa: PLC0415 - seldom needed
+    from tfrecord_lite.tensors.parse import (  # noqa: PLC0415 - seldom needed
+        MAX_FILL_BYTES,
+        parse_tensor,
+    )
 
     if isinstance(content, bytes) and form in _OLD_STYLES:
         return _OLD_STYLES[form](content)
-    array = parse_tensor(content) if isinstance(content, bytes) else np.array(content)
-    return _NEW_STYLES[category](array)
+    if not isinstance(content, bytes):
+        return _NEW_STYLES[category](np.array(content))
+    limit = MAX_FILL_BYTES if max_bytes is None else max_bytes
+    return _NEW_STYLES[category](parse_tensor(content, max_bytes=limit))
 
 
 def _tensor(array: AnyArray) -> AnyArray:

@@ -104,10 +104,12 @@ class Events:
         *,
         is_part: bool = False,
         report: DamageReport | None = None,
+        max_value_bytes: int | None = None,
     ) -> None:
         self._values = values
         self._tags = tags
         self._is_part = is_part
+        self._max_value_bytes = max_value_bytes
         self.torn = torn
         """Files that end inside a record: they are being written, or their program was killed.
         Everything before that record was read."""
@@ -266,13 +268,13 @@ class Events:
 
     def _decoded(self, chosen: Int64Array, category: str) -> Series:
         """Decode values one by one; an error names the tag and the step."""
-        values = self._values
+        values, limit = self._values, self._max_value_bytes
         value = np.empty(chosen.size, object)
         for place, i in enumerate(chosen.tolist()):
             stored = values.stored[i]
             content = np.float32(values.number[i]) if stored is None else stored
             try:
-                value[place] = decode(category, int(values.form[i]), content)
+                value[place] = decode(category, int(values.form[i]), content, limit)
             except InvalidArgumentError as error:
                 what = f"the value of {self._names[values.tag[i]]!r} at step {values.step[i]}"
                 raise error.at(detail=f"{what}: {error.detail}") from None

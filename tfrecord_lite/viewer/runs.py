@@ -30,7 +30,7 @@ from tfrecord_lite.block import Block
 from tfrecord_lite.errors import InvalidArgumentError, TFRecordError, argument_error, plural
 from tfrecord_lite.events.contents import Image
 from tfrecord_lite.events.parse import EventValues, parse_events
-from tfrecord_lite.events.series import CATEGORIES, Events
+from tfrecord_lite.events.series import CATEGORIES, Events, Series
 from tfrecord_lite.events.tags import Tags
 from tfrecord_lite.files.names import is_file_object, is_url, name_of
 from tfrecord_lite.markup.charts import histogram, lines, short_number
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tfrecord_lite.arrays import Float64Array, Int64Array
-    from tfrecord_lite.events.series import Series
     from tfrecord_lite.files.names import Source
     from tfrecord_lite.viewer.parts import Budget
 
@@ -64,6 +63,9 @@ _MAX_TAGS = 300  # of one category
 _MAX_KNOWN_TAGS = 5000  # of one event run; values of later ones are dropped
 _MAX_POINTS, _MAX_OTHERS = 20_000, 64  # of one tag and event run
 _MAX_STORED_BYTES = 128 << 20  # of one event run
+_MAX_VALUE_BYTES = (
+    1 << 18
+)  # of a tensor that repeats a value; others are as large as they are stored
 _MAX_PENDING_BYTES = 16 << 20
 _MAX_SKIPPED = 20  # records of a file that are not events
 _MAX_PROBLEMS = 5  # of one event run
@@ -143,7 +145,9 @@ def _read_run(name: str, files: Sequence[Source], options: ReadOptions) -> Event
         except (TFRecordError, OSError) as error:
             problems[_MAX_PROBLEMS - 1 :] = [f"the rest is left out: {error}"]
     kept = _thinned(EventValues.concat(pending))
-    return EventRun(name, Events(kept, tags), tags, n_values, problems)
+    return EventRun(
+        name, Events(kept, tags, max_value_bytes=_MAX_VALUE_BYTES), tags, n_values, problems
+    )
 
 
 def _values_of(
@@ -304,7 +308,10 @@ def _plot(tag: str, category: str, runs: list[EventRun], budget: Budget) -> Mark
             continue
         if len(series):
             name = shortened(run.name, _MAX_TAG) if len(runs) > 1 else ""
-            found.append(_Found(name, series, run.n_of(tag, series)))
+            n_values = run.n_of(tag, series)
+            if category not in {"scalars", "histograms"}:
+                series = _end_of(series)
+            found.append(_Found(name, series, n_values))
     if category == "scalars":
         html = _scalars(tag, found)
         budget.characters -= n_characters(html)
@@ -315,6 +322,11 @@ def _plot(tag: str, category: str, runs: list[EventRun], budget: Budget) -> Mark
     return Markup(
         '<figure class="v-plot"><figcaption><bdi>{}</bdi></figcaption>{}{}</figure>'
     ).format(shortened(tag, _MAX_TAG) or '""', html, remarks)
+
+
+def _end_of(series: Series) -> Series:
+    """Return the last value alone, so that the memory of the others is free."""
+    return Series(*(column[-1:].copy() for column in series.as_dict().values()))
 
 
 def _lasts(found: list[_Found], category: str, budget: Budget) -> Iterator[Markup]:
@@ -464,7 +476,7 @@ def event_cells(record: bytes, budget: Budget) -> list[Cell] | None:
     ]
     if event.HasField("file_version"):
         cells.append(_fact("file_version", "string", shortened(event.file_version)))
-    events = Events(values, tags)
+    events = Events(values, tags, max_value_bytes=_MAX_VALUE_BYTES)
     tags_found = [(category, tag) for category, found in events.tags.items() for tag in found]
     cells += [
         _event_cell(tag, category, events, budget)
