@@ -461,7 +461,9 @@ class TestMishaps:
 
         path = write_all(tmp_path, [([b"a"] * 200, "")])
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (100, limits[1]))
+        with Path(path[0]).open("rb") as file:
+            lowest = file.fileno()  # other tests may have left files open
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 100, limits[1]))
         try:
             with pytest.raises(OSError, match="150 shards are written at once; choose fewer"):
                 filter_records(path, tmp_path / "x", lambda b: b.lengths > 0, num_shards=150)
