@@ -103,6 +103,7 @@ def test_cat_shows_one_if_records_go_elsewhere(folder: Path) -> None:  # noqa: A
     assert "%|" not in terminal.on_terminal("-c", RUN, "cat", "a").text
 
 
+@pytest.mark.full
 @pytest.mark.needs("sql")
 def test_sql_counts_rows(folder: Path) -> None:  # noqa: ARG001
     shown = terminal.on_terminal("-c", RUN, "sql", "-o", "new.csv", "from 'a'")

@@ -124,6 +124,7 @@ def test_records_from_all_over_a_large_file_stand_for_it(
     assert sample.report.is_sound
 
 
+@pytest.mark.full
 def test_estimates_are_not_biased_by_lengths(large: Path, many: list[bytes]) -> None:
     samples = [draw_sample(large, max_bytes=1 << 19, seed=seed) for seed in range(100)]
 
@@ -172,6 +173,7 @@ def test_every_record_is_one_of_the_file(
     assert sample.is_whole == (path.stat().st_size <= max_bytes)
 
 
+@pytest.mark.full
 def test_records_of_a_file_inside_a_record_are_not_taken(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     records = [bytes(frame([rng.bytes(80) for _ in range(100)])) for _ in range(400)]
@@ -240,6 +242,7 @@ def test_damage_in_records_that_are_drawn_is_reported(tmp_path: Path) -> None:
     check_places(sample, records, str(path))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(3))
 def test_damage_inside_windows_is_reported(tmp_path: Path, seed: int) -> None:
     records = [os.urandom(84) for _ in range(20_000)]
@@ -275,6 +278,7 @@ def test_a_window_without_a_record_is_damage(tmp_path: Path) -> None:
     assert sample.n_records == pytest.approx(15_000, rel=0.1)
 
 
+@pytest.mark.full
 def test_a_window_inside_a_long_record_is_not(tmp_path: Path) -> None:
     records = [os.urandom(1_000_000) for _ in range(20)]
     path = write(tmp_path / "data", records)
@@ -529,6 +533,7 @@ def test_all_records_are_those_of_the_reader(tmp_path: Path) -> None:
     assert draw_sample(tmp_path / "data").report == reader.report
 
 
+@pytest.mark.full
 def test_every_record_is_as_likely(tmp_path: Path) -> None:
     records = [b"%05d" % number + bytes(79) for number in range(4000)]
     path = write(tmp_path / "data", records)
@@ -567,6 +572,7 @@ def test_windows_do_not_follow_a_period_of_the_data(tmp_path: Path) -> None:
         assert kinds == {b"a", b"b"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n_files", [65, 70, 127, 128, 200])
 def test_no_file_is_opened_twice(tmp_path: Path, n_files: int) -> None:
     for i in range(n_files):

@@ -318,7 +318,9 @@ def test_features_can_be_chosen(tmp_path: Path) -> None:
     assert not (tmp_path / "b.html").exists()
 
 
-@pytest.mark.parametrize("kind", ["table", "sequences", "wide"])
+@pytest.mark.parametrize(
+    "kind", ["table", "sequences", pytest.param("wide", marks=pytest.mark.full)]
+)
 def test_the_schema_is_python_that_makes_it(tmp_path: Path, kind: str) -> None:
     paths = KINDS[kind](tmp_path)
     page = page_of(paths)
@@ -416,6 +418,7 @@ def test_damage_is_listed_with_a_hint(tmp_path: Path) -> None:
     assert re.search(r"record \d+, byte \d+: ", text)
 
 
+@pytest.mark.full
 def test_two_thousand_features_stay_small(tmp_path: Path) -> None:
     page = page_of(KINDS["wide"](tmp_path))
 

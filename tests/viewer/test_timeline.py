@@ -104,6 +104,7 @@ def test_other_lists() -> None:
     assert texts["empty"] == "0 empty 1 empty"
 
 
+@pytest.mark.full
 def test_long_lists_are_bounded() -> None:
     cells = lanes(
         {
