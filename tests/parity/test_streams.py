@@ -225,8 +225,10 @@ def test_both_give_the_same_records_of_a_damaged_file(
 
     theirs, ours = both.read(data)
 
+    # What is left of the first head may happen to be text, say, and is named as that.
+    is_foreign = ours.error is not None and ours.reason is Reason.NOT_A_TFRECORD
     if theirs.error is None and ours.error is not None:
-        assert ours.reason is Reason.TRUNCATED  # inside a head: R2
+        assert is_foreign or ours.reason is Reason.TRUNCATED  # inside a head: R2
         assert ours.value == theirs.value
         left = len(data) - sum(len(record) + 16 for record in ours.value)
         assert 0 < left < 12
@@ -234,8 +236,9 @@ def test_both_give_the_same_records_of_a_damaged_file(
         assert_same(theirs, ours)
         if theirs.error is not None:
             in_data = 12 if ours.reason is Reason.DATA_CRC else 0  # R5
-            assert ours.offset is not None
-            assert theirs.offset == ours.offset + in_data
+            ours_offset = 0 if is_foreign else ours.offset
+            assert ours_offset is not None
+            assert theirs.offset == ours_offset + in_data
 
 
 @rule("C4", "C5")
