@@ -222,7 +222,6 @@ def test_files(capsys: pytest.CaptureFixture[str], verb: str) -> None:
     assert "INJECTED" in "".join(texts)
 
 
-@pytest.mark.every
 @pytest.mark.parametrize(
     ("verb", "no_colour"),
     [*((verb, "") for verb in VERBS if verb != "completion"), ("info", "1"), ("verify", "1")],

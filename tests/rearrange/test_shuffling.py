@@ -72,6 +72,7 @@ class TestOrder:
     ) -> None:
         assert in_order(records, (seed,), memory, size) == in_order(records, (seed,), 2**30, 400)
 
+    @pytest.mark.full
     def test_every_order_is_equally_likely(self) -> None:
         # Chi-square of 24 orders with 23 degrees of freedom: above 50 once in a thousand times; the
         # seeds are always the same.

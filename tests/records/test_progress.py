@@ -134,7 +134,9 @@ class TestCallables:
         assert len(seen) in (1, 2)  # at first and at the end
         assert seen[-1][0] == seen[-1][1]
 
-    @pytest.mark.parametrize("compression", ["GZIP", "ZLIB", "BZ2"])
+    @pytest.mark.parametrize(
+        "compression", ["GZIP", "ZLIB", pytest.param("BZ2", marks=pytest.mark.full)]
+    )
     def test_bytes_are_those_of_the_compressed_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
     ) -> None:

@@ -102,7 +102,10 @@ def write(path: Path, records: list[bytes]) -> Path:
 
 
 @pytest.mark.every
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=pytest.mark.full if kind == "wide" else ()) for kind in KINDS],
+)
 def test_a_page_of_any_kind_is_well_formed_and_closed_to_the_outside(
     tmp_path: Path, kind: str
 ) -> None:
