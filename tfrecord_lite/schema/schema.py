@@ -507,5 +507,5 @@ def _json_members(original: Original) -> dict[str, Any]:
     members |= {"missing": True} if original.missing else {}
     members |= {} if original.zone is None else {"zone": original.zone}
     if original.categories is not None:
-        members["categories"] = text.encode_default(original.categories)
+        members["categories"] = text.json_value(original.categories)
     return members | ({"ordered": True} if original.ordered else {})

@@ -15,7 +15,6 @@ No I/O, no knowledge of bytes on the wire.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -36,7 +35,7 @@ from tfrecord_lite.schema.features import (
 )
 from tfrecord_lite.schema.kinds import Kind
 from tfrecord_lite.schema.schema import Original, Schema, SequenceSchema
-from tfrecord_lite.schema.text import aligned, nearest, shown_name
+from tfrecord_lite.schema.text import aligned, json_value, nearest, shown_name
 
 if TYPE_CHECKING:
     from tfrecord_lite.block import Place
@@ -550,16 +549,9 @@ def _describe(lists: ListSummary) -> dict[str, Any]:
         "records": lists.n_records,
         "min_length": lists.lengths[0],
         "max_length": lists.lengths[1],
-        "min": _finite(low),
-        "max": _finite(high),
+        "min": json_value(low),
+        "max": json_value(high),
     }
-
-
-def _finite(value: float | None) -> float | str | None:
-    """Return a number as a JSON value."""
-    if value is None or math.isfinite(value):
-        return value
-    return "Infinity" if value > 0 else "-Infinity"
 
 
 def _values(kind: Kind, lists: ListSummary) -> str:

@@ -106,7 +106,7 @@ def _describe(spec: FeatureSpec) -> dict[str, Any]:
             case "partitions":
                 value = [_describe_partition(partition) for partition in value]
             case "default_value":
-                value = encode_default(value)
+                value = json_value(value)
             case _:
                 pass
         described[field.name] = value
@@ -120,10 +120,10 @@ def _describe_partition(partition: Partition) -> dict[str, Any]:
     }
 
 
-def encode_default(value: Any) -> Any:
-    """Convert a default to JSON values: bytes that are not UTF-8 as base64, inf and NaN as text."""
+def json_value(value: Any) -> Any:
+    """Convert a value to JSON values: bytes that are not UTF-8 as base64, inf and NaN as text."""
     if isinstance(value, tuple):
-        return [encode_default(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -201,7 +201,7 @@ def _original(name: str, item: Any) -> dict[str, Any]:
 
 
 def _category(name: str, value: Any, item: dict[str, Any]) -> Any:
-    """Return a category as :func:`encode_default` was given it."""
+    """Return a category as :func:`json_value` was given it."""
     is_bytes = item["dtype"] == "string" and item.get("text") is None
     decoded = _decoded(name, value, is_float="float" in item["dtype"])
     return decoded.encode() if is_bytes and isinstance(decoded, str) else decoded
@@ -255,7 +255,7 @@ def _rebuild_partitions(name: str, items: Any) -> list[Partition]:
 
 
 def _decode_default(name: str, values: Mapping[str, Any]) -> Any:
-    """Convert JSON values back to what :func:`encode_default` was given."""
+    """Convert JSON values back to what :func:`json_value` was given."""
     is_float = kind_of(values["dtype"], name) is Kind.FLOAT
     return _decoded(name, values["default_value"], is_float=is_float)
 

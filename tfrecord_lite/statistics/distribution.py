@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tfrecord_lite.errors import argument_error, require_int
+from tfrecord_lite.schema.text import json_value
 
 if TYPE_CHECKING:
     from tfrecord_lite.arrays import AnyArray, Float64Array, Int64Array
@@ -333,20 +334,13 @@ class Distribution:
             "nan": self.n_nan,
             "infinite": self.n_inf,
             "zeros": self.n_zeros,
-            "min": _json_number(self.min),
-            "max": _json_number(self.max),
-            "mean": _json_number(self.mean),
-            "std": _json_number(self.std),
-            "quartiles": [_json_number(number) for number in quartiles],
+            "min": json_value(self.min),
+            "max": json_value(self.max),
+            "mean": json_value(self.mean),
+            "std": json_value(self.std),
+            "quartiles": [json_value(number) for number in quartiles],
             "histogram": {"counts": counts.tolist(), "edges": edges.tolist()},
         }
-
-
-def _json_number(number: float | None) -> float | str | None:
-    """Return a number as a JSON value."""
-    if number is None or math.isfinite(number):
-        return number
-    return "Infinity" if number > 0 else "-Infinity"
 
 
 def _float_codes(numbers: Float64Array) -> Int64Array:

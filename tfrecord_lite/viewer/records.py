@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _MAX_EXAMPLES = 8
 _MAX_CELLS = 2000
-_MAX_SEARCH_TEXT = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +41,6 @@ class RecordView:
     cells: tuple[Cell, ...]
     n_hidden: int = 0
     """Number of features that are left out, because of the budget or their number."""
-
-    @property
-    def text(self) -> str:
-        """What the search looks through: names and values; bounded."""
-        parts = (f"{cell.label} {cell.text}" for cell in self.cells)
-        return " ".join(parts)[:_MAX_SEARCH_TEXT]
 
     @property
     def size(self) -> str:
