@@ -238,3 +238,20 @@ def test_events_have_a_curve_per_scalar() -> None:
 
     assert page.tags.count("svg") == 1
     assert page.cells[6:11] == ["loss", "scalars", "8", "1 .. 8", "0.125"]
+
+
+@pytest.mark.needs("image")
+def test_pictures_cost_what_is_decoded_whatever_they_say() -> None:
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    pixels = np.kron(rng.integers(0, 255, (256, 256), np.uint8), np.ones((16, 16), np.uint8))
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "GIF")
+    gif = out.getvalue()
+    small = gif[:6] + struct.pack("<HH", 1, 1) + gif[10:]  # the frame keeps its size
+
+    html = BytesColumn.from_list([small] * 6)._repr_html_()
+
+    assert len(gif) > 8 << 10  # otherwise it is shown as it is
+    assert html.count("<img") <= 4  # of 16 million pixels each

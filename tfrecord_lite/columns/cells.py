@@ -16,7 +16,12 @@ from tfrecord_lite.columns.bytes import BytesColumn
 from tfrecord_lite.columns.ragged import RaggedTensor
 from tfrecord_lite.columns.sparse import SparseTensor
 from tfrecord_lite.errors import human_bytes, plural
-from tfrecord_lite.markup.pictures import picture, thumbnail, thumbnail_of_pixels
+from tfrecord_lite.markup.pictures import (
+    picture,
+    pixels_to_decode,
+    thumbnail,
+    thumbnail_of_pixels,
+)
 from tfrecord_lite.markup.tables import MAX_TEXT, Html, content, escaped
 from tfrecord_lite.media import recognize
 
@@ -123,7 +128,8 @@ class Cells:
         """Return an image's thumbnail; None if there are too many, or it cannot be made."""
         if found.kind != "image" or found.width is None or found.height is None:
             return None
-        n_pixels = found.width * found.height // (4 if found.format == "JPEG" else 1)
+        n_pixels = max(found.width * found.height, _n_decoded(data))
+        n_pixels //= 4 if found.format == "JPEG" else 1
         if not self._n_pictures or n_pixels > self._n_pixels:
             return None
         self._n_pictures -= 1
@@ -205,6 +211,14 @@ def _text_of(data: bytes, *, is_cut: bool) -> str | None:
     except UnicodeDecodeError:
         return None
     return text if all(c.isprintable() or c in "\t\n\r" for c in text) else None
+
+
+def _n_decoded(data: bytes) -> int:
+    """Return how many pixels a thumbnail takes, which may be more than the image says; 0 if none can be made."""
+    try:
+        return pixels_to_decode(data) or 0
+    except ImportError:
+        return 0
 
 
 def _enlarged(width: int, height: int) -> tuple[int, int] | None:
