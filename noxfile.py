@@ -21,6 +21,7 @@ nox.options.sessions = [
     "frameworks",
     "examples",
     "browser",
+    "engines",
 ]
 
 NEWEST = ""
@@ -144,6 +145,27 @@ def browser(session: nox.Session) -> None:
     session.install("-e", ".[test,browser]")
     session.run("python", "-m", "tests.support.chromium")
     session.run("pytest", "--full", "tests/browser", *session.posargs)
+
+
+# What an engine is installed by, and its tests; each in an environment of its own.
+ENGINES = {
+    "ray": ("ray", ["tests/engines/test_ray.py"]),
+    "beam": ("beam", ["tests/engines/test_beam.py"]),
+    "spark": ("spark", ["tests/engines/test_spark.py"]),
+    "dask": (
+        "dask-and-others",
+        ["tests/engines/test_dask.py", "tests/engines/test_daft_and_modin.py"],
+    ),
+}
+
+
+@nox.session
+@nox.parametrize("engine", ENGINES)
+def engines(session: nox.Session, engine: str) -> None:
+    """Run the tests with Ray, Beam, Spark (which needs Java) and Dask themselves."""
+    extra, tests = ENGINES[engine]
+    session.install("-e", f".[{extra},test]")
+    session.run("pytest", "--full", *tests, *session.posargs)
 
 
 @nox.session
