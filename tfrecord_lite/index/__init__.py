@@ -6,6 +6,7 @@
     text     index files in DALI's text form; choosing the index for a data file
     pread    local files read at any offset; many frames into one buffer
     remote   the same of URLs, by range requests
+    ranges   parts of files, cut at borders of records, for tasks elsewhere
     file     TFRecordFile: records by number; tf_record_random_reader: by offset
 """
 

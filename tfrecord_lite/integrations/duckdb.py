@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from tfrecord_lite.arrays import BoolArray
-    from tfrecord_lite.integrations.polars import ScanOptions
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
-    from tfrecord_lite.tables.table import TFRecordTable
+    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
 __all__ = ["Where", "sql", "where"]
 

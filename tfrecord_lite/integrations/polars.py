@@ -12,7 +12,7 @@ parsed, reading stops at the limit, and rows that a filter drops leave with thei
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.errors import InvalidArgumentError, Reason
@@ -23,31 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Unpack
 
-    from tfrecord_lite.files.compression import CompressionType
-    from tfrecord_lite.files.names import Sources, StorageOptions
-    from tfrecord_lite.records.damage import OnError
+    from tfrecord_lite.files.names import Sources
     from tfrecord_lite.schema import FeatureLike, SequenceSchema
-    from tfrecord_lite.tables.table import TFRecordTable
+    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
 
-__all__ = ["ScanOptions", "lazy_frame", "scan_tfrecord"]
+__all__ = ["lazy_frame", "scan_tfrecord"]
 
 _FEW_ROWS = 1000
-
-
-class ScanOptions(TypedDict, total=False):
-    """The options that whatever scans files takes and hands on to ``scan``."""
-
-    text: bool | Sequence[str]
-    sample: int | None
-    batch_size: int | None
-    compression: CompressionType
-    on_error: OnError
-    max_errors: int | None
-    max_record_bytes: int
-    max_inflated_bytes: int | None
-    max_inflated_ratio: float | None
-    storage_options: StorageOptions
-    num_workers: int
 
 
 def scan_tfrecord(

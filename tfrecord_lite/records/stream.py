@@ -87,6 +87,7 @@ class RecordStream:
         self._is_closed = False
         self.broke_off: bool = False  # whether damage of the compressed stream was skipped: the end
         self._is_at_end = False  # nothing more is read, whatever the file has
+        self._stop: int | None = None  # what follows this offset is not read
         self._read_error: OSError | None = None  # to be raised by the next read
         self._finder: RecordFinder | None = None  # of records after damage
         self._decoder = FrameDecoder(
@@ -227,6 +228,10 @@ class RecordStream:
         while offset and (n_bytes := self._content.readinto(room[:offset])):
             offset -= n_bytes
 
+    def end_at(self, offset: int | None) -> None:
+        """End at this offset, where a record ends, as at the end of a file; None for its own end."""
+        self._stop = offset
+
     def skip_damage(self, error: DataLossError) -> int:
         """Continue after damage, with the next intact record or at the end of the file.
 
@@ -289,7 +294,7 @@ class RecordStream:
 
     def _is_large(self, length: int) -> bool:
         """Whether to read the next record directly; only if the file is long enough for it."""
-        is_raw = self._content is self._file and not self._is_closed
+        is_raw = self._content is self._file and not self._is_closed and self._stop is None
         return length >= _LARGE_RECORD_BYTES and is_raw and self._file.remaining() >= length
 
     def _fill(self, n_records: int | None) -> bool:
@@ -303,8 +308,11 @@ class RecordStream:
         if self._is_at_end:
             return False
         decoder = self._decoder
+        room = decoder.writable(n_records)
+        if self._stop is not None:
+            room = room[: max(self._stop - decoder.offset - decoder.pending_bytes, 0)]
         try:
-            n_bytes = self._content.readinto(decoder.writable(n_records))
+            n_bytes = self._content.readinto(room) if room else 0
         except DataLossError as error:
             # Damage of the stream is located by the record that it is in, as other damage.
             is_limit = error.reason is Reason.INFLATED_TOO_LARGE and error.offset is not None

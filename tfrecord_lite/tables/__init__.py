@@ -3,6 +3,8 @@
 ::
 
     table        scan: a lazy table over files
+    batches      blocks of records to record batches
+    partitions   the parts of a table that tasks read; parts: the files that tasks write
     conversion   files of one format to files of another: shards, processes, resuming
     formats      the formats, by name: how a file of each is opened
       record_format, columnar_formats, text_formats    TFRecords; Parquet and Arrow; CSV and JSON lines

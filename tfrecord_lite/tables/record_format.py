@@ -29,14 +29,15 @@ from tfrecord_lite.storage import sidecar
 from tfrecord_lite.storage.data_files import DataFiles
 from tfrecord_lite.storage.frame_schema import FrameSchema
 from tfrecord_lite.storage.sidecar import Sidecar
-from tfrecord_lite.tables.table import fitting_size, scan
+from tfrecord_lite.tables.batches import fitting_size
+from tfrecord_lite.tables.table import scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tfrecord_lite.block import Block
     from tfrecord_lite.convert.dataframes import Description
-    from tfrecord_lite.files.names import Source
+    from tfrecord_lite.files.names import Source, StorageOptions
     from tfrecord_lite.files.output import OutputFile
     from tfrecord_lite.records.damage import DamageReport
     from tfrecord_lite.tables.byte_files import Reading
@@ -150,8 +151,14 @@ class RecordTarget:
         described: Sidecar | None = None,
         *,
         is_exact: bool = False,
+        with_sidecar: bool = True,
+        storage_options: StorageOptions = None,
     ) -> None:
         self._sidecar = described
+        self._with_sidecar = with_sidecar
+        self.n_bytes = 0
+        """Of the file, when it is finished."""
+        self._storage_options = storage_options
         named = {None: "infer", "none": "", "gz": "GZIP", "zst": "ZSTD"}.get(
             compression, compression
         )
@@ -164,7 +171,7 @@ class RecordTarget:
         if is_file_object(target):
             self._sink = RecordSink(open_output(target), TFRecordOptions(options))
         else:
-            self._files = DataFiles([name_of(target)], options, None, SILENT)
+            self._files = DataFiles([name_of(target)], options, storage_options, SILENT)
 
     @property
     def rounded(self) -> tuple[str, ...]:
@@ -197,10 +204,12 @@ class RecordTarget:
         if self._files is None:
             return
         (fingerprint,) = self._files.finish()
+        self.n_bytes = fingerprint["bytes"]
         found = self._sidecar if self._encoder is None else self._encoder.described()
-        if found is not None:
+        if found is not None and self._with_sidecar:
             place = f"{name_of(self._target)}{SIDECAR_SUFFIX}"
-            self._described.append(sidecar.write(place, found._replace(fingerprint=fingerprint)))
+            found = found._replace(fingerprint=fingerprint)
+            self._described.append(sidecar.write(place, found, self._storage_options))
 
     def commit(self) -> None:
         """Let the files appear, the sidecar first; without one, that of other data goes."""
@@ -208,7 +217,7 @@ class RecordTarget:
             return
         self._files.commit(self._described)
         if not self._described:
-            sidecar.remove_stale(name_of(self._target))
+            sidecar.remove_stale(name_of(self._target), self._storage_options)
 
     def abandon(self) -> None:
         """Remove what is not committed."""

@@ -16,15 +16,14 @@ import os
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
 from tfrecord_lite.block import Block
 from tfrecord_lite.columns import BytesColumn
 from tfrecord_lite.convert.dataframes import arrow
-from tfrecord_lite.convert.dataframes.common import as_frame_column, library
-from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
+from tfrecord_lite.convert.dataframes.common import library
 from tfrecord_lite.convert.lists import MaskedBytes
 from tfrecord_lite.dataset.chunks import ObjectChunk
 from tfrecord_lite.dataset.plan import Content, Run, Stage
@@ -32,6 +31,7 @@ from tfrecord_lite.dataset.tfrecords import dataset_of, files_of
 from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, plural, require_int
 from tfrecord_lite.example.survey import Survey
 from tfrecord_lite.files.names import SIDECAR_SUFFIX, expand, is_file_object, name_of
+from tfrecord_lite.index.ranges import RANGE_BYTES, record_ranges
 from tfrecord_lite.markup.tables import panel
 from tfrecord_lite.markup.tables import table as html_table
 from tfrecord_lite.reader import reader_with, share_read
@@ -54,6 +54,8 @@ from tfrecord_lite.schema.text import nearest
 from tfrecord_lite.storage.loading import described_by, load_blocks, loader_of, reader_ahead
 from tfrecord_lite.storage.sidecar import Sidecar
 from tfrecord_lite.storage.stream_schema import as_absent, items_of, schema_of_items
+from tfrecord_lite.tables.batches import LEAST, RecordBatches, fitting_size
+from tfrecord_lite.tables.partitions import TablePartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,15 +70,28 @@ if TYPE_CHECKING:
     from tfrecord_lite.schema import FeatureLike, FeatureSpec
     from tfrecord_lite.storage.stream_schema import SchemaItem
 
-__all__ = ["TFRecordTable", "scan"]
+__all__ = ["ScanOptions", "TFRecordTable", "scan"]
 
 
 _FROM_SAMPLE = "the schema is that of a sample, the first records: pass sample=None, or features"
-_BATCH_BYTES = 4 * 1024 * 1024
-_LEAST, _MOST = 64, 8192
-"""Bytes of records in a batch, about, and bounds of their number."""
 _SAMPLE_BYTES = 64 * 1024 * 1024
 _TFDS_FILES = ("features.json", "dataset_info.json")
+
+
+class ScanOptions(TypedDict, total=False):
+    """The options that whatever scans files takes and hands on to ``scan``."""
+
+    text: bool | Sequence[str]
+    sample: int | None
+    batch_size: int | None
+    compression: CompressionType
+    on_error: OnError
+    max_errors: int | None
+    max_record_bytes: int
+    max_inflated_bytes: int | None
+    max_inflated_ratio: float | None
+    storage_options: StorageOptions
+    num_workers: int
 
 
 def scan(
@@ -194,8 +209,8 @@ def scan(
     if text is not False:
         described = _with_text(described, text, looked)
     hint = None if found is not None or sample is None else _FROM_SAMPLE
-    reading = _Reading(sources, options, batch_size, num_workers, hint)
-    table = TFRecordTable(described, reading)
+    reading = _Reading(sources, options, batch_size, num_workers)
+    table = TFRecordTable(RecordBatches(described, hint=hint), reading)
     return table if columns is None else table.select(columns)
 
 
@@ -207,8 +222,6 @@ class _Reading:
     options: ReadOptions
     batch_size: int | None
     num_workers: int
-    hint: str | None
-    """What to do about a record that does not fit."""
 
     def blocks(self, size: int | None, *, progress: Progress = False) -> Any:
         """Return the records of all files."""
@@ -222,13 +235,7 @@ class _Reading:
         ahead: Any = reader_ahead(self.sources, self.options).blocks()
         with closing(ahead) as blocks:
             first: Any = next(blocks, Block.from_records([b""]))
-        return fitting_size(first, _LEAST)
-
-
-def fitting_size(block: Block, least: int) -> int:
-    """Return the number of records in a batch of the usual size, if they are like those of a block."""
-    fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
-    return min(max(fitting, least), _MOST)
+        return fitting_size(first, LEAST)
 
 
 class TFRecordTable:
@@ -239,18 +246,14 @@ class TFRecordTable:
     the files anew.
     """
 
-    def __init__(
-        self, described: Sidecar, reading: _Reading, names: Sequence[str] | None = None
-    ) -> None:
-        self._described = described
+    def __init__(self, batches: RecordBatches, reading: _Reading) -> None:
+        self._batches = batches
         self._reading = reading
-        self._batches = _Batches(described, names, reading.hint)
 
     @property
     def schema(self) -> Schema | SequenceSchema:
         """The schema with which the records are parsed."""
-        schema = self._described.schema
-        return schema if isinstance(schema, SequenceSchema) else schema.select(self.column_names)
+        return self._batches.features
 
     @property
     def arrow_schema(self) -> Any:
@@ -282,15 +285,7 @@ class TFRecordTable:
         TypeError
             If `names` is a single str.
         """
-        if isinstance(names, str):
-            raise TypeError(f"names must be a list of names, not the str {names!r}")
-        names = list(names)
-        for i, name in enumerate(names):
-            if name not in self.column_names:
-                raise argument_error(f"no column {name!r}{nearest(name, self.column_names)}")
-            if name in names[:i]:
-                raise argument_error(f"the column {name!r} is there twice")
-        return TFRecordTable(_selected(self._described, names), self._reading, names)
+        return TFRecordTable(self._batches.select(names), self._reading)
 
     def to_batches(self, size: int | None = None) -> Iterator[Any]:
         """Yield the records as ``pyarrow.RecordBatch`` objects.
@@ -337,6 +332,46 @@ class TFRecordTable:
         files = files_of(paths, self._reading.options)
         stage = _ToBatches(input=files, batches=self._batches, most=size)
         return dataset_of(stage).in_processes(self._reading.num_workers)
+
+    def partitions(
+        self, max_bytes: int | None = RANGE_BYTES, num_partitions: int | None = None
+    ) -> list[TablePartition]:
+        """Divide the table into parts that other processes, or other machines, read.
+
+        Parameters
+        ----------
+        max_bytes : int or None, default 128 MiB
+            Divide uncompressed files that are larger into parts of about this size, at borders of records: those
+            of the index beside a file, or of a local one by following the lengths from its start
+            (some 0.4 s for a million records). None leaves every file whole, as others are.
+        num_partitions : int, optional
+            Divide further, until there are about as many parts.
+
+        Returns
+        -------
+        list of TablePartition
+            In the order of the rows; each row is in exactly one. `num_workers` has no effect on them.
+
+        Raises
+        ------
+        FileNotFoundError, PermissionError
+            If a file is not there any more.
+        InvalidArgumentError
+            ``BAD_ARGUMENT`` for a number below 1.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "data.tfrecord")
+        >>> schema = save(path, {"label": np.arange(1000) % 10})
+        >>> parts = scan(path).partitions(num_partitions=4)
+        >>> [part.num_rows for part in parts], sum(len(batch) for part in parts for batch in part.read())
+        ([250, 250, 250, 250], 1000)
+        """
+        options, paths = self._reading.options, self._reading.sources
+        ranges = record_ranges(paths, options, max_bytes=max_bytes, num_ranges=num_partitions)
+        size = self._reading.batch_size
+        return [TablePartition(part, self._batches, options, size) for part in ranges]
 
     def to_batch(self, block: Block) -> Any:
         """Return records that were read already as a ``pyarrow.RecordBatch``."""
@@ -410,86 +445,15 @@ class TFRecordTable:
         return panel(title, shown)
 
     def _is_frame_of(self, name: str) -> bool:
-        return (self._described.dataframe or {}).get("library") == name
+        return (self._batches.described.dataframe or {}).get("library") == name
 
     def _loaded(self, name: Library, progress: Progress) -> Any:
         check_progress(progress)
         blocks = partial(self._reading.blocks, progress=progress)
-        return load_blocks(self._described, self.column_names, None, blocks, name)
+        return load_blocks(self._batches.described, self.column_names, None, blocks, name)
 
 
-# ------------------------------------------------------------------------------- batches
-
-
-class _Batches:
-    """Turns blocks of records into record batches of one schema."""
-
-    def __init__(
-        self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
-    ) -> None:
-        schema = described.schema
-        self._loader = loader_of(
-            described,
-            names,
-            None,
-            with_objects=False,
-            # What nobody chose to leave out is not left out.
-            rejects_others=hint is not None and names is None,
-        )
-        if isinstance(schema, SequenceSchema):
-            context = schema.context.originals
-            self._originals = {f"context/{name}": found for name, found in context.items()}
-        else:
-            self._originals = schema.originals
-        frame = described.dataframe or {}
-        types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
-        self._names = names
-        self._hint = hint
-        columns = self._columns(Block.from_records([]))
-        found = {
-            name: arrow.array_of(name, column, types.get(name), self._originals.get(name))
-            for name, column in columns.items()
-        }
-        self.schema: Any = _schema_of(found, described)
-        self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
-
-    def of(self, block: Block) -> Any:
-        """Return the batch of a block."""
-        record_batch = arrow.imported().RecordBatch
-        if not len(self.schema):  # of rows without columns only the number is known
-            counted = arrow.imported().array(np.zeros(len(block), np.bool_))
-            return record_batch.from_arrays([counted], ["rows"]).select([])
-        try:
-            columns = self._columns(block)
-            arrays = self._located(columns, block)
-        except InvalidArgumentError as error:
-            if self._hint is None or error.key is None:
-                raise
-            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
-        return record_batch.from_arrays(list(arrays.values()), schema=self.schema)
-
-    def _located(self, columns: Mapping[str, Any], block: Block) -> dict[str, Any]:
-        try:
-            return self._arrays(columns)
-        except InvalidArgumentError as error:
-            if error.index is None:
-                raise
-            raise block.place(error.index).locate(error) from None
-
-    def _columns(self, block: Block) -> dict[str, Any]:
-        found = self._loader.columns_of(block)
-        return found if self._names is None else {name: found[name] for name in self._names}
-
-    def _arrays(self, columns: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: arrow.array_as(
-                name,
-                column if isinstance(column, MaskedBytes) else as_frame_column(name, column),
-                self._types[name],
-                self._originals.get(name),
-            )
-            for name, column in columns.items()
-        }
+# ----------------------------------------------------------------------------- processes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -497,7 +461,7 @@ class _ToBatches(Stage):
     """The records of a data set as record batches."""
 
     gives: ClassVar[Content | None] = "objects"
-    batches: _Batches
+    batches: RecordBatches
     most: int | None = None
 
     def chunks(self, run: Run, state: State) -> Iterator[Pair]:
@@ -512,13 +476,6 @@ class _ToBatches(Stage):
                 yield ObjectChunk([batch]), {"feed": feed.state()}
 
 
-def _schema_of(arrays: Mapping[str, Any], described: Sidecar) -> Any:
-    """Return the Arrow schema, with that of the features in its metadata."""
-    pa = arrow.imported()
-    fields = [pa.field(name, array.type) for name, array in arrays.items()]
-    return pa.schema(fields, {SCHEMA_KEY: described.schema.to_json(None).encode()})
-
-
 def _pandas_of(table: Any) -> Any:
     """Return a table as a DataFrame; with nullable dtypes where a plain one would lose values."""
     pandas, pa = library("pandas"), arrow.imported()
@@ -531,20 +488,6 @@ def _pandas_of(table: Any) -> Any:
         for name, column in zip(table.column_names, table.columns, strict=True)
     }
     return pandas.DataFrame(found, index=pandas.RangeIndex(table.num_rows))
-
-
-def _selected(described: Sidecar, names: list[str]) -> Sidecar:
-    """Return what describes some columns; those of pandas keep their index."""
-    schema = described.schema
-    if isinstance(schema, SequenceSchema):
-        parts = [
-            part.select(name for name in part if f"{field}/{name}" in names)
-            for field, part in zip(schema._fields, schema, strict=True)
-        ]
-        return described._replace(schema=SequenceSchema(*parts))
-    if (described.dataframe or {}).get("library") == "pandas":
-        return described  # its loader selects
-    return Sidecar(schema.select(names), dataframe=described.dataframe)
 
 
 # -------------------------------------------------------------------------------- schema

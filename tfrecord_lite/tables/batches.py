@@ -1,0 +1,147 @@
+"""Blocks of records to record batches of Arrow, all of one schema.
+
+No files, no plan: whoever reads records, in whatever process, turns them into batches here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.convert.dataframes import arrow
+from tfrecord_lite.convert.dataframes.common import as_frame_column
+from tfrecord_lite.convert.dataframes.from_arrow import SCHEMA_KEY
+from tfrecord_lite.convert.lists import MaskedBytes
+from tfrecord_lite.errors import InvalidArgumentError, argument_error
+from tfrecord_lite.schema import SequenceSchema
+from tfrecord_lite.schema.text import nearest
+from tfrecord_lite.storage.loading import loader_of
+from tfrecord_lite.storage.sidecar import Sidecar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tfrecord_lite.schema import Schema
+
+_BATCH_BYTES = 4 * 1024 * 1024
+LEAST, _MOST = 64, 8192
+"""Bytes of records in a batch, about, and bounds of their number."""
+
+
+def fitting_size(block: Block, least: int) -> int:
+    """Return the number of records in a batch of the usual size, if they are like those of a block."""
+    fitting = _BATCH_BYTES * len(block) // max(block.nbytes, 1)
+    return min(max(fitting, least), _MOST)
+
+
+class RecordBatches:
+    """Makes record batches of one schema from blocks of records."""
+
+    def __init__(
+        self, described: Sidecar, names: Sequence[str] | None = None, hint: str | None = None
+    ) -> None:
+        self.described = described
+        schema = described.schema
+        self._loader = loader_of(
+            described,
+            names,
+            None,
+            with_objects=False,
+            # What nobody chose to leave out is not left out.
+            rejects_others=hint is not None and names is None,
+        )
+        if isinstance(schema, SequenceSchema):
+            context = schema.context.originals
+            self._originals = {f"context/{name}": found for name, found in context.items()}
+        else:
+            self._originals = schema.originals
+        frame = described.dataframe or {}
+        types = frame.get("columns", {}) if frame.get("library") == "arrow" else {}
+        self._names = names
+        self._hint = hint
+        columns = self._columns(Block.from_records([]))
+        found = {
+            name: arrow.array_of(name, column, types.get(name), self._originals.get(name))
+            for name, column in columns.items()
+        }
+        self.schema: Any = _schema_of(found, described)
+        self._types = dict(zip(self.schema.names, self.schema.types, strict=True))
+
+    @property
+    def features(self) -> Schema | SequenceSchema:
+        """The schema with which the records are parsed."""
+        schema = self.described.schema
+        return schema if isinstance(schema, SequenceSchema) else schema.select(self.schema.names)
+
+    def select(self, names: Sequence[str]) -> RecordBatches:
+        """Return the same of some columns; the others are not parsed."""
+        if isinstance(names, str):
+            raise TypeError(f"names must be a list of names, not the str {names!r}")
+        names = list(names)
+        for i, name in enumerate(names):
+            if name not in self.schema.names:
+                raise argument_error(f"no column {name!r}{nearest(name, self.schema.names)}")
+            if name in names[:i]:
+                raise argument_error(f"the column {name!r} is there twice")
+        return RecordBatches(_selected(self.described, names), names, self._hint)
+
+    def of(self, block: Block) -> Any:
+        """Return the batch of a block."""
+        record_batch = arrow.imported().RecordBatch
+        if not len(self.schema):  # of rows without columns only the number is known
+            counted = arrow.imported().array(np.zeros(len(block), np.bool_))
+            return record_batch.from_arrays([counted], ["rows"]).select([])
+        try:
+            columns = self._columns(block)
+            arrays = self._located(columns, block)
+        except InvalidArgumentError as error:
+            if self._hint is None or error.key is None:
+                raise
+            raise error.at(detail=f"{error.detail or error.reason}; {self._hint}") from None
+        return record_batch.from_arrays(list(arrays.values()), schema=self.schema)
+
+    def _located(self, columns: Mapping[str, Any], block: Block) -> dict[str, Any]:
+        try:
+            return self._arrays(columns)
+        except InvalidArgumentError as error:
+            if error.index is None:
+                raise
+            raise block.place(error.index).locate(error) from None
+
+    def _columns(self, block: Block) -> dict[str, Any]:
+        found = self._loader.columns_of(block)
+        return found if self._names is None else {name: found[name] for name in self._names}
+
+    def _arrays(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: arrow.array_as(
+                name,
+                column if isinstance(column, MaskedBytes) else as_frame_column(name, column),
+                self._types[name],
+                self._originals.get(name),
+            )
+            for name, column in columns.items()
+        }
+
+
+def _schema_of(arrays: Mapping[str, Any], described: Sidecar) -> Any:
+    """Return the Arrow schema, with that of the features in its metadata."""
+    pa = arrow.imported()
+    fields = [pa.field(name, array.type) for name, array in arrays.items()]
+    return pa.schema(fields, {SCHEMA_KEY: described.schema.to_json(None).encode()})
+
+
+def _selected(described: Sidecar, names: list[str]) -> Sidecar:
+    """Return what describes some columns; those of pandas keep their index."""
+    schema = described.schema
+    if isinstance(schema, SequenceSchema):
+        parts = [
+            part.select(name for name in part if f"{field}/{name}" in names)
+            for field, part in zip(schema._fields, schema, strict=True)
+        ]
+        return described._replace(schema=SequenceSchema(*parts))
+    if (described.dataframe or {}).get("library") == "pandas":
+        return described  # its loader selects
+    return Sidecar(schema.select(names), dataframe=described.dataframe)

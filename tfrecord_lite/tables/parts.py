@@ -1,0 +1,128 @@
+"""One file of many that tasks write, each its own, and again if a task is repeated.
+
+The file appears complete or not at all, and replaces one of its name: a task that is repeated under the
+same name leaves what one run of it leaves.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from tfrecord_lite.block import Block
+from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.files.names import is_url
+from tfrecord_lite.tables.record_format import RecordTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import StorageOptions
+
+__all__ = ["WrittenPart", "write_part"]
+
+_RECORDS_AT_ONCE = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """A file that a task wrote."""
+
+    path: str
+    """Path or URL."""
+    n_records: int
+    nbytes: int
+    """Bytes of the file."""
+    rounded: tuple[str, ...] = ()
+    """Columns of which a float64 was not exact in float32."""
+
+
+def write_part(
+    path: str,
+    batches: Iterable[Any],
+    *,
+    schema: Any = None,
+    compression: CompressionType = "infer",
+    lossless: bool = False,
+    sidecar: bool = True,
+    storage_options: StorageOptions = None,
+) -> WrittenPart | None:
+    """Write one file of records.
+
+    Parameters
+    ----------
+    path : str
+        Path or URL. The folder is made if it is not there.
+    batches : iterable of pyarrow.RecordBatch or pyarrow.Table, or of Block or list of bytes
+        Rows, of which each becomes an Example, or a SequenceExample if the schema in the metadata says so; all batches have
+        the schema of the first one. Or records as they are.
+    schema : pyarrow.Schema, optional
+        That of all batches; without it, nothing is written if there are no batches.
+    compression : str, int, TFRecordOptions or None, optional
+        As for :class:`TFRecordWriter`.
+    lossless : bool, default False
+        Store float64 as its bytes, as :func:`save` does, and not as the nearest float32.
+    sidecar : bool, default True
+        Write ``PATH.schema.json`` too, from which columns come back with their types.
+    storage_options : dict, optional
+        As for :class:`TFRecordWriter`.
+
+    Returns
+    -------
+    WrittenPart or None
+        None if there was nothing to write.
+
+    Raises
+    ------
+    InvalidArgumentError
+        As :func:`save`, with the number of the record in this file and the column.
+    OSError
+        As for writing. After any error there is no file, or the one that was there before.
+    """
+    given = iter(batches)
+    first = next(given, None)
+    if first is None and schema is None:
+        return None
+    is_rows = schema is not None or not isinstance(first, Block | list)
+    if is_rows and schema is None:
+        schema = first.schema  # type: ignore[union-attr]
+    if not is_url(path):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    target = RecordTarget(
+        path,
+        schema,
+        "" if compression is None else compression,  # type: ignore[arg-type]
+        is_exact=lossless,
+        with_sidecar=sidecar,
+        storage_options=storage_options,
+    )
+    n_records = 0
+    try:
+        for batch in given if first is None else chain([first], given):
+            n_records += _write(target, batch, is_rows=is_rows)
+        target.finish()
+        target.commit()
+    except InvalidArgumentError as error:
+        target.abandon()
+        raise (error if error.source else error.at(source=path)) from None
+    except BaseException:
+        target.abandon()
+        raise
+    return WrittenPart(path, n_records, target.n_bytes, target.rounded)
+
+
+def _write(target: RecordTarget, batch: Any, *, is_rows: bool) -> int:
+    """Write a batch, and return how many records it has."""
+    for part in _bounded(batch) if is_rows else (batch,):
+        target.write(part)
+    return len(batch)
+
+
+def _bounded(batch: Any) -> Iterator[Any]:
+    """Yield a batch or table in batches of so many rows at most, whatever its chunks are."""
+    table = batch if isinstance(batch, imported().Table) else imported().Table.from_batches([batch])
+    yield from table.to_batches(max_chunksize=_RECORDS_AT_ONCE)
