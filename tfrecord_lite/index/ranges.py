@@ -276,10 +276,9 @@ class RangeReader:
         """What was read and skipped so far, by this range alone; None if damage is raised."""
         if self._log is None:
             return None
-        files = self._log.report().files
-        if not files:  # not opened yet
-            return DamageReport((FileReport(self._range.source, 0, 0),))
-        return DamageReport((replace(files[0], records=files[0].records - self._range.first),))
+        report = self._log.report()
+        # Without a file it is not opened yet.
+        return report if report.files else DamageReport((FileReport(self._range.source, 0, 0),))
 
     def next_block(self, num_records: int | None = None) -> Block | None:
         """Return the next records, `num_records` or what one read brings; None at the end.

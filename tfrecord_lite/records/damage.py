@@ -186,7 +186,7 @@ class SkippingStream:
         self._spans: list[DamagedSpan] = []
         self._n_damaged = 0
         self._lost_bytes = 0
-        self._begin = stream.offset
+        self._begin, self._first = stream.offset, stream.n_records
         self._most_records: int | None = None  # to take at a time; None for any number
 
     def next_block(self, n_records: int | None = None) -> Block | None:
@@ -276,7 +276,8 @@ class SkippingStream:
 
     @property
     def _n_records(self) -> int:
-        return self._stream.n_records - self._n_damaged - (self.torn_bytes > 0)
+        n_records = self._stream.n_records - self._first
+        return n_records - self._n_damaged - (self.torn_bytes > 0)
 
     def report(self, first_span: int = 0) -> FileReport:
         """Return what was read and lost so far, with the spans from number `first_span` on."""

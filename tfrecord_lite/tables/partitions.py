@@ -106,11 +106,13 @@ class PartitionReader:
 
     def _of_blocks(self, batches: RecordBatches, size: int | None) -> Iterator[Any]:
         with closing(self._records) as records:
-            # What one read brings is enough at first, and tells how many records fit.
             wanted = size
             while (block := records.next_block(wanted)) is not None:
-                yield batches.of(block)
-                wanted = size or fitting_size(block, LEAST)
+                # What the first read brings tells how many records fit.
+                most = size or fitting_size(block, LEAST)
+                for first in range(0, len(block), wanted or most):
+                    yield batches.of(block[first : first + (wanted or most)])
+                wanted = most
 
     @property
     def report(self) -> DamageReport | None:

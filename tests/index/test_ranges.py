@@ -1,0 +1,338 @@
+"""Files cut into ranges: every record is in exactly one, whatever its data is, damaged or not."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pickle
+import random
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.http_files import serving
+from tfrecord_lite import (
+    DataLossError,
+    DataLossWarning,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    Reason,
+    TFRecordFile,
+    TFRecordReader,
+)
+from tfrecord_lite.index.pread import open_handle
+from tfrecord_lite.index.ranges import (
+    RangeReader,
+    RecordRange,
+    _hop,
+    join_reports,
+    record_ranges,
+)
+from tfrecord_lite.records.framing import frame
+from tfrecord_lite.records.options import ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Data that holds whole frames with right CRCs, which a search would take for records.
+frames_of = st.lists(st.binary(max_size=40), min_size=1, max_size=3).map(
+    lambda records: bytes(frame(records))
+)
+files_of_records = st.lists(st.binary(max_size=60) | frames_of, max_size=40)
+
+
+def written(path: Path, records: list[bytes]) -> Path:
+    path.write_bytes(bytes(frame(records)))
+    return path
+
+
+def read(ranges: list[RecordRange], options: ReadOptions | None = None) -> list[bytes]:
+    return list(each_of(ranges, options or ReadOptions()))
+
+
+def each_of(ranges: list[RecordRange], options: ReadOptions) -> Iterator[bytes]:
+    for part in ranges:
+        for block in RangeReader(part, options).blocks():
+            yield from block
+
+
+@given(
+    records=files_of_records,
+    max_bytes=st.integers(1, 400) | st.none(),
+    num_ranges=st.integers(1, 50) | st.none(),
+    with_index=st.booleans(),
+)
+def test_every_record_is_in_one_range(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[bytes],
+    max_bytes: int | None,
+    num_ranges: int | None,
+    with_index: bool,
+) -> None:
+    path = written(tmp_path_factory.mktemp("r") / "a", records)
+    if with_index:
+        TFRecordFile(path).save_index()
+
+    ranges = record_ranges(path, max_bytes=max_bytes, num_ranges=num_ranges)
+
+    assert read(pickle.loads(pickle.dumps(ranges))) == records
+    known = [part for part in ranges if part.n_records is not None]
+    if records and (with_index or max_bytes):
+        assert known or len(ranges) == 1
+    firsts = np.cumsum([0] + [part.n_records or 0 for part in ranges])[:-1]
+    if known:
+        assert [part.first for part in ranges] == firsts.tolist()
+        assert sum(part.n_records or 0 for part in ranges) == len(records)
+    assert sum(part.nbytes for part in ranges) == path.stat().st_size
+
+
+def test_ranges_have_about_the_size_that_is_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "a", [b"x" * 84] * 1000)
+
+    parts = record_ranges(path, max_bytes=10_000)
+    assert [part.n_records for part in parts] == [100] * 10
+    assert [part.nbytes for part in parts] == [10_000] * 10
+    assert len(record_ranges(path, num_ranges=7)) == 7
+    assert len(record_ranges([path, path], num_ranges=8)) == 8
+    assert len(record_ranges(path)) == 1
+    assert len(record_ranges(written(tmp_path / "b", [b"x" * 1000] * 3), max_bytes=10)) == 3
+
+
+@pytest.mark.parametrize("size", [0, 1, 4084, 5000, 70_000, 300_000])
+def test_the_hop_finds_every_border(tmp_path: Path, size: int) -> None:
+    choose = random.Random(size)
+    records = [choose.randbytes(choose.randrange(size + 1)) for _ in range(300)]
+    path = written(tmp_path / "a", records)
+
+    borders = _hop(open_handle(str(path)))
+
+    assert np.diff(borders).tolist() == [len(record) + 16 for record in records]
+
+
+@pytest.mark.parametrize("cut", [1, 4, 11, 12, 13, 27, 28, 29])
+def test_the_hop_ends_before_a_record_that_is_cut(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(bytes(frame([b"x" * 12] * 100))[:-cut])
+
+    assert _hop(open_handle(str(path))).size - 1 == 100 - (cut > 0) - (cut > 28)
+
+
+def test_the_hop_ends_at_a_length_that_is_wrong_or_too_large(tmp_path: Path) -> None:
+    data = bytearray(frame([b"x" * 14] * 100))
+    data[30 * 50] ^= 1
+    path = tmp_path / "a"
+    path.write_bytes(data)
+
+    assert _hop(open_handle(str(path))).tolist() == list(range(0, 1501, 30))
+    large = written(tmp_path / "b", [b"x" * 10, b"x" * 11, b"x" * 10])
+    assert _hop(open_handle(str(large)), 10).tolist() == [0, 26]
+
+
+@given(
+    records=files_of_records.filter(len),
+    choose=st.randoms(use_true_random=False),
+    num_ranges=st.integers(1, 20),
+    n_damages=st.integers(1, 4),
+)
+def test_damage_is_skipped_as_the_reader_skips_it(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[bytes],
+    choose: random.Random,
+    num_ranges: int,
+    n_damages: int,
+) -> None:
+    data = bytearray(frame(records))
+    for _ in range(n_damages):
+        data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
+    if choose.random() < 0.3:
+        del data[choose.randrange(len(data)) :]
+    path = tmp_path_factory.mktemp("r") / "a"
+    path.write_bytes(data)
+    options = ReadOptions(on_error="skip", compression="")
+    reader = TFRecordReader(path, on_error="skip", compression="")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataLossWarning)
+        expected = list(reader)
+
+    readers = [
+        RangeReader(part, options) for part in record_ranges(path, options, num_ranges=num_ranges)
+    ]
+    found = [record for each in readers for block in each.blocks(3) for record in block]
+
+    assert found == expected
+    reports = [each.report for each in readers if each.report is not None]
+    assert join_reports(reversed(reports)) == reader.report
+
+
+@given(
+    records=files_of_records.filter(len),
+    choose=st.randoms(use_true_random=False),
+    num_ranges=st.integers(1, 20),
+)
+def test_damage_is_raised_where_the_reader_raises_it(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[bytes],
+    choose: random.Random,
+    num_ranges: int,
+) -> None:
+    data = bytearray(frame(records))
+    data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
+    path = tmp_path_factory.mktemp("r") / "a"
+    path.write_bytes(data)
+    expected: list[bytes] = []
+    with pytest.raises(DataLossError) as raised:
+        expected.extend(TFRecordReader(path, compression=""))
+
+    options = ReadOptions(compression="")
+    found: list[bytes] = []
+    with pytest.raises(DataLossError) as met:
+        found.extend(each_of(record_ranges(path, options, num_ranges=num_ranges), options))
+
+    assert found == expected
+    assert str(met.value) == str(raised.value)
+
+
+def test_the_report_of_a_range_is_of_the_range_alone(tmp_path: Path) -> None:
+    data = bytearray(frame([b"x" * 14] * 100))
+    for record in 10, 60, 61:
+        data[30 * record + 15] ^= 1
+    path = tmp_path / "a"
+    path.write_bytes(data)
+    options = ReadOptions(on_error="skip")
+    readers = [RangeReader(part, options) for part in record_ranges(path, options, max_bytes=1500)]
+
+    assert [sum(map(len, each.blocks())) for each in readers] == [49, 48]
+    first, second = (each.report for each in readers)
+    assert first is not None
+    assert second is not None
+    assert (first.records, second.records) == (49, 48)
+    assert [span.index for span in second.spans] == [60, 61]
+    joined = join_reports([second, first])
+    assert [(s.index, s.records_before, s.records_after) for s in joined.spans] == [
+        (10, 10, 87),
+        (60, 59, 38),
+        (61, 59, 38),
+    ]
+    assert RangeReader(RecordRange(str(path)), ReadOptions()).report is None
+    assert RangeReader(RecordRange(str(path)), options).report is not None  # not opened yet
+
+
+def test_max_errors_is_of_a_range(tmp_path: Path) -> None:
+    data = bytearray(frame([b"x" * 14] * 100))
+    for record in 10, 60, 61:
+        data[30 * record + 15] ^= 1
+    (path := tmp_path / "a").write_bytes(data)
+    options = ReadOptions(on_error="skip", max_errors=1)
+    first, second = (RangeReader(p, options) for p in record_ranges(path, options, max_bytes=1500))
+
+    assert sum(map(len, first.blocks())) == 49
+    with pytest.raises(DataLossError, match=r"record 61, byte 1830: .*max_errors"):
+        list(second.blocks())
+
+
+@pytest.mark.parametrize("what", ["longer", "shorter", "other"])
+def test_a_file_that_has_changed_since_it_was_cut(tmp_path: Path, what: str) -> None:
+    path = written(tmp_path / "a", [b"x" * 14] * 100)
+    ranges = record_ranges(path, num_ranges=4)
+    changed = {"longer": [b"x" * 14] * 200, "shorter": [b"x" * 14] * 80, "other": [b"x" * 44] * 50}
+    written(path, changed[what])
+
+    if what == "longer":  # what was there is there
+        assert read(ranges) == [b"x" * 14] * 100
+        return
+    with pytest.raises((FailedPreconditionError, DataLossError)) as raised:
+        read(ranges)
+    if isinstance(raised.value, FailedPreconditionError):
+        assert raised.value.reason is Reason.STALE_INDEX
+        assert "has changed since it was divided among tasks" in str(raised.value)
+
+
+def test_what_cannot_be_cut_is_whole(tmp_path: Path) -> None:
+    zipped = tmp_path / "a.gz"
+    zipped.write_bytes(gzip.compress(bytes(frame([b"x" * 100] * 50))))
+    (empty := tmp_path / "b").write_bytes(b"")
+    (other := tmp_path / "c").write_bytes(b"this is not a file of records" * 10)
+
+    for path in zipped, empty, other:
+        (part,) = record_ranges(path, max_bytes=10)
+        assert part == RecordRange(str(path), nbytes=path.stat().st_size)
+    assert len(read(record_ranges(zipped, max_bytes=10))) == 50
+    with pytest.raises(DataLossError, match="looks like"):
+        read(record_ranges(other))
+
+
+def test_an_index_tells_the_number_of_records_without_a_hop(tmp_path: Path) -> None:
+    path = written(tmp_path / "a", [b"x" * 14] * 100)
+    assert [part.n_records for part in record_ranges(path)] == [None]
+    TFRecordFile(path).save_index()
+    assert [part.n_records for part in record_ranges(path)] == [100]
+    written(path, [b"x" * 14] * 99)  # the index is of another file now
+    assert [part.n_records for part in record_ranges(path)] == [None]
+    assert sum(p.n_records or 0 for p in record_ranges(path, num_ranges=5)) == 99
+
+
+def test_a_limit_on_records_is_raised_where_the_record_is(tmp_path: Path) -> None:
+    path = written(tmp_path / "a", [b"x" * 10] * 20 + [b"y" * 50] + [b"x" * 10] * 20)
+    TFRecordFile(path).save_index()
+    options = ReadOptions(max_record_bytes=20)
+
+    with pytest.raises(DataLossError, match="record 20, byte 520") as raised:
+        read(record_ranges(path, options, num_ranges=8), options)
+    assert raised.value.reason is Reason.RECORD_TOO_LARGE
+
+
+def test_bad_arguments(tmp_path: Path) -> None:
+    path = written(tmp_path / "a", [b""])
+    with pytest.raises(InvalidArgumentError, match="max_bytes"):
+        record_ranges(path, max_bytes=0)
+    with pytest.raises(InvalidArgumentError, match="num_ranges"):
+        record_ranges(path, num_ranges=0)
+    with pytest.raises(FileNotFoundError):
+        record_ranges(tmp_path / "none")
+    with path.open("rb") as file, pytest.raises(InvalidArgumentError, match="give paths"):
+        record_ranges(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_whole(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    # Opened for both, it does not wait for the other end.
+    end = os.open(tmp_path / "pipe", os.O_RDWR)
+    try:
+        assert record_ranges(tmp_path / "pipe") == [RecordRange(str(tmp_path / "pipe"))]
+    finally:
+        os.close(end)
+
+
+@pytest.mark.needs("remote")
+def test_urls_are_cut_by_their_indexes_alone() -> None:
+    records = [b"%05d" % i for i in range(500)]
+    with serving() as server:
+        server.files["/a"] = server.files["/b"] = bytes(frame(records))
+        server.files["/b.idx"] = b"".join(b"%d 21\n" % (21 * i) for i in range(500))
+        url = server.url
+
+        whole = record_ranges(f"{url}/a", max_bytes=1000)
+        cut = record_ranges(f"{url}/b", max_bytes=1000)
+        both = record_ranges([f"{url}/a", f"{url}/b"], max_bytes=1000)
+
+        assert whole == [RecordRange(f"{url}/a", nbytes=10_500)]
+        assert len(cut) == 11
+        assert both == whole + cut
+        assert read(both) == records * 2
+
+
+@pytest.mark.parametrize("sample", corpus_files())
+def test_corpus(sample: CorpusFile) -> None:
+    if sample.truth.get("kind") == "damaged":
+        pytest.skip("damaged")
+    expected: Any = list(TFRecordReader(sample.path))
+
+    for num_ranges in 1, 3, 50:
+        assert read(record_ranges(sample.path, num_ranges=num_ranges)) == expected
