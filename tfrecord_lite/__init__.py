@@ -143,6 +143,10 @@ if _TYPE_CHECKING:  # for type checkers: the same names as in _MODULES
         tfds_info as tfds_info,
     )
     from tfrecord_lite.storage.infer import infer_schema as infer_schema, summarize as summarize
+    from tfrecord_lite.tables.partitions import (
+        PartitionReader as PartitionReader,
+        TablePartition as TablePartition,
+    )
     from tfrecord_lite.tables.table import TFRecordTable as TFRecordTable, scan as scan
     from tfrecord_lite.tensors.parse import (
         parse_tensor as parse_tensor,
@@ -186,6 +190,7 @@ _MODULES = {
     "statistics": "Statistics compute_statistics",
     "storage": "TfdsInfo load load_schema load_tfds save tfds_info",
     "storage.infer": "infer_schema summarize",
+    "tables.partitions": "PartitionReader TablePartition",
     "tables.table": "TFRecordTable scan",
     "tensors.parse": "parse_tensor parse_tensors",
     "tensors.raw": "decode_raw",
