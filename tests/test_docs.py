@@ -28,12 +28,19 @@ pytestmark = pytest.mark.every
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
+# Loaded when they are used, they need their extras then.
+NEEDED = {
+    "tfrecord_lite.integrations.beam": "beam",
+    "tfrecord_lite.integrations.dask": "dask",
+    "tfrecord_lite.integrations.ray": "ray",
+    "tfrecord_lite.integrations.spark": "spark",
+    "tfrecord_lite.viewer.": "view",
+}
 MODULES = [
     importlib.import_module(info.name)
     for info in pkgutil.walk_packages(tfrecord_lite.__path__, "tfrecord_lite.")
     if not info.name.endswith(("__main__", "_pb2"))
-    # It is loaded when it is used, and needs its extra then.
-    if is_installed("view") or not info.name.startswith("tfrecord_lite.viewer.")
+    if all(is_installed(extra) for name, extra in NEEDED.items() if info.name.startswith(name))
 ]
 EXAMPLES = [
     example
@@ -44,6 +51,10 @@ EXAMPLES = [
 
 
 MARKS = {
+    "beam.md": pytest.mark.needs("beam"),
+    "dask.md": pytest.mark.needs("dask"),
+    "ray.md": pytest.mark.needs("ray"),
+    "spark.md": pytest.mark.needs("spark"),
     "records.md": pytest.mark.needs("remote"),
     "schemas.md": pytest.mark.needs("yaml"),
     "tables.md": pytest.mark.needs("tables"),

@@ -188,6 +188,24 @@ def expand(
     return without_companions([match for matches in found for match in matches])
 
 
+def in_directories(paths: Sources) -> list[Source]:
+    """Replace local directories, and URLs that end in a slash, by patterns of the files in them."""
+    is_one = isinstance(paths, (str, bytes, os.PathLike)) or is_file_object(paths)
+    found: list[Source] = []
+    for path in cast("Iterable[Source]", [paths] if is_one else paths):
+        if is_file_object(path):
+            found.append(path)
+            continue
+        name = name_of(path)
+        if is_url(name):
+            found.append(f"{name}*" if name.endswith("/") else path)
+        elif os.path.isdir(name):
+            found.append(os.path.join(glob.escape(name), "*"))
+        else:
+            found.append(path)
+    return found
+
+
 def without_companions(sources: list[Source]) -> list[Source]:
     """Leave out each sidecar and index that is listed together with its data file.
 
