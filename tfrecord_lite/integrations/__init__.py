@@ -10,6 +10,7 @@
     keras          records as Keras' data sets of batches
     notebook       batches as tables, an extension for IPython
     pandas         read_tfrecord, to_tfrecord
+    ray            data sets of Ray Data: read_tfrecords, write_tfrecords
     polars         scan_tfrecord: lazy frames
     torch          data sets and files as torch's data sets of tensors
 """

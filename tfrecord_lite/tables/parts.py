@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tfrecord_lite.block import Block
 from tfrecord_lite.convert.dataframes.arrow import imported
 from tfrecord_lite.errors import InvalidArgumentError
+from tfrecord_lite.files.compression import CODECS, TFRecordOptions, compression_to_write
 from tfrecord_lite.files.names import is_url
 from tfrecord_lite.tables.record_format import RecordTarget
 
@@ -23,9 +24,22 @@ if TYPE_CHECKING:
     from tfrecord_lite.files.compression import CompressionType
     from tfrecord_lite.files.names import StorageOptions
 
-__all__ = ["WrittenPart", "write_part"]
+__all__ = ["WrittenPart", "part_ending", "write_part"]
 
 _RECORDS_AT_ONCE = 8192
+
+
+def part_ending(compression: CompressionType) -> str:
+    """Return the ending of names of files with a compression, such as ``.tfrecord.gz``.
+
+    Raises
+    ------
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown compression.
+    """
+    options = compression_to_write(None, compression)
+    codec = CODECS.get(TFRecordOptions.get_compression_type_string(options))
+    return f".tfrecord{codec.endings[0]}" if codec is not None else ".tfrecord"
 
 
 @dataclass(frozen=True, slots=True)

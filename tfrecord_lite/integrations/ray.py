@@ -1,0 +1,606 @@
+"""Record files as data sets of Ray Data, and data sets as record files.
+
+::
+
+    read_tfrecords     files as a ray.data.Dataset: one task per file, or per part of a large one
+    write_tfrecords    a ray.data.Dataset as files: one per task
+    SkippedDamage      what all tasks have skipped, and a limit for them together
+
+    driver   scan ─> schema, partitions ──ReadTask──> worker   PartitionReader ─> blocks of Arrow
+    worker   blocks ─> write_part ─> a file named after the write and the task
+
+The schema is settled on the driver, so all blocks agree. A task that is repeated, since its worker died,
+reads the same records, and replaces the file that it may have left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import uuid
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfrecord_lite.convert.dataframes.arrow import imported
+from tfrecord_lite.errors import InvalidArgumentError, Reason, argument_error, require_int
+from tfrecord_lite.files.names import in_directories, is_url
+from tfrecord_lite.files.output import remove
+from tfrecord_lite.files.remote import remote_place
+from tfrecord_lite.index.ranges import join_reports
+from tfrecord_lite.records.damage import too_many_error
+from tfrecord_lite.tables.parts import part_ending, write_part
+from tfrecord_lite.tables.table import scan
+
+try:
+    import ray
+    from ray.data.block import BlockAccessor, BlockMetadata
+    from ray.data.datasource import Datasink, Datasource, ReadTask
+    from ray.data.extensions import ArrowTensorArray, get_arrow_extension_tensor_types
+except ImportError as _error:
+    detail = f"Ray Data is needed: pip install 'tfrecord-numpy[ray]': {_error}"
+    raise ImportError(detail) from None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Literal, Unpack
+
+    from tfrecord_lite.files.compression import CompressionType
+    from tfrecord_lite.files.names import Sources, StorageOptions
+    from tfrecord_lite.records.damage import DamageReport
+    from tfrecord_lite.schema import FeatureLike, SequenceSchema
+    from tfrecord_lite.tables.partitions import TablePartition
+    from tfrecord_lite.tables.parts import WrittenPart
+    from tfrecord_lite.tables.table import ScanOptions, TFRecordTable
+
+__all__ = [
+    "SkippedDamage",
+    "TFRecordDatasink",
+    "TFRecordDatasource",
+    "read_tfrecords",
+    "write_tfrecords",
+]
+
+_LEAST_TASK_BYTES = 16 * 1024 * 1024
+"""Below it, more tasks cost more than they gain, unless they are asked for."""
+_ROWS_ALONE = "__bsp_stub"
+"""Ray's name of the column that keeps the number of rows of a block without columns."""
+_INFLATION = 4
+"""About how much larger the values of compressed files are, for estimates of memory."""
+
+
+def read_tfrecords(
+    paths: Sources,
+    features: str | os.PathLike[str] | Mapping[str, FeatureLike] | SequenceSchema | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    tensors: bool = False,
+    include_paths: bool = False,
+    override_num_blocks: int | None = None,
+    concurrency: int | None = None,
+    remote_args: Mapping[str, Any] | None = None,
+    damage: SkippedDamage | None = None,
+    **options: Unpack[ScanOptions],
+) -> Any:
+    """Make a ``ray.data.Dataset`` of files of Examples or SequenceExamples.
+
+    Parameters
+    ----------
+    paths : str, PathLike, or a list of them
+        Files, patterns, directories (all files in them) and URLs (a directory's ends in ``/``), which the workers
+        have to see under the same names.
+    features : path, mapping of str to feature specification, or SequenceSchema, optional
+        As for :func:`scan`: how to parse; by default what the sidecars say, or a sample of the records.
+    columns : sequence of str, optional
+        Only these columns; others are not parsed. ``ds.select_columns`` has the same effect.
+    tensors : bool, default False
+        Make tensors of columns of numbers with a fixed shape, so that batches of NumPy and torch have
+        arrays of shape ``(n, *shape)``. Otherwise they are ``fixed_size_list``, which other libraries know.
+    include_paths : bool, default False
+        Add a column ``path`` with the file that each row is from.
+    override_num_blocks : int, optional
+        About the number of tasks, if there are not more files. By default a task reads a file, or a part of about
+        16 to 128 MiB of a large one.
+    concurrency : int, optional
+    remote_args : dict, optional
+        As for ``ray.data.read_datasource``: the largest number of tasks at a time, and arguments such as
+        ``{"num_cpus": 2}`` for each.
+    damage : SkippedDamage, optional
+        Skip damage, and collect here what all tasks have skipped.
+    **options
+        As for :func:`scan`: `text`, `sample`, `batch_size`, `compression`, `on_error`, `max_errors` (of each task),
+        `max_record_bytes`, `max_inflated_bytes`, `max_inflated_ratio`, `storage_options`. With
+        ``on_error="skip"`` alone, nobody is told of what tasks skip; a function is called in the task.
+
+    Returns
+    -------
+    ray.data.Dataset
+        Lazy; only the schema was read so far.
+
+    Raises
+    ------
+    ImportError
+        If Ray Data is not installed (the extra ``ray``).
+    FileNotFoundError, InvalidArgumentError, DataLossError
+        As :func:`scan`. What is wrong in a record is raised by whatever runs the data set, as Ray's ``RayTaskError``, which is
+        an instance of our error's class too.
+
+    Notes
+    -----
+    Uncompressed files are divided at borders of records, see :meth:`TFRecordTable.partitions`: an index beside a file
+    (``tfrecord index``) spares the driver to follow all lengths, remote files are divided only with one, and with indexes
+    beside all files ``count()`` reads nothing.
+
+    Examples
+    --------
+    ::
+
+        ds = read_tfrecords("train/", columns=["label", "image/encoded"])
+        ds.map_batches(decode).iter_torch_batches(batch_size=256)
+    """
+    source = TFRecordDatasource(
+        paths,
+        features,
+        columns,
+        tensors=tensors,
+        include_paths=include_paths,
+        num_tasks=override_num_blocks,
+        damage=damage,
+        **options,
+    )
+    return ray.data.read_datasource(
+        source,
+        concurrency=concurrency,
+        override_num_blocks=override_num_blocks,
+        **(remote_args or {}),
+    )
+
+
+class TFRecordDatasource(Datasource):  # type: ignore[misc]
+    """Files of records as a source of Ray Data; parameters as for :func:`read_tfrecords`."""
+
+    def __init__(
+        self,
+        paths: Sources,
+        features: Any = None,
+        columns: Sequence[str] | None = None,
+        *,
+        tensors: bool = False,
+        include_paths: bool = False,
+        num_tasks: int | None = None,
+        damage: SkippedDamage | None = None,
+        **options: Unpack[ScanOptions],
+    ) -> None:
+        super().__init__()
+        self._projection_map: dict[str, str] | None = None  # which the base class reads
+        self._damage = damage
+        if damage is not None:
+            options.setdefault("on_error", "skip")
+            options.setdefault("max_errors", damage.max_errors)
+        if num_tasks is not None:
+            require_int("override_num_blocks", num_tasks, 1)
+        if options.pop("num_workers", 0):
+            raise argument_error("num_workers is for one machine; Ray's tasks are the workers here")
+        table = scan(in_directories(paths), features, columns, **options)
+        if include_paths and "path" in table.column_names:
+            raise argument_error(
+                "there is a column 'path' already, so include_paths= cannot add it"
+            )
+        self._table: TFRecordTable = table
+        self._form = _BlockForm(table.arrow_schema, tensors=tensors, with_path=include_paths)
+        self._num_tasks = num_tasks
+        self._partitions: dict[int, list[TablePartition]] = {}  # by the number of tasks
+
+    def get_name(self) -> str:
+        """Return the name that Ray's progress and statistics show."""
+        return "TFRecords"
+
+    def supports_projection_pushdown(self) -> bool:
+        """Return that columns are pruned here."""
+        return True
+
+    def estimate_inmemory_data_size(self) -> int | None:
+        """Return about the bytes that all values take; None if the size of the files is not known."""
+        sizes = [_estimated(part) for part in self._divided(1)]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    def get_read_tasks(
+        self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None
+    ) -> list[Any]:
+        """Return a task per file, or per part of one; Ray calls this several times."""
+        if self._num_tasks is not None:
+            parallelism = self._num_tasks
+        else:
+            n_bytes = sum(part.nbytes for part in self._divided(1))
+            parallelism = min(parallelism, max(n_bytes // _LEAST_TASK_BYTES, 1))
+        form = self._form.select(self._get_data_columns())
+        return [
+            self._task(number, part.select(form.columns), form, per_task_row_limit)
+            for number, part in enumerate(self._divided(parallelism))
+        ]
+
+    def _divided(self, num_tasks: int) -> list[TablePartition]:
+        if num_tasks not in self._partitions:
+            self._partitions[num_tasks] = self._table.partitions(num_partitions=num_tasks)
+        return self._partitions[num_tasks]
+
+    def _task(self, number: int, part: TablePartition, form: _BlockForm, limit: int | None) -> Any:
+        n_rows = part.num_rows
+        metadata = BlockMetadata(
+            num_rows=n_rows if n_rows is None or limit is None else min(n_rows, limit),
+            size_bytes=_estimated(part),
+            input_files=(part.source,),
+            exec_stats=None,
+        )
+        tell = None if self._damage is None else self._damage.teller((part.source, number))
+        read = _Read(part, form, tell, limit)
+        return ReadTask(read, metadata, schema=form.schema, per_task_row_limit=limit)
+
+
+def _estimated(part: TablePartition) -> int | None:
+    """Return about the bytes of the values of a partition."""
+    if not part.nbytes:
+        return None
+    is_cut = part.range.start > 0 or part.range.stop is not None
+    is_plain = is_cut or not part.source.endswith((".gz", ".zst", ".bz2", ".zlib"))
+    return part.nbytes if is_plain else part.nbytes * _INFLATION
+
+
+class _Read:
+    """Reads the blocks of one task."""
+
+    def __init__(
+        self,
+        part: TablePartition,
+        form: _BlockForm,
+        tell: Callable[[DamageReport], None] | None,
+        limit: int | None,
+    ) -> None:
+        self._part, self._form, self._tell, self._limit = part, form, tell, limit
+
+    def __call__(self) -> Iterator[Any]:
+        """Yield tables of some megabytes."""
+        with closing(self._part.read()) as batches:
+            n_rows, n_damaged, is_done = 0, 0, False
+            while not is_done:
+                batch = next(batches, None)
+                report = batches.report
+                is_done = batch is None or (self._limit is not None and n_rows >= self._limit)
+                if self._tell is not None and report is not None:
+                    if is_done or report.n_damaged != n_damaged:
+                        self._tell(report)
+                    n_damaged = report.n_damaged
+                if batch is not None and not is_done:
+                    n_rows += len(batch)
+                    yield self._form.table(batch, self._part.source)
+
+
+class _BlockForm:
+    """What blocks are made of batches: some columns, tensors, the path."""
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        tensors: bool,
+        with_path: bool,
+        names: list[str] | None = None,
+    ) -> None:
+        self._whole, self._tensors, self._with_path = schema, tensors, with_path
+        self._names = [*schema.names, *["path"] * with_path] if names is None else names
+        self.columns = [name for name in self._names if name in schema.names]
+        pa = imported()
+        empty = pa.RecordBatch.from_pylist([], pa.schema([schema.field(n) for n in self.columns]))
+        self.schema: Any = self.table(empty, "").schema
+
+    def select(self, names: Sequence[str] | None) -> _BlockForm:
+        """Return the form of some columns."""
+        if names is None:
+            return self
+        form = {"tensors": self._tensors, "with_path": self._with_path}
+        return _BlockForm(self._whole, **form, names=list(names))
+
+    def table(self, batch: Any, path: str) -> Any:
+        """Return a block of a batch."""
+        pa = imported()
+        if not self._names:  # only the number of rows is asked for
+            return pa.table({_ROWS_ALONE: pa.nulls(len(batch))})
+        arrays = [
+            pa.array([path] * len(batch), pa.string())
+            if name == "path" and self._with_path
+            else self._array(batch.column(name))
+            for name in self._names
+        ]
+        return pa.Table.from_arrays(arrays, names=self._names, metadata=self._whole.metadata)
+
+    def _array(self, array: Any) -> Any:
+        """Return a column, as a tensor if that is wanted and it is one."""
+        pa, shape, flat = imported(), [], array
+        while self._tensors and pa.types.is_fixed_size_list(flat.type):
+            shape.append(flat.type.list_size)
+            flat = flat.flatten()
+        if not shape or array.null_count or not pa.types.is_primitive(flat.type):
+            return array
+        values = flat.to_numpy(zero_copy_only=False)
+        return ArrowTensorArray.from_numpy(values.reshape(len(array), *shape))
+
+
+# -------------------------------------------------------------------------------- damage
+
+
+class SkippedDamage:
+    """What the tasks of data sets have skipped; an actor collects it.
+
+    Pass it as `damage` to :func:`read_tfrecords`. A task that is repeated counts once. If a data set is run
+    again, its tasks report anew, in place of what they have reported before.
+
+    Parameters
+    ----------
+    max_errors : int, optional
+        Number of damaged places to skip in all tasks together; one more is a DataLossError in
+        the task that tells of it. Tasks that run at the same time may have skipped some more by then. None for any number.
+
+    Examples
+    --------
+    ::
+
+        damage = SkippedDamage(max_errors=100)
+        ds = read_tfrecords("train/", damage=damage).materialize()
+        print(damage.report().summary())
+    """
+
+    def __init__(self, max_errors: int | None = None) -> None:
+        if max_errors is not None:
+            require_int("max_errors", max_errors, 0)
+        self.max_errors = max_errors
+        self._reports: Any = ray.remote(num_cpus=0)(_Reports).remote()
+
+    def report(self) -> DamageReport:
+        """Return what all tasks have read and skipped so far, by file."""
+        return join_reports(ray.get(self._reports.all.remote()))
+
+    def teller(self, task: tuple[str, int]) -> Callable[[DamageReport], None]:
+        """Return the function by which a task tells of the damage that it has skipped so far."""
+        return _Teller(self._reports, task, self.max_errors)
+
+
+class _Reports:
+    """The last report of each task."""
+
+    def __init__(self) -> None:
+        self._by_task: dict[tuple[str, int], DamageReport] = {}
+
+    def put(self, task: tuple[str, int], report: DamageReport) -> int:
+        """Keep the report of a task, and return how many places all tasks have skipped."""
+        self._by_task[task] = report
+        return sum(each.n_damaged for each in self._by_task.values())
+
+    def all(self) -> list[DamageReport]:
+        """Return the reports of all tasks."""
+        return list(self._by_task.values())
+
+
+class _Teller:
+    def __init__(self, reports: Any, task: tuple[str, int], max_errors: int | None) -> None:
+        self._reports, self._task, self._max_errors = reports, task, max_errors
+
+    def __call__(self, report: DamageReport) -> None:
+        """Tell of the damage so far; raise DataLossError if it is too much."""
+        n_damaged = ray.get(self._reports.put.remote(self._task, report))
+        most = self._max_errors
+        if most is not None and n_damaged > most and report.spans:
+            raise too_many_error(report.spans[-1], most)
+
+
+# --------------------------------------------------------------------------------- write
+
+
+def write_tfrecords(
+    ds: Any,
+    path: str | os.PathLike[str],
+    *,
+    mode: Literal["append", "overwrite", "error", "ignore"] = "append",
+    min_rows_per_file: int | None = None,
+    compression: CompressionType = None,
+    lossless: bool = False,
+    sidecar: bool = True,
+    storage_options: StorageOptions = None,
+    concurrency: int | None = None,
+    remote_args: Mapping[str, Any] | None = None,
+) -> list[WrittenPart]:
+    """Write a ``ray.data.Dataset`` as files of Examples into a directory, one file per task.
+
+    Parameters
+    ----------
+    ds : ray.data.Dataset
+        Of rows with numbers, bools, texts, bytes, times, tensors of numbers, and lists of them.
+    path : str or PathLike
+        The directory, which the workers have to see under this name; it is made if it is not there. Or a URL.
+    mode : {"append", "overwrite", "error", "ignore"}, default "append"
+        What to do if files are there: add to them; remove them once the new ones are complete; raise
+        FileExistsError; or write nothing.
+    min_rows_per_file : int, optional
+        Collect blocks until there are this many rows, if there are as many. Without it, files may be small: as small as the
+        blocks of `ds`.
+    compression : str, int, TFRecordOptions or None, optional
+        "GZIP", "ZSTD", ...: the names of the files end accordingly. By default none.
+    lossless : bool, default False
+        Store float64 as its bytes, so that it comes back exactly, and only by this library. By default it becomes
+        float32, as Ray's own writer and TensorFlow have it.
+    sidecar : bool, default True
+        Write ``FILE.schema.json`` beside each file, from which types and shapes come back.
+    storage_options : dict, optional
+        Options for fsspec, which opens URLs.
+    concurrency, remote_args : optional
+        As for ``ray.data.Dataset.write_datasink``.
+
+    Returns
+    -------
+    list of WrittenPart
+        The files, by name, with their numbers of records and bytes.
+
+    Raises
+    ------
+    FileExistsError
+        With `mode` "error".
+    InvalidArgumentError
+        ``BAD_ARGUMENT`` for an unknown `mode` or `compression`. In a task, and so as ``RayTaskError``, for a value or a
+        type of column that cannot be stored, with file, record and column.
+
+    Notes
+    -----
+    Files are named ``WRITE-TASK.tfrecord`` with an identifier of this write, and appear whole. A task whose worker has died is repeated
+    under the same name. If the write fails, its files are removed, and others are as before.
+
+    Examples
+    --------
+    ::
+
+        write_tfrecords(ray.data.read_parquet("table/"), "records/", min_rows_per_file=100_000)
+    """
+    sink = TFRecordDatasink(
+        path,
+        mode=mode,
+        min_rows_per_file=min_rows_per_file,
+        compression=compression,
+        lossless=lossless,
+        sidecar=sidecar,
+        storage_options=storage_options,
+    )
+    if sink.is_ignored:
+        return []
+    ds.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(remote_args or {}))
+    return sink.written
+
+
+class TFRecordDatasink(Datasink):  # type: ignore[misc]
+    """Files of Examples as a sink of Ray Data; parameters as for :func:`write_tfrecords`."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mode: str = "append",
+        min_rows_per_file: int | None = None,
+        compression: CompressionType = None,
+        lossless: bool = False,
+        sidecar: bool = True,
+        storage_options: StorageOptions = None,
+    ) -> None:
+        if mode not in _MODES:
+            raise argument_error(f"mode is {mode!r}, expected one of {', '.join(_MODES)}")
+        self._folder, self._mode = os.fspath(path).rstrip("/"), mode
+        self._files = _Folder(self._folder, storage_options)
+        self._id = uuid.uuid4().hex
+        if min_rows_per_file is not None:
+            require_int("min_rows_per_file", min_rows_per_file, 1)
+        self._min_rows = min_rows_per_file
+        self._ending = part_ending(compression)
+        self._options: dict[str, Any] = {
+            "compression": compression,
+            "lossless": lossless,
+            "sidecar": sidecar,
+            "storage_options": storage_options,
+        }
+        self.written: list[WrittenPart] = []
+        """The files, when all are complete."""
+        self._before: list[str] = []
+        self._is_begun = False
+
+    @property
+    def is_ignored(self) -> bool:
+        """Whether nothing is to be written, as files are there."""
+        return self._mode == "ignore" and bool(self._files.names())
+
+    @property
+    def min_rows_per_write(self) -> int | None:
+        """Number of rows that Ray collects for a task."""
+        return self._min_rows
+
+    def get_name(self) -> str:
+        """Return the name that Ray's progress and statistics show."""
+        return "TFRecords"
+
+    def on_write_start(self, schema: Any = None) -> None:
+        """Look at what is there, on the driver."""
+        if self._is_begun:
+            return  # Ray may call it again
+        self._is_begun = True
+        self._before = self._files.names()
+        if self._before and self._mode == "error":
+            detail = "the directory has files; mode='append' or 'overwrite' writes all the same"
+            raise FileExistsError(errno.EEXIST, detail, self._folder)
+
+    def write(self, blocks: Iterable[Any], ctx: Any) -> WrittenPart | None:
+        """Write the blocks of a task, in a worker."""
+        tables = [BlockAccessor.for_block(block).to_arrow() for block in blocks]
+        tables = [_without_tensors(table) for table in tables if table.num_rows]
+        if not tables:
+            return None
+        # Blocks may differ, such as in a column of which one has only nulls.
+        whole = imported().concat_tables(tables, promote_options="permissive")
+        name = f"{self._id}_{ctx.task_idx:06d}{self._ending}"
+        return write_part(f"{self._folder}/{name}", [whole], **self._options)
+
+    def on_write_complete(self, write_result: Any) -> None:
+        """Remove the files that are replaced, on the driver."""
+        found = [part for part in write_result.write_returns if part is not None]
+        self.written = sorted(found, key=lambda part: part.path)
+        if self._mode == "overwrite":
+            self._files.remove(self._before)
+
+    def on_write_failed(self, error: Exception) -> None:
+        """Remove the files of the tasks that were complete, on the driver."""
+        self._files.remove([name for name in self._files.names() if name.startswith(self._id)])
+
+
+_MODES = ("append", "overwrite", "error", "ignore")
+
+
+class _Folder:
+    """The files in a directory, or at a URL."""
+
+    def __init__(self, name: str, storage_options: StorageOptions) -> None:
+        self._name, self._storage_options = name, storage_options
+
+    def names(self) -> list[str]:
+        """Return the names of the files, but for hidden ones; none if there is no such directory."""
+        if is_url(self._name):
+            filesystem, path = remote_place(self._name, self._storage_options)
+            found = filesystem.find(path, maxdepth=1) if filesystem.exists(path) else []
+            names = [each.rpartition("/")[2] for each in found]
+        elif not os.path.isdir(self._name):
+            names = []
+        else:
+            names = [entry.name for entry in os.scandir(self._name) if entry.is_file()]
+        return sorted(name for name in names if not name.startswith("."))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files, of which some may be gone."""
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                remove(f"{self._name}/{name}", self._storage_options)
+
+
+def _without_tensors(table: Any) -> Any:
+    """Return a table with lists of fixed sizes in place of Ray's tensors."""
+    kinds = get_arrow_extension_tensor_types()
+    for i, field in enumerate(table.schema):
+        if isinstance(field.type, kinds):
+            table = table.set_column(i, field.name, _lists_of(table.column(i), field.name))
+    return table
+
+
+def _lists_of(column: Any, name: str) -> Any:
+    pa = imported()
+    shapes = {chunk.to_numpy(zero_copy_only=False).shape[1:] for chunk in column.chunks}
+    values = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    if len(shapes) != 1 or any(each.dtype == object for each in values):
+        detail = "tensors of several shapes; make bytes of them with serialize_tensor, or lists"
+        raise InvalidArgumentError(Reason.UNSUPPORTED, key=name, detail=detail)
+    array = pa.array(np.concatenate(values).ravel())
+    for size in reversed(next(iter(shapes))):
+        array = pa.FixedSizeListArray.from_arrays(array, size)
+    return array
