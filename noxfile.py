@@ -148,13 +148,14 @@ def browser(session: nox.Session) -> None:
 
 
 # What an engine is installed by, and its tests; each in an environment of its own.
+PAGE = "tests/test_docs.py::test_the_python_of_a_page_runs"
 ENGINES = {
-    "ray": ("ray", ["tests/engines/test_ray.py"]),
-    "beam": ("beam", ["tests/engines/test_beam.py"]),
-    "spark": ("spark", ["tests/engines/test_spark.py"]),
+    "ray": ("ray", ["tests/engines/test_ray.py", f"{PAGE}[ray.md]"]),
+    "beam": ("beam", ["tests/engines/test_beam.py", f"{PAGE}[beam.md]"]),
+    "spark": ("spark", ["tests/engines/test_spark.py", f"{PAGE}[spark.md]"]),
     "dask": (
         "dask-and-others",
-        ["tests/engines/test_dask.py", "tests/engines/test_daft_and_modin.py"],
+        ["tests/engines/test_dask.py", "tests/engines/test_daft_and_modin.py", f"{PAGE}[dask.md]"],
     ),
 }
 

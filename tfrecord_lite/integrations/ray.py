@@ -263,18 +263,22 @@ class _Read:
     def __call__(self) -> Iterator[Any]:
         """Yield tables of some megabytes."""
         with closing(self._part.read()) as batches:
-            n_rows, n_damaged, is_done = 0, 0, False
-            while not is_done:
-                batch = next(batches, None)
-                report = batches.report
-                is_done = batch is None or (self._limit is not None and n_rows >= self._limit)
-                if self._tell is not None and report is not None:
-                    if is_done or report.n_damaged != n_damaged:
-                        self._tell(report)
-                    n_damaged = report.n_damaged
-                if batch is not None and not is_done:
-                    n_rows += len(batch)
-                    yield self._form.table(batch, self._part.source)
+            n_rows = n_damaged = 0
+            for batch in batches:
+                n_damaged = self._told(batches.report, n_damaged)
+                yield self._form.table(batch, self._part.source)
+                n_rows += len(batch)
+                if self._limit is not None and n_rows >= self._limit:
+                    break
+            self._told(batches.report, -1)
+
+    def _told(self, report: DamageReport | None, n_before: int) -> int:
+        """Tell of the damage so far, if there is more than before; return how much there is."""
+        if report is None or self._tell is None:
+            return 0
+        if report.n_damaged != n_before:
+            self._tell(report)
+        return report.n_damaged
 
 
 class _BlockForm:

@@ -1,0 +1,407 @@
+"""Ray Data itself, with two workers: what it reads and writes is what the local reader has."""
+
+from __future__ import annotations
+
+import logging
+import os
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import ray
+from ray.exceptions import RayTaskError
+
+from tests.support.corpus import CorpusFile, corpus_files
+from tests.support.engine_files import (
+    damage,
+    kill_once,
+    rows_of,
+    write_frames_in_records,
+    write_shards,
+)
+from tests.support.http_files import serving
+from tfrecord_lite import (
+    DataLossError,
+    InvalidArgumentError,
+    TFRecordFile,
+    TFRecordReader,
+    TFRecordWriter,
+    encode_example,
+    scan,
+)
+from tfrecord_lite.integrations.ray import (
+    SkippedDamage,
+    TFRecordDatasink,
+    TFRecordDatasource,
+    read_tfrecords,
+    write_tfrecords,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Ray's own, which are not ours to mend.
+pytestmark = pytest.mark.filterwarnings("default")
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "ray_parquet.py"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ray() -> Iterator[None]:
+    paths = os.pathsep.join([str(EXAMPLE.parents[1]), os.environ.get("PYTHONPATH", "")])
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+        runtime_env={"env_vars": {"PYTHONPATH": paths}},
+    )
+    logging.getLogger("ray.data").setLevel("CRITICAL")
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_shards(tmp_path / "records")
+
+
+def rows_in(ds: Any, by: str | None = "row") -> list[dict[str, Any]]:
+    """Return the rows of a data set as Arrow has them, in order."""
+    tables = [ray.get(block) for block in ds.to_arrow_refs()]
+    rows = [row for table in tables for row in table.to_pylist()]
+    return rows if by is None else sorted(rows, key=lambda row: row[by])
+
+
+# ---------------------------------------------------------------------------------- read
+
+
+@pytest.mark.parametrize("num_blocks", [None, 1, 8, 40])
+def test_every_row_comes_once(folder: Path, num_blocks: int | None) -> None:
+    ds = read_tfrecords(folder, override_num_blocks=num_blocks)
+
+    assert rows_in(ds) == rows_of(str(folder / "*"))
+    assert ds.count() == 3000
+    assert ds.schema().base_schema.equals(scan(str(folder / "*")).arrow_schema)
+
+
+@pytest.mark.parametrize("sample", corpus_files("example"))
+def test_corpus(sample: CorpusFile) -> None:
+    expected = rows_of(sample.path)
+    ds = read_tfrecords(str(sample.path), override_num_blocks=3)
+
+    found = rows_in(ds, by=None)
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert ds.count() == len(expected)
+
+
+def test_records_that_hold_frames_are_not_cut(tmp_path: Path) -> None:
+    path = write_frames_in_records(tmp_path / "a.tfrecord")
+    tasks = TFRecordDatasource(str(path), num_tasks=20).get_read_tasks(2)
+
+    assert len(tasks) == 20
+    assert rows_in(read_tfrecords(str(path), override_num_blocks=20)) == rows_of(path)
+
+
+def test_the_numbers_of_rows_come_from_indexes_alone(folder: Path) -> None:
+    paths = sorted(folder.glob("*.tfrecord"))
+    tasks = TFRecordDatasource(folder).get_read_tasks(2)
+    assert [task.metadata.num_rows for task in tasks] == [None] * 3  # nothing is read for it
+
+    TFRecordFile(paths).save_index()
+    tasks = TFRecordDatasource(folder).get_read_tasks(2)
+    assert [task.metadata.num_rows for task in tasks] == [1000] * 3
+    assert [task.metadata.input_files for task in tasks] == [(str(path),) for path in paths]
+    limited = TFRecordDatasource(folder).get_read_tasks(2, per_task_row_limit=10)
+    assert [task.metadata.num_rows for task in limited] == [10] * 3
+    assert [sum(len(block) for block in task()) for task in limited] == [10] * 3
+    skipping = TFRecordDatasource(folder, on_error="skip").get_read_tasks(2)
+    assert [task.metadata.num_rows for task in skipping] == [None] * 3  # Ray would trust it
+
+
+def test_only_the_columns_that_are_used_are_parsed(folder: Path) -> None:
+    with TFRecordWriter(folder / "other.tfrecord") as writer:  # its text cannot be parsed
+        writer.write(encode_example({"row": [9999], "text": [1]}))
+    schema = scan(str(folder / "data-*")).schema
+
+    chosen = read_tfrecords(folder, schema, columns=["row"])
+    pruned = read_tfrecords(folder, schema).select_columns(["row"])
+    assert [row["row"] for row in rows_in(chosen)] == [*range(3000), 9999]
+    assert rows_in(pruned) == rows_in(chosen)
+    assert pruned.schema().names == ["row"]
+    assert read_tfrecords(folder, schema).count() == 3001
+    with pytest.raises(InvalidArgumentError, match="record 0, byte 0, feature 'text'"):
+        read_tfrecords(folder, schema).materialize()
+
+
+def test_a_limit_reads_few_rows(folder: Path) -> None:
+    damage(folder / "data-00002-of-00003.tfrecord", [25])
+    schema = scan(str(folder / "data-00001*")).schema
+
+    source = TFRecordDatasource(folder, schema, batch_size=10)
+    tasks = source.get_read_tasks(2, per_task_row_limit=20)
+
+    assert [sum(len(block) for block in task()) for task in tasks] == [20] * 3
+
+
+def test_fixed_shapes_are_tensors_if_asked(folder: Path) -> None:
+    batch = read_tfrecords(folder, tensors=True).take_batch(4)
+    assert batch["vector"].dtype == np.float32
+    assert batch["vector"].shape == (4, 3)
+    assert batch["row"].shape == (4,)
+    plain = read_tfrecords(folder).take_batch(4)
+    assert plain["vector"].dtype == object
+
+
+def test_paths_are_a_column_if_asked(folder: Path) -> None:
+    rows = rows_in(read_tfrecords(folder, include_paths=True, columns=["row"]))
+    assert [row["path"] for row in rows[::1000]] == [str(p) for p in sorted(folder.glob("*d"))]
+    only = read_tfrecords(folder, include_paths=True).select_columns(["path"])
+    assert only.count() == 3000
+    assert set(rows_in(only, by="path")[0]) == {"path"}
+    with pytest.raises(InvalidArgumentError, match="column 'path' already"):
+        read_tfrecords(*_with_path(folder.parent), include_paths=True)
+
+
+def _with_path(folder: Path) -> list[str]:
+    with TFRecordWriter(folder / "p.tfrecord") as writer:
+        writer.write(encode_example({"path": ["a"]}))
+    return [str(folder / "p.tfrecord")]
+
+
+def test_compressed_empty_and_sequence_files(tmp_path: Path) -> None:
+    with TFRecordWriter(tmp_path / "a.tfrecord.gz") as writer:
+        for row in range(100):
+            writer.write(encode_example({"row": [row]}))
+    (tmp_path / "b.tfrecord").write_bytes(b"")
+    assert rows_in(read_tfrecords(tmp_path, {"row": "int64"})) == [{"row": i} for i in range(100)]
+
+    with TFRecordWriter(tmp_path / "c") as writer:
+        writer.write_sequence_examples({"id": [1, 2]}, {"words": [[["a"], ["b", "c"]], [["d"]]]})
+    found = rows_in(read_tfrecords(str(tmp_path / "c")), by="context/id")
+    assert found == rows_of(tmp_path / "c")
+
+
+def test_urls(folder: Path) -> None:
+    with serving() as server:
+        for path in folder.glob("*.tfrecord"):
+            server.files[f"/{path.name}"] = path.read_bytes()
+            TFRecordFile(path).save_index()
+            server.files[f"/{path.name}.idx"] = Path(f"{path}.idx").read_bytes()
+        urls = [f"{server.url}/{path.name}" for path in sorted(folder.glob("*.tfrecord"))]
+        features = scan(str(folder / "*")).schema
+        ds = read_tfrecords(urls, features, override_num_blocks=6)
+
+        assert rows_in(ds) == rows_of(str(folder / "*.tfrecord"))
+
+
+def test_bad_arguments(folder: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="no column 'rows'"):
+        read_tfrecords(folder, columns=["rows"])
+    with pytest.raises(FileNotFoundError):
+        read_tfrecords(folder / "none")
+    with pytest.raises(InvalidArgumentError, match="num_workers is for one machine"):
+        read_tfrecords(folder, num_workers=2)
+    with pytest.raises(InvalidArgumentError, match="override_num_blocks"):
+        read_tfrecords(folder, override_num_blocks=0)
+
+
+# -------------------------------------------------------------------------------- damage
+
+
+def test_damage_is_an_error_that_names_the_place(folder: Path) -> None:
+    schema = scan(str(folder / "*")).schema
+    damage(folder / "data-00001-of-00003.tfrecord", [500])
+
+    with pytest.raises(DataLossError, match=r"data-00001-of-00003.tfrecord: record 500, byte") as e:
+        read_tfrecords(folder, schema).materialize()
+    assert isinstance(e.value, RayTaskError)
+
+
+def test_what_tasks_skip_is_reported_on_the_driver(folder: Path) -> None:
+    schema = scan(str(folder / "*")).schema
+    damage(folder / "data-00001-of-00003.tfrecord", [100, 900])
+    damage(folder / "data-00002-of-00003.tfrecord", [0])
+    expected = TFRecordReader(str(folder / "*"), on_error=lambda _: None)
+    n_records = sum(map(len, expected.blocks()))
+
+    skipped = SkippedDamage()
+    ds = read_tfrecords(folder, schema, damage=skipped, override_num_blocks=9)
+    for _ in range(2):  # the second run counts nothing twice
+        assert ds.count() == n_records == 2997
+        assert skipped.report() == expected.report
+
+
+def test_a_limit_is_for_all_tasks_together(folder: Path) -> None:
+    schema = scan(str(folder / "*")).schema
+    for shard in range(3):
+        damage(folder / f"data-0000{shard}-of-00003.tfrecord", [10])
+
+    assert read_tfrecords(folder, schema, damage=SkippedDamage(max_errors=3)).count() == 2997
+    with pytest.raises(DataLossError, match="2 damaged places before it were skipped"):
+        read_tfrecords(folder, schema, damage=SkippedDamage(max_errors=2)).materialize()
+    with pytest.raises(DataLossError, match="max_errors=0"):
+        read_tfrecords(folder, schema, damage=SkippedDamage(max_errors=0)).materialize()
+
+
+# --------------------------------------------------------------------------------- write
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+def test_what_is_written_comes_back(folder: Path, tmp_path: Path, compression: str | None) -> None:
+    out = tmp_path / "out"
+    written = write_tfrecords(read_tfrecords(folder), out, compression=compression)
+
+    assert sum(part.n_records for part in written) == 3000
+    assert [part.nbytes for part in written] == [Path(part.path).stat().st_size for part in written]
+    ending = ".tfrecord.gz" if compression else ".tfrecord"
+    names = sorted(name for name in os.listdir(out) if not name.endswith(".json"))  # noqa: PTH208
+    assert names == [Path(part.path).name for part in written]
+    assert all(name.endswith(ending) for name in names)
+    assert sorted(rows_of(str(out / "*")), key=lambda row: row["row"]) == rows_of(str(folder / "*"))
+    assert scan(str(out / "*")).arrow_schema.equals(scan(str(folder / "*")).arrow_schema)
+
+
+def test_the_rows_of_files(folder: Path, tmp_path: Path) -> None:
+    ds = read_tfrecords(folder, override_num_blocks=6)
+    (part,) = write_tfrecords(ds, tmp_path / "out", min_rows_per_file=3000)
+    assert part.n_records == 3000
+
+
+def test_tensors_are_written_as_fixed_shapes(tmp_path: Path) -> None:
+    ds = ray.data.from_numpy(np.arange(24, dtype=np.float32).reshape(4, 2, 3))
+    write_tfrecords(ds, tmp_path / "out")
+
+    table = scan(str(tmp_path / "out/*"))
+    assert str(table.arrow_schema.field("data").type).count("fixed_size_list") == 2
+    found = np.array(table.to_arrow()["data"].to_pylist())
+    assert found.tolist() == np.arange(24).reshape(4, 2, 3).tolist()
+
+
+def test_tensors_of_several_shapes_are_rejected(tmp_path: Path) -> None:
+    ds = ray.data.from_items([{"x": np.zeros(shape)} for shape in [(2, 2), (3, 3)]]).repartition(1)
+    with pytest.raises(InvalidArgumentError, match="feature 'x': tensors of several shapes"):
+        write_tfrecords(ds, tmp_path / "out")
+
+
+def test_blocks_may_differ(tmp_path: Path) -> None:
+    tables = [pa.table({"x": pa.array([None, None])}), pa.table({"x": pa.array([1, 2])})]
+    write_tfrecords(ray.data.from_arrow(tables), tmp_path / "out", min_rows_per_file=4)
+    assert scan(str(tmp_path / "out/*")).to_arrow()["x"].to_pylist() == [None, None, 1, 2]
+
+    pandas = pytest.importorskip("pandas")
+    frames = [
+        pandas.DataFrame({"x": [1.5], "s": ["a"]}),
+        pandas.DataFrame({"x": [2.5], "s": ["b"]}),
+    ]
+    write_tfrecords(ray.data.from_pandas(frames), tmp_path / "other")
+    assert rows_of(str(tmp_path / "other/*")) == [{"x": 1.5, "s": "a"}, {"x": 2.5, "s": "b"}]
+
+
+def test_nothing_is_written_of_no_rows(folder: Path, tmp_path: Path) -> None:
+    ds = read_tfrecords(folder).filter(lambda row: row["row"] < 0)
+    assert write_tfrecords(ds, tmp_path / "out") == []
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_modes(folder: Path, tmp_path: Path) -> None:
+    out, ds = tmp_path / "out", read_tfrecords(folder)
+    first = write_tfrecords(ds, out, mode="error")
+    with pytest.raises(FileExistsError, match="the directory has files"):
+        write_tfrecords(ds, out, mode="error")
+    assert write_tfrecords(ds, out, mode="ignore") == []
+    second = write_tfrecords(ds, out)
+    assert len(rows_of(str(out / "*"))) == 6000
+    # What is overwritten may be what is read.
+    third = write_tfrecords(read_tfrecords(out), out, mode="overwrite")
+    assert len(rows_of(str(out / "*"))) == 6000
+    there = {str(path) for path in out.glob("*.tfrecord")}
+    assert there == {part.path for part in third}
+    assert not there & {part.path for part in [*first, *second]}
+    with pytest.raises(InvalidArgumentError, match="mode is 'replace'"):
+        write_tfrecords(ds, out, mode="replace")  # type: ignore[arg-type]
+
+
+def test_a_write_that_fails_leaves_what_was_there(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write_tfrecords(read_tfrecords(folder), out)
+    before = sorted(os.listdir(out))  # noqa: PTH208
+
+    def with_null(batch: dict[str, Any]) -> dict[str, Any]:
+        bad = int(batch["row"][0]) >= 2000
+        return {"x": [[1, None if bad else 2]] * len(batch["row"])}
+
+    ds = read_tfrecords(folder).map_batches(with_null)
+    with pytest.raises(InvalidArgumentError, match="feature 'x': a null within a list"):
+        write_tfrecords(ds, out, mode="overwrite")
+    assert sorted(os.listdir(out)) == before  # noqa: PTH208
+
+
+# ------------------------------------------------------------------------------- retries
+
+
+def test_a_worker_that_is_killed_while_it_reads_doubles_and_loses_nothing(folder: Path) -> None:
+    schema = scan(str(folder / "*")).schema
+    damage(folder / "data-00001-of-00003.tfrecord", [100])
+    flag = str(folder.parent / "killed")
+    skipped = SkippedDamage()
+
+    def work(batch: dict[str, Any]) -> dict[str, Any]:
+        if 1500 in batch["row"]:
+            kill_once(flag)
+        return batch
+
+    ds = read_tfrecords(folder, schema, damage=skipped).map_batches(work, batch_size=100)
+    found = [row["row"] for row in rows_in(ds)]
+
+    assert Path(flag).exists()
+    assert found == [row for row in range(3000) if row != 1100]
+    assert (skipped.report().records, skipped.report().n_damaged) == (2999, 1)
+
+
+def test_a_worker_that_is_killed_after_it_wrote_doubles_and_loses_nothing(
+    folder: Path, tmp_path: Path
+) -> None:
+    flag, out = str(folder.parent / "killed"), tmp_path / "out"
+
+    class Killed(TFRecordDatasink):
+        def write(self, blocks: Any, ctx: Any) -> Any:
+            part = super().write(blocks, ctx)
+            if ctx.task_idx == 1:
+                kill_once(flag)  # the file is there, but nobody was told
+            return part
+
+    sink = Killed(out)
+    read_tfrecords(folder).write_datasink(sink)
+
+    assert Path(flag).exists()
+    assert sum(part.n_records for part in sink.written) == 3000
+    assert sorted(row["row"] for row in rows_of(str(out / "*"))) == list(range(3000))
+    assert not list(out.glob(".*"))
+
+
+def test_the_example_with_a_worker_killed_on_the_way(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flag = str(tmp_path / "killed")
+    program = runpy.run_path(str(EXAMPLE))
+
+    def killing(paths: str) -> Any:
+        def work(batch: Any) -> Any:
+            kill_once(flag)
+            return batch
+
+        return read_tfrecords(paths).map_batches(work, batch_format="pyarrow")
+
+    monkeypatch.setitem(program["to_parquet"].__globals__, "read_tfrecords", killing)
+    program["to_parquet"](str(folder), str(tmp_path / "table"))
+    program["to_records"](str(tmp_path / "table"), str(tmp_path / "again"))
+
+    assert Path(flag).exists()
+    found = rows_of(str(tmp_path / "again" / "*"))
+    expected = rows_of(str(folder / "*"))
+    assert sorted(found, key=lambda row: row["row"]) == expected
